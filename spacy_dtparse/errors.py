@@ -1,0 +1,34 @@
+"""The package's exceptions: every message says what was seen, what is allowed and what to do next."""
+
+from __future__ import annotations
+
+
+class DtparseError(ValueError):
+    """Base of all errors that spacy-dtparse raises on bad input."""
+
+
+class TreeFormatError(DtparseError):
+    """A bracketed tree is malformed; carries the place as `path`, `line` and `column` (both from 1)."""
+
+    def __init__(
+        self, message: str, *, path: str | None = None, line: int | None = None, column: int | None = None
+    ):
+        self.path, self.line, self.column = path, line, column
+        place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class TreeError(DtparseError):
+    """A tree, a set of spans or a transform's record does not describe a well-formed constituent tree."""
+
+
+class ModelFormatError(DtparseError):
+    """A model file is damaged, truncated, foreign, or of a version that this release cannot read."""
+
+
+class ConfigError(DtparseError):
+    """A setting has a value that is not allowed."""
+
+
+class TrainingDataError(DtparseError):
+    """Training data cannot be used as it is."""

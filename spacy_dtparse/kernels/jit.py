@@ -1,0 +1,95 @@
+"""The one decorator of all numba kernels, with a cache that notices a change in any kernel source.
+
+numba's own cache looks only at the file that defines a function, so a change in a callee of another file would go
+unseen. Here the cache's stamp is a digest of every kernel source, and where no folder is writable the kernels are
+compiled without a cache instead of failing at import.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching, config
+
+KERNEL_ROOT = Path(__file__).resolve().parent
+
+
+@cache
+def sources_digest(folder: Path) -> str:
+    """Digest of all Python sources of `folder`, of the package's kernels and of numba's version (hex, 16 digits)."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for root in dict.fromkeys((KERNEL_ROOT, folder)):
+        for path in sorted(root.glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _cache_folder(folder: Path) -> Path | None:
+    """The first writable place for compiled kernels of `folder`: numba's setting, beside the source, the user's cache."""
+    candidates = []
+    if config.CACHE_DIR:
+        candidates.append(Path(config.CACHE_DIR))
+    candidates.append(folder / "__pycache__")
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    candidates.append(Path(user) / "spacy_dtparse" / "kernels")
+    for candidate in candidates:
+        try:
+            candidate.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=candidate):
+                return candidate
+        except OSError:
+            continue
+    return None
+
+
+class _Locator(caching._CacheLocator):  # type: ignore[misc]
+    def __init__(self, py_func: Callable, py_file: str, path: Path):
+        self._file, self._path = Path(py_file), path
+        self._line = py_func.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def get_source_stamp(self) -> str:
+        return sources_digest(self._file.parent)
+
+    def get_disambiguator(self) -> str:
+        return f"{self._file.stem}-{self._line}"
+
+    @classmethod
+    def from_function(cls, py_func: Callable, py_file: str) -> _Locator | None:
+        path = _cache_folder(Path(py_file).resolve().parent)
+        return None if path is None else cls(py_func, py_file, path)
+
+
+class _Impl(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012 (numba's own class attribute)
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Impl
+
+
+def kernel(function: Callable | None = None, **options: Any) -> Any:
+    """Compile `function` in nopython mode with the package's cache; `options` go to `numba.njit`.
+
+    With NUMBA_DISABLE_JIT=1 the plain Python function is returned.
+    """
+    if function is None:
+        return lambda decorated: kernel(decorated, **options)
+    compiled = numba.njit(function, **{"nogil": True, **options})
+    if not hasattr(compiled, "py_func"):  # NUMBA_DISABLE_JIT
+        return compiled
+    try:
+        compiled._cache = _Cache(compiled.py_func)
+    except RuntimeError:  # no writable folder at all: compile in memory
+        pass
+    return compiled
