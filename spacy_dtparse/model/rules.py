@@ -1,0 +1,272 @@
+"""From trees to rules: every non-zero leaf as a conjunction of present and absent atoms, packed for the bit
+scorer.
+
+A boosted tree pays for a split by peeling off gradient of the other sign, so trees grow as decision lists and
+few leaves are non-zero. A leaf's path is a conjunction; the score of a label is the sum of the values of its
+true conjunctions. Values are whole multiples of `CONFIDENCE_GRID`, so neither merging nor summing in another
+order changes a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dtypes import BITS, CONFIDENCE_GRID, INDEX, SCORE
+from ..errors import ModelFormatError
+from ..kernels.rules import RuleSet
+from .ensemble import LabelEnsemble, validate
+
+DENSE_SHARE = 0.2
+"""An atom that clears rules in more than this share of all words gets a dense row of masks (see
+bench_rules.py)."""
+
+_VALUE_LIMIT = 2**30
+"""Grid units one rule may carry (they are stored as int32); a larger merged value is spread over several
+equal rules."""
+
+
+class Conjunctions(NamedTuple):
+    """Rules in readable form, grouped by label, in the order in which their trees were trained.
+
+    `label` int32 (R,): the rule's ensemble. `start` int64 (R + 1,): the rule's literals are
+    `literal[start[r]:start[r + 1]]`, int32, sorted, each `2 * atom + present`. `units` int64 (R,): the rule's
+    value in units of `CONFIDENCE_GRID`, never 0. `bias` int64 (L,): summed values of the trees that are a
+    single leaf.
+    """
+
+    label: np.ndarray
+    start: np.ndarray
+    literal: np.ndarray
+    units: np.ndarray
+    bias: np.ndarray
+
+
+def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> Conjunctions:
+    """The non-zero leaves of `ensembles` as conjunctions: simplified, merged, contradictions dropped.
+
+    `n_atoms`: atoms are numbered 0 .. n_atoms - 1. Conjunctions of one label with equal literals become one
+    rule with the sum of their values, or none if the sum is 0. Raises `ModelFormatError` if an ensemble is
+    malformed.
+    """
+    labels, sizes, literals, units = [], [], [], []
+    bias = np.zeros(len(ensembles), dtype=np.int64)
+    for number, ensemble in enumerate(ensembles):
+        validate(ensemble, n_atoms, name=f"ensemble {number}")
+        merged: dict[bytes, int] = {}
+        for key, value in _paths(ensemble):
+            merged[key] = merged.get(key, 0) + value
+        bias[number] = merged.pop(b"", 0)
+        for key, value in merged.items():
+            if value:
+                labels.append(number)
+                sizes.append(len(key) // 4)
+                literals.append(key)
+                units.append(value)
+    start = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=start[1:])
+    return Conjunctions(
+        np.array(labels, dtype=INDEX),
+        start,
+        np.frombuffer(b"".join(literals), dtype=INDEX).copy(),
+        np.array(units, dtype=np.int64),
+        bias,
+    )
+
+
+def _paths(ensemble: LabelEnsemble) -> list[tuple[bytes, int]]:
+    """(sorted literals as int32 bytes, grid units) of every non-zero leaf whose path does not contradict
+    itself."""
+    atom, yes, no = ensemble.atom, ensemble.yes, ensemble.no
+    inner = np.flatnonzero(atom >= 0)
+    parent = np.full(len(atom), -1, dtype=np.int64)
+    code = np.zeros(len(atom), dtype=np.int64)  # the literal on the edge from the parent
+    parent[yes[inner]] = parent[no[inner]] = inner
+    code[yes[inner]] = 2 * atom[inner].astype(np.int64) + 1
+    code[no[inner]] = 2 * atom[inner].astype(np.int64)
+    leaves = np.flatnonzero((atom < 0) & (ensemble.value != 0))
+    units = np.rint(ensemble.value[leaves] / CONFIDENCE_GRID).astype(np.int64)
+
+    row, node = np.arange(len(leaves)), leaves
+    found = [np.zeros((2, 0), dtype=np.int64)]
+    while True:
+        deeper = parent[node] >= 0
+        row, node = row[deeper], node[deeper]
+        if not len(row):
+            break
+        found.append(np.stack([row, code[node]]))
+        node = parent[node]
+    rows, codes = np.concatenate(found, axis=1)
+    span = 2 * (int(atom.max(initial=-1)) + 1)
+    keys = np.unique(rows * max(span, 1) + codes)  # sorted by rule, then literal; doubled tests fall away
+    rows, codes = np.divmod(keys, max(span, 1))
+    clash = (np.diff(rows) == 0) & (np.diff(codes >> 1) == 0)
+    possible = np.ones(len(leaves), dtype=bool)
+    possible[rows[1:][clash]] = False
+    bounds = np.searchsorted(rows, np.arange(len(leaves) + 1)) * 4
+    packed = codes.astype(INDEX).tobytes()
+    return [(packed[bounds[r] : bounds[r + 1]], int(units[r])) for r in np.flatnonzero(possible)]
+
+
+def compile_rules(
+    ensembles: Sequence[LabelEnsemble],
+    n_atoms: int,
+    *,
+    bias: np.ndarray | None = None,
+    frequency: np.ndarray | None = None,
+    dense_share: float = DENSE_SHARE,
+) -> RuleSet:
+    """Pack the ensembles of all labels for `kernels.rules`.
+
+    `bias` float64 (L,), on the confidence grid: added to every score of a label. `frequency` (n_atoms,): how
+    often an atom is active, if known; a rule with several present atoms is woken by its rarest (without it,
+    by the one found in the fewest rules). `dense_share` only trades memory for speed. Raises
+    `ModelFormatError` if an ensemble or the bias is malformed.
+    """
+    rules = conjunctions(ensembles, n_atoms)
+    n_labels = len(ensembles)
+    extra = np.zeros(n_labels) if bias is None else np.asarray(bias, dtype=SCORE)
+    if extra.shape != (n_labels,) or not np.all(np.isfinite(extra)):
+        raise ModelFormatError(
+            f"bias has shape {extra.shape}; give one finite number for each of {n_labels} labels"
+        )
+    if np.any(np.mod(extra, CONFIDENCE_GRID) != 0):
+        raise ModelFormatError(
+            "bias is off the confidence grid; round it to multiples of dtypes.CONFIDENCE_GRID"
+        )
+
+    rules = _split_large(rules)
+    n_rules = len(rules.label)
+    owner = np.repeat(np.arange(n_rules), np.diff(rules.start))
+    atom, present = rules.literal >> 1, (rules.literal & 1).astype(bool)
+
+    # Slots: one bit per rule, labels padded to whole words.
+    order = _order(rules, owner, atom, present)
+    per_label = np.bincount(rules.label, minlength=n_labels)
+    label_word = np.zeros(n_labels + 1, dtype=INDEX)
+    np.cumsum((per_label + 63) // 64, out=label_word[1:])
+    n_words = int(label_word[-1])
+    first = np.concatenate([[0], np.cumsum(per_label)[:-1]]) if n_labels else np.zeros(0, dtype=np.int64)
+    slot = np.zeros(n_rules, dtype=np.int64)
+    slot[order] = (
+        np.arange(n_rules) - np.repeat(first, per_label) + np.repeat(label_word[:-1] * 64, per_label)
+    )
+
+    value = np.zeros(n_words * 64, dtype=np.int32)
+    value[slot] = rules.units
+
+    # One present atom wakes a rule; the others are checked when it is still alive at the end.
+    uses = np.bincount(atom, minlength=n_atoms)
+    rank = uses if frequency is None else np.asarray(frequency)
+    if rank.shape != (n_atoms,):
+        raise ModelFormatError(
+            f"frequency has shape {rank.shape}; give one number for each of {n_atoms} atoms"
+        )
+    needs = np.flatnonzero(present)
+    by_rule = needs[np.lexsort((atom[needs], rank[atom[needs]], owner[needs]))]
+    is_trigger = np.ones(len(by_rule), dtype=bool)
+    is_trigger[1:] = owner[by_rule[1:]] != owner[by_rule[:-1]]
+    trigger, more = by_rule[is_trigger], by_rule[~is_trigger]
+    base = _bitset(slot, n_words)
+    base &= ~_bitset(slot[owner[trigger]], n_words)
+    checked = _bitset(slot[owner[more]], n_words)
+    more_order = np.argsort(slot[owner[more]], kind="stable")
+    more_start = np.zeros(n_words * 64 + 1, dtype=INDEX)
+    np.cumsum(np.bincount(slot[owner[more]], minlength=n_words * 64), out=more_start[1:])
+
+    # Compact atom numbers: by falling number of words in which the atom clears rules, so dense rows come first.
+    absent = np.flatnonzero(~present)
+    touched = np.unique(atom[absent].astype(np.int64) * max(n_words, 1) + (slot[owner[absent]] >> 6))
+    words_hit = np.bincount(touched // max(n_words, 1), minlength=n_atoms)
+    used = np.flatnonzero(uses)
+    used = used[np.argsort(-words_hit[used], kind="stable")]
+    atom_map = np.full(n_atoms, -1, dtype=INDEX)
+    atom_map[used] = np.arange(len(used))
+    n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
+
+    kill_start, kill_word, kill_bits = _by_atom(
+        atom_map[atom[absent]], slot[owner[absent]], len(used), n_words
+    )
+    cut = int(kill_start[n_dense])
+    dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
+    row = np.repeat(np.arange(n_dense), np.diff(kill_start[: n_dense + 1]))
+    dense[row, kill_word[:cut]] = ~kill_bits[:cut]
+    kill_start = np.maximum(kill_start - cut, 0).astype(INDEX)
+    wake_start, wake_word, wake_bits = _by_atom(
+        atom_map[atom[trigger]], slot[owner[trigger]], len(used), n_words
+    )
+    return RuleSet(
+        atom_map=atom_map,
+        label_word=label_word,
+        bias=rules.bias * CONFIDENCE_GRID + extra,
+        base=base,
+        checked=checked,
+        value=value,
+        dense=dense,
+        kill_start=kill_start,
+        kill_word=kill_word[cut:].copy(),
+        kill_keep=~kill_bits[cut:],
+        wake_start=wake_start.astype(INDEX),
+        wake_word=wake_word,
+        wake_bits=wake_bits,
+        more_start=more_start,
+        more_atom=atom_map[atom[more[more_order]]],
+    )
+
+
+def _split_large(rules: Conjunctions) -> Conjunctions:
+    """Spread a rule whose merged value does not fit the scorer's int32 over several rules with the same
+    literals."""
+    parts = np.maximum(1, -(-np.abs(rules.units) // _VALUE_LIMIT))
+    if parts.max(initial=1) == 1:
+        return rules
+    copies = np.repeat(np.arange(len(parts)), parts)
+    sizes = np.diff(rules.start)[copies]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    take = np.arange(start[-1]) - np.repeat(start[:-1], sizes) + np.repeat(rules.start[:-1][copies], sizes)
+    units = rules.units[copies] // parts[copies]
+    last = np.cumsum(parts) - 1
+    units[last] += rules.units - np.add.reduceat(units, np.concatenate([[0], last[:-1] + 1]))
+    return Conjunctions(rules.label[copies], start, rules.literal[take], units, rules.bias)
+
+
+def _order(rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Rules in the order of their slots: by label; rules to check, to wake, the rest; alike conjunctions
+    together."""
+    n_rules = len(rules.label)
+    needs = np.bincount(owner[present], minlength=n_rules)
+    group = np.where(needs > 1, 0, np.where(needs == 1, 1, 2))
+    counts = np.bincount(atom[~present])
+    common = np.argsort(-counts, kind="stable")[:64]
+    weight = np.zeros(len(counts), dtype=BITS)
+    weight[common] = BITS(1) << np.arange(63, 63 - len(common), -1).astype(BITS)
+    signature = np.zeros(n_rules, dtype=BITS)
+    np.bitwise_or.at(signature, owner[~present], weight[atom[~present]])
+    return np.lexsort((np.arange(n_rules), signature, group, rules.label))
+
+
+def _bitset(slots: np.ndarray, n_words: int) -> np.ndarray:
+    bits = np.zeros(n_words * 64, dtype=np.uint8)
+    bits[slots] = 1
+    return np.packbits(bits, bitorder="little").view("<u8").astype(BITS)
+
+
+def _by_atom(
+    atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(start, word, bits): for each atom its words in rising order, with the bits of the slots in them."""
+    key = atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)
+    order = np.argsort(key, kind="stable")
+    key, bit = key[order], BITS(1) << (slot[order] & 63).astype(BITS)
+    first = (
+        np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        if len(key)
+        else np.zeros(0, dtype=np.int64)
+    )
+    bits = np.bitwise_or.reduceat(bit, first) if len(first) else np.zeros(0, dtype=BITS)
+    atoms, words = np.divmod(key[first], max(n_words, 1))
+    start = np.zeros(n_atoms + 1, dtype=np.int64)
+    np.cumsum(np.bincount(atoms, minlength=n_atoms), out=start[1:])
+    return start, words.astype(INDEX), bits
