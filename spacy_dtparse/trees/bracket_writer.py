@@ -1,0 +1,99 @@
+"""Writer of Penn brackets, on one line or indented; words to and from their escaped form."""
+
+from __future__ import annotations
+
+import re
+
+from .tree import Tree
+
+_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+_UNESCAPES = {escape: bracket for bracket, escape in _ESCAPES.items()}
+_UNESCAPE = re.compile("|".join(_UNESCAPES))
+_ESCAPE_ALL = str.maketrans(_ESCAPES)
+_ESCAPE_ROUND = str.maketrans({bracket: _ESCAPES[bracket] for bracket in "()"})
+_SPACE = re.compile(r"\s", re.ASCII)
+_UNSAFE = re.compile(r"[\s()]", re.ASCII)
+MISSING_TAG = "XX"
+"""Written for a token without a tag."""
+
+
+def escape_token(word: str) -> str:
+    """A word of running text as Penn treebanks write it: ( -> -LRB-, also inside a word; [ ] { } likewise."""
+    return word.translate(_ESCAPE_ALL)
+
+
+def unescape_token(word: str) -> str:
+    """A word of a treebank as in running text: -LRB- -> (, -RSB- -> ], also inside a word."""
+    return _UNESCAPE.sub(lambda match: _UNESCAPES[match[0]], word) if "-" in word else word
+
+
+def _safe(text: str) -> str:
+    """`text` without what would break the brackets: round ones escaped, each white space character as _."""
+    if not _UNSAFE.search(text):
+        return text
+    return _SPACE.sub("_", text.translate(_ESCAPE_ROUND))
+
+
+def _leaf(tree: Tree, i: int) -> str:
+    return f"({_safe(tree.tags[i]) or MISSING_TAG} {_safe(tree.words[i])})"
+
+
+def write_tree(tree: Tree) -> str:
+    """`tree` on one line, as in nltk: `(TOP (NP (DT the) (NN cat)))`.
+
+    Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white
+    space in words (written _) and empty tags (written XX).
+    """
+    parts: list[str] = []
+    ends, stack, position = tree.ends, [], 0  # type: ignore[var-annotated]
+
+    def advance(to: int) -> None:
+        nonlocal position
+        for i in range(position, to):
+            parts.append(" " + _leaf(tree, i))
+        position = max(position, to)
+
+    for k, start in enumerate(tree.starts):
+        while stack and ends[stack[-1]] <= start:
+            advance(ends[stack.pop()])
+            parts.append(")")
+        advance(start)
+        parts.append(f" ({_safe(tree.labels[k])}")
+        stack.append(k)
+    while stack:
+        advance(ends[stack.pop()])
+        parts.append(")")
+    return "".join(parts)[1:]
+
+
+def write_tree_pretty(tree: Tree, *, width: int = 100, indent: int = 2) -> str:
+    """`tree` on several lines: a constituent that does not fit into `width` columns is broken up."""
+    child_lists, depths = tree.child_lists(), tree.depths()
+    flat = [0] * len(tree.labels)  # length of each constituent on one line
+    for k in range(len(tree.labels) - 1, -1, -1):
+        flat[k] = len(_safe(tree.labels[k])) + 2
+        for child in child_lists[k]:
+            flat[k] += 1 + (flat[child] if child >= 0 else len(_leaf(tree, ~child)))
+    lines: list[str] = []
+    parts: list[str] = []
+    closing = "\0"
+    todo: list[tuple[int | str, bool]] = [(0, True)]  # what comes next, and whether on its own line
+    while todo:
+        what, breaks = todo.pop()
+        if what == closing:
+            parts.append(")")
+            continue
+        assert isinstance(what, int)
+        depth = depths[what] if what >= 0 else -1
+        if breaks and parts:
+            lines.append("".join(parts))
+            parts = []
+        if what < 0:
+            parts.append(_leaf(tree, ~what) if not parts or breaks else " " + _leaf(tree, ~what))
+            continue
+        parts.append((" " * (indent * depth) if breaks else " ") + f"({_safe(tree.labels[what])}")
+        fits = not breaks or indent * depth + flat[what] <= width
+        todo.append((closing, False))
+        todo.extend((child, not fits) for child in reversed(child_lists[what]))
+    lines.append("".join(parts))
+    return "\n".join(lines)

@@ -1,0 +1,312 @@
+"""Reader of Penn brackets, `(TOP (NP (DT the) (NN cat)))`: any number of lines per tree or trees per line."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ..errors import ConfigError, TreeFormatError
+from .bracket_writer import escape_token, unescape_token, write_tree, write_tree_pretty
+from .labels import TOP_LABELS
+from .tree import TOP, Tree
+
+__all__ = [
+    "escape_token",
+    "parse_tree",
+    "parse_trees",
+    "read_trees",
+    "unescape_token",
+    "write_tree",
+    "write_tree_pretty",
+]
+
+# Only ASCII white space separates: no-break and other typographic spaces may stand inside a word.
+_TOKEN = re.compile(
+    r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)"  # 1 tag, 2 word: a whole leaf
+    r"|\(\s*([^\s()]*)"  # 3 label, perhaps empty or still to come on the next line
+    r"|(\)+)"  # 4
+    r"|([^\s()]+)",  # 5 text
+    re.ASCII,
+)
+_LEAF, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5
+NO_BREAK_SPACE = "\u00a0"
+_BYTE_ORDER_MARK = "\ufeff"
+_UNDECODED = re.compile("[\udc80-\udcff]")  # what the surrogateescape handler makes of bad bytes
+
+
+def read_trees(
+    source: str | os.PathLike | IO | Iterable[str],
+    *,
+    top: str | None = TOP,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    errors: list[TreeFormatError] | None = None,
+) -> Iterator[Tree]:
+    """The trees of `source`, one after another, without holding the file in memory.
+
+    `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII.
+    `top`: the label every root gets: an empty top, ROOT, TOP, S1 or VROOT becomes it, and a tree without
+    any of them gets a new root. None leaves the top as written. Words, function tags and empty elements
+    stay as written; the words of a leaf with several ones become one token, joined by no-break spaces.
+    `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, goes on at the next
+    one (at the latest at the next line that opens a bracket in column 1), and appends the error to
+    `errors`, or warns when no list is given.
+
+    Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
+    ConfigError for an unknown `on_error`, OSError when the file cannot be opened.
+    """
+    if on_error not in ("raise", "skip"):
+        raise ConfigError(f"on_error={on_error!r}; allowed are 'raise' and 'skip'")
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return _read_path(path, _Reader(str(path), top, on_error == "skip", errors), encoding)
+    name = getattr(source, "name", None)
+    reader = _Reader(name if isinstance(name, str) else None, top, on_error == "skip", errors)
+    return reader.trees(_decoded(cast("Iterable[Any]", source), encoding))
+
+
+def _read_path(path: Path, reader: _Reader, encoding: str) -> Iterator[Tree]:
+    with path.open("rb") as file:
+        yield from reader.trees(_decoded(file, encoding))
+
+
+def parse_trees(string: str, *, top: str | None = TOP) -> list[Tree]:
+    """All trees of `string`. Raises TreeFormatError with line and column."""
+    return list(_Reader(None, top, False, None).trees(string.split("\n")))
+
+
+def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
+    """The one tree of `string`. Raises TreeFormatError when it is malformed or there is not exactly one."""
+    trees = parse_trees(string, top=top)
+    if len(trees) != 1:
+        raise TreeFormatError(f"{len(trees)} trees where one was expected; parse_trees reads any number")
+    return trees[0]
+
+
+def _decoded(lines: Iterable[Any], encoding: str) -> Iterator[str]:
+    """Each line as text; undecodable bytes become lone surrogates, which the reader reports."""
+    try:
+        for line in lines:
+            yield line if isinstance(line, str) else line.decode(encoding, "surrogateescape")
+    except UnicodeDecodeError as error:  # from a file that the caller opened as text
+        raise TreeFormatError(
+            f"the open file is not valid {error.encoding} ({error.reason}); give its path or open it in "
+            "binary mode to learn the line, or open it with its real encoding"
+        ) from error
+
+
+class _Reader:
+    """One reading: the tree under construction as flat lists, and the stack of its open brackets."""
+
+    def __init__(self, path: str | None, top: str | None, skip: bool, errors: list[TreeFormatError] | None):
+        self.path, self.top, self.skip, self.errors = path, top, skip, errors
+        self.skipping = 0  # open brackets of a malformed tree that is being dropped
+        self.stray = False  # text outside of trees was reported already
+        self.own_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
+        self._clear()
+
+    def _clear(self) -> None:
+        self.words: list[str] = []
+        self.tags: list[str] = []
+        self.labels: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.stack: list[int] = []
+        self.places: list[tuple[int, int]] = []  # line and column of each open bracket
+        self.unlabelled = False  # the innermost open bracket has shown no label yet
+        self.word: str | None = None  # the word of a leaf whose bracket is still open
+        self.again: list[tuple[int, str]] = []  # lines to read again if this tree is never closed
+
+    def trees(self, lines: Iterable[str]) -> Iterator[Tree]:
+        """The trees of `lines`."""
+        for number, text in enumerate(lines, 1):
+            yield from self._line(number, text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text)
+        if self.stack:
+            again = self.again
+            self._unclosed()
+            self.own_line = True
+            for number, text in again:
+                yield from self._line(number, text)
+            if self.stack:
+                self._unclosed()
+
+    def _line(self, number: int, text: str) -> list[Tree]:
+        """Read one line; the trees that it completes."""
+        if self.skip and text.startswith("("):
+            self.skipping = 0
+            if self.stack and self.own_line:
+                self._unclosed()
+        if self.skip and self.stack and (self.again or text.startswith("(")):
+            self.again.append((number, text))
+        undecoded = not text.isascii() and _UNDECODED.search(text) is not None
+        done: list[Tree] = []
+        for match in _TOKEN.finditer(text):
+            kind = match.lastindex
+            width = match.end() - match.start()
+            if self.skipping:
+                self.skipping += 1 if kind == _OPEN else -width if kind == _CLOSE else 0
+                self.skipping = max(self.skipping, 0)
+                continue
+            depth, column = len(self.stack), match.start() + 1
+            problem = _undecodable(match[0]) if undecoded else None
+            if problem is None:
+                if kind != _TEXT:
+                    self.unlabelled = False
+                if kind == _LEAF:
+                    problem = self._leaf(match[1], match[2])
+                elif kind == _OPEN:
+                    rest = bool(match[3]) or not text[match.end() :].isspace()
+                    problem = self._open(match[3], number, column, rest)
+                elif kind == _TEXT:
+                    problem = self._text(match[5])
+                else:
+                    for _ in range(width):
+                        problem = self._close(done)
+                        if problem is not None:
+                            break
+                        column += 1
+            if kind == _LEAF and depth == 0 and problem is None:
+                problem = self._finish(done)
+            if problem is not None:
+                again = self.again
+                self._clear()
+                self._report(problem, number, column)
+                if kind == _OPEN and column == 1 and depth:
+                    self._open(match[3], number, column, True)
+                    self.again = again[-1:]
+                elif kind == _CLOSE:
+                    self.skipping = max(depth - width, 0)
+                else:
+                    self.skipping = depth + (kind == _OPEN)
+        return done
+
+    def _leaf(self, tag: str, word: str) -> str | None:
+        if self.word is not None:
+            return self._crowded()
+        self.tags.append(tag)
+        self.words.append(word)
+        self.stray = False
+        return None
+
+    def _open(self, label: str, line: int, column: int, certain: bool) -> str | None:
+        """An opening bracket; `certain` is false when its label may still come on the next line."""
+        if self.word is not None:
+            return self._crowded()
+        problem = self._top_problem(label, column) if self.stack and certain else None
+        if problem is None:
+            self.unlabelled = not label
+            self.stray = False
+            self.stack.append(len(self.labels))
+            self.labels.append(label)
+            self.starts.append(len(self.words))
+            self.ends.append(-1)
+            self.places.append((line, column))
+        return problem
+
+    def _top_problem(self, label: str, column: int) -> str | None:
+        """What begins like a tree inside a tree means that the outer one was not closed."""
+        if self.top is None or label not in TOP_LABELS or (not label and column > 1):
+            return None
+        if len(self.stack) == 1 and len(self.labels) == 1 and not self.words and self.labels[0] in TOP_LABELS:
+            return None
+        return f"'({label}' begins a tree inside a tree; {self._begun()}"
+
+    def _text(self, text: str) -> str | None:
+        if not self.stack:
+            if self.stray and self.skip:
+                return None
+            self.stray = True
+            return f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text})"
+        if self.unlabelled:
+            self.unlabelled = False
+            self.labels[-1] = text
+            return None
+        if self.word is not None:
+            self.word += NO_BREAK_SPACE + text
+            return None
+        if len(self.labels) - 1 != self.stack[-1] or len(self.words) != self.starts[-1]:
+            return f"word {text!r} stands beside constituents or leaves; write (TAG {text})"
+        self.word = text
+        return None
+
+    def _crowded(self) -> str:
+        return (
+            f"'({self.labels[-1]} {self.word} (…' holds a word and a bracket; a leaf is written (TAG word), "
+            "a round bracket in a word -LRB- or -RRB-"
+        )
+
+    def _close(self, done: list[Tree]) -> str | None:
+        if not self.stack:
+            return "')' closes nothing; remove it, or add the bracket that it should close"
+        top, (line, column) = self.stack[-1], self.places[-1]
+        if self.word is not None:
+            self.stack.pop()
+            self.places.pop()
+            self.starts.pop()
+            self.ends.pop()
+            self.tags.append(self.labels.pop())
+            self.words.append(self.word)
+            self.word = None
+        elif self.starts[top] == len(self.words):
+            label = self.labels[top]
+            return f"'({label})' holds no word; a leaf is written (TAG word), a constituent holds leaves"
+        else:
+            self.ends[top] = len(self.words)
+            if len(self.stack) > 1 and not self.labels[top] and self.top is not None:
+                if len(self.labels) == top + 1 or self.ends[top + 1] != self.ends[top]:
+                    return f"the bracket of line {line}, column {column} has no label; give it one"
+                del self.labels[top], self.starts[top], self.ends[top]
+            self.stack.pop()
+            self.places.pop()
+        return None if self.stack else self._finish(done)
+
+    def _finish(self, done: list[Tree]) -> str | None:
+        """Give the completed tree its root."""
+        labels, starts, ends = self.labels, self.starts, self.ends
+        if self.top is not None:
+            if labels and labels[0] in TOP_LABELS:
+                if len(labels) > 1 and labels[1] in TOP_LABELS and ends[1] == ends[0]:
+                    del labels[1], starts[1], ends[1]
+                labels[0] = self.top
+            else:
+                labels.insert(0, self.top)
+                starts.insert(0, 0)
+                ends.insert(0, len(self.words))
+        elif not labels:
+            return f"'({self.tags[0]} {self.words[0]})' is a leaf without a constituent; wrap it or set `top`"
+        done.append(Tree.trusted(self.words, self.tags, labels, starts, ends))
+        self._clear()
+        return None
+
+    def _begun(self) -> str:
+        line, column = self.places[0]
+        return f"is a ')' missing in the tree that begins in line {line}, column {column}?"
+
+    def _unclosed(self) -> None:
+        line, column = self.places[-1]
+        label, begun = self.labels[self.stack[-1]], self._begun()
+        self._clear()
+        self._report(f"the bracket '({label}' is never closed; {begun}", line, column)
+
+    def _report(self, message: str, line: int, column: int) -> None:
+        error = TreeFormatError(message, path=self.path, line=line, column=column)
+        if not self.skip:
+            raise error
+        if self.errors is None:
+            warnings.warn(f"tree skipped: {error}", stacklevel=2)
+        else:
+            self.errors.append(error)
+
+
+def _undecodable(text: str) -> str | None:
+    bad = _UNDECODED.search(text)
+    if bad is None:
+        return None
+    return (
+        f"byte 0x{ord(bad[0]) - 0xDC00:02x} is not valid in the file's encoding; give the right `encoding` "
+        "(UTF-8 is assumed) or repair the file"
+    )

@@ -1,0 +1,97 @@
+"""Head rules as data: the English table of Collins (1999, p. 240) with the labels that newer treebanks add.
+
+A rule is a list of scans over the children, tried in turn until one finds the head; a scan is a mode and
+labels:
+
+- `left` / `right`: the labels in order of priority, each looked for from that end: the first label that is
+found wins; - `left-any` / `right-any`: the first child from that end that has one of the labels;
+- `first` / `last`: that very child, if it has one of the labels.
+
+When no scan finds a head it is the first child, from the end that the last scan started from, that is not
+punctuation; when all are, the child at that end. Collins took punctuation off the edges, so that he needs
+no such exception; without punctuation the two agree.
+"""
+
+from __future__ import annotations
+
+_TABLE = """
+ADJP L NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
+ADVP R RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN
+CONJP R CC RB IN
+FRAG R
+INTJ L
+LST R LS :
+NAC L NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW
+PP R IN TO VBG VBN RP FW
+PRN L
+PRT R RP
+QP L $ IN NNS NN JJ RB DT CD QP JJR JJS
+RRC R VP NP ADVP ADJP PP
+S L TO IN VP S SBAR ADJP UCP NP
+SBAR L WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG
+SBARQ L SQ S SINV SBARQ FRAG
+SINV L VBZ VBD VBP VB MD VP S SINV ADJP NP
+SQ L VBZ VBD VBP VB MD VP SQ
+UCP R
+VP L TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP
+WHADJP L CC WRB JJ ADJP
+WHADVP R CC WRB
+WHNP L WDT WP WP$ WHADJP WHPP WHNP
+WHPP R IN TO FW
+X L
+TOP L
+EDITED L
+META L
+TITLE L S SINV SQ SBARQ NP NML FRAG VP UCP
+HEADING L S SINV SQ SBARQ NP NML FRAG VP UCP
+CAPTION L S SINV SQ SBARQ NP NML FRAG VP UCP
+"""
+# NML occurs in craft and masc, NX in wsj and gum; CIT (craft) is a flat citation, close to a noun phrase.
+_NOUNS = ["NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS", "JJR"]
+_NOUN_PHRASE: list[tuple[str, list[str]]] = [
+    ("last", ["POS"]),
+    ("right-any", _NOUNS),
+    ("left", ["NP"]),
+    ("right-any", ["$", "ADJP", "PRN"]),
+    ("right-any", ["CD"]),
+    ("right-any", ["JJ", "JJS", "RB", "QP"]),
+]
+
+COLLINS_RULES: dict[str, list[tuple[str, list[str]]]] = {
+    **{
+        row.split()[0]: [({"L": "left", "R": "right"}[row.split()[1]], row.split()[2:])]
+        for row in _TABLE.strip().splitlines()
+    },
+    **dict.fromkeys(("NP", "NML", "NX", "CIT"), _NOUN_PHRASE),
+}
+"""Label -> scans."""
+
+DEFAULT_RULE: list[tuple[str, list[str]]] = [("left", [])]
+"""For labels without a rule: the leftmost child that is not punctuation."""
+
+CANDIDATE_RULE: list[tuple[str, list[str]]] = [
+    ("left-any", ["VP", "TO", "MD", "VBZ", "VBD", "VBP"]),  # a clause or verb phrase
+    ("first", ["IN", "WDT", "WP", "WHNP", "WHPP", "WHADVP", "WRB"]),  # a prepositional phrase or SBAR
+    ("last", ["POS"]),
+    ("right-any", ["NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS"]),  # a flat noun phrase
+    ("first", ["VB", "VBN", "VBG"]),  # no noun among the children: the verb with its phrases
+    ("left", ["NP"]),
+    ("right-any", ["$", "JJR", "ADJP", "PRN"]),
+    ("right-any", ["CD"]),
+    ("right-any", ["JJ", "JJS", "RB", "QP"]),
+    ("left", ["S", "SINV", "SQ", "SBARQ", "SBAR", "PP"]),
+    ("right", []),
+]
+"""For a candidate whose label is not known yet: what a reader would guess from its children."""
+
+CONJUNCTIONS = ("CC",)
+"""A head right after one of these gives way to the child before it."""
+
+NO_COORDINATION = ("NX",)
+"""Labels to which that does not apply."""
+
+PUNCTUATION = (
+    *(",", ":", ".", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"),
+    *("HYPH", "NFP", "SU", "CODE", "-NONE-"),
+)
+"""Tags that are a head only where there is nothing else."""

@@ -1,0 +1,220 @@
+"""Head rules: which child of a constituent is its head (Collins 1999; Turian & Melamed 2006)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from . import head_tables
+from .labels import base_label
+from .tree import Tree
+
+CANDIDATE = "?"
+"""The pseudo-label of a candidate: its head is chosen without knowing its label."""
+
+MODES = ("left", "right", "left-any", "right-any", "first", "last")
+Scan = tuple[str, tuple[str, ...]]
+Rule = tuple[Scan, ...]
+_FIELDS = ("rules", "default", "candidate", "conjunctions", "no_coordination", "punctuation")
+
+
+@dataclass(frozen=True)
+class HeadRules:
+    """A table of head rules; what scans mean stands in `head_tables`.
+
+    `rules`: label -> scans. `default`: for labels not in `rules`. `candidate`: for the pseudo-label
+    CANDIDATE.
+    `conjunctions`: when the child before the head is one of these and the head is at place 2 or later, the
+    head becomes the nearest child before the conjunction that is not punctuation (Collins: the child before it),
+    except under a label of `no_coordination`.
+    `punctuation`: tags that the last resort of a rule passes over.
+
+    Raises ConfigError for a scan that is not (mode, labels).
+    """
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    default: Rule = (("left", ()),)
+    candidate: Rule = (("left", ()),)
+    conjunctions: frozenset[str] = frozenset()
+    no_coordination: frozenset[str] = frozenset()
+    punctuation: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "rules", {label: _rule(label, rule) for label, rule in self.rules.items()})
+        set_field(self, "default", _rule("default", self.default))
+        set_field(self, "candidate", _rule("candidate", self.candidate))
+        for name in ("conjunctions", "no_coordination", "punctuation"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not all(isinstance(label, str) for label in value):
+                raise ConfigError(f"head rules: {name} is {value!r}; give a list of labels")
+            set_field(self, name, frozenset(value))
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.to_dict(), sort_keys=True))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], base: HeadRules | None = None) -> HeadRules:
+        """Rules from plain data (see `to_dict`), over those of `base`.
+
+        A key that is left out is taken from `base`, and the labels of "rules" are added to those of `base`.
+        Raises ConfigError for unknown keys and malformed scans.
+        """
+        unknown = sorted(set(data) - set(_FIELDS))
+        if unknown:
+            raise ConfigError(f"head rules: unknown key {unknown[0]!r}; allowed are {', '.join(_FIELDS)}")
+        values = {} if base is None else {name: getattr(base, name) for name in _FIELDS}
+        values |= data
+        if base is not None and "rules" in data:
+            values["rules"] = {**base.rules, **data["rules"]}
+        return cls(**values)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike, base: HeadRules | None = None) -> HeadRules:
+        """Rules from a JSON file. Raises ConfigError for what is not JSON or not rules, OSError."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ConfigError(f"{path}: head rules must be JSON in UTF-8: {error}") from error
+        if not isinstance(data, dict):
+            raise ConfigError(f"{path}: head rules must be a JSON object with keys {', '.join(_FIELDS)}")
+        return cls.from_dict(data, base)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rules as plain lists and dicts, for JSON and msgpack."""
+        return {
+            "rules": {label: _plain(rule) for label, rule in sorted(self.rules.items())},
+            "default": _plain(self.default),
+            "candidate": _plain(self.candidate),
+            "conjunctions": sorted(self.conjunctions),
+            "no_coordination": sorted(self.no_coordination),
+            "punctuation": sorted(self.punctuation),
+        }
+
+    def rule(self, label: str) -> Rule:
+        """The scans for `label`, whose function tags do not count."""
+        if label == CANDIDATE:
+            return self.candidate
+        return self.rules.get(base_label(label), self.default)
+
+    def head_child(self, label: str, child_labels: Sequence[str]) -> int:
+        """The place (from 0) of the head among the children, given by label or tag; function tags do not
+        count.
+
+        `label` may be CANDIDATE. Raises ConfigError when there is no child.
+        """
+        if not child_labels:
+            raise ConfigError(f"a constituent {label!r} without children has no head")
+        children = [base_label(child) for child in child_labels]
+        head = self._scan(self.rule(label), children)
+        if (
+            head > 1
+            and children[head - 1] in self.conjunctions
+            and base_label(label) not in self.no_coordination
+        ):
+            before = head - 2
+            while before > 0 and children[before] in self.punctuation:
+                before -= 1
+            if children[before] not in self.punctuation:
+                head = before
+        return head
+
+    def _scan(self, rule: Rule, children: list[str]) -> int:
+        last = len(children) - 1
+        for mode, labels in rule:
+            if mode == "first" and children[0] in labels:
+                return 0
+            if mode == "last" and children[last] in labels:
+                return last
+            order = range(last, -1, -1) if mode.startswith("right") else range(last + 1)
+            if mode.endswith("-any"):
+                for place in order:
+                    if children[place] in labels:
+                        return place
+            elif mode in ("left", "right"):
+                for wanted in labels:
+                    for place in order:
+                        if children[place] == wanted:
+                            return place
+        order = range(last, -1, -1) if resort_is_right(rule) else range(last + 1)
+        for place in order:
+            if children[place] not in self.punctuation:
+                return place
+        return order[0]
+
+    def heads(self, tree: Tree) -> tuple[int, ...]:
+        """The head token of each constituent (m ints), in linear time."""
+        child_lists = tree.child_lists()
+        found = [0] * len(tree.labels)
+        for k in range(len(tree.labels) - 1, -1, -1):
+            children = child_lists[k]
+            names = [tree.labels[c] if c >= 0 else tree.tags[~c] for c in children]
+            head = children[self.head_child(tree.labels[k], names) if len(children) > 1 else 0]
+            found[k] = found[head] if head >= 0 else ~head
+        return tuple(found)
+
+
+def resort_is_right(rule: Rule) -> bool:
+    """Whether a rule that finds nothing falls back on the right end, where its last scan started."""
+    return bool(rule) and (rule[-1][0].startswith("right") or rule[-1][0] == "last")
+
+
+def _rule(label: str, scans: Iterable[Any]) -> Rule:
+    checked = []
+    for scan in scans:
+        fine = (
+            not isinstance(scan, str)
+            and len(scan) == 2
+            and scan[0] in MODES
+            and not isinstance(scan[1], str)
+            and all(isinstance(wanted, str) for wanted in scan[1])
+        )
+        if not fine:
+            raise ConfigError(
+                f"head rule for {label!r}: {scan!r} is not a scan; a scan is [mode, [label, …]] "
+                f"with a mode of {', '.join(MODES)}"
+            )
+        checked.append((scan[0], tuple(scan[1])))
+    return tuple(checked)
+
+
+def _plain(rule: Rule) -> list:
+    return [[mode, list(labels)] for mode, labels in rule]
+
+
+COLLINS = HeadRules.from_dict(
+    {
+        "rules": head_tables.COLLINS_RULES,
+        "default": head_tables.DEFAULT_RULE,
+        "candidate": head_tables.CANDIDATE_RULE,
+        "conjunctions": head_tables.CONJUNCTIONS,
+        "no_coordination": head_tables.NO_COORDINATION,
+        "punctuation": head_tables.PUNCTUATION,
+    }
+)
+"""The English table."""
+
+LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.PUNCTUATION})
+"""For languages without a table: the leftmost child that is not punctuation."""
+
+_LANGUAGES = {"en": COLLINS}
+
+
+def head_rules(language: str) -> HeadRules:
+    """The rules for a language code (as in spaCy: "en", "de" …); LEFTMOST where there is no table."""
+    return _LANGUAGES.get(language, LEFTMOST)
+
+
+def head_child(label: str, child_labels: Sequence[str], rules: HeadRules = COLLINS) -> int:
+    """`HeadRules.head_child` of `rules`, by default the English table."""
+    return rules.head_child(label, child_labels)
+
+
+def heads(tree: Tree, rules: HeadRules = COLLINS) -> tuple[int, ...]:
+    """`HeadRules.heads` of `rules`, by default the English table."""
+    return rules.heads(tree)

@@ -1,0 +1,67 @@
+"""Head rules compiled to the arrays of the kernel `kernels.heads.head_position`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import INDEX
+from ..kernels.heads import FIRST, LAST, LEFT, NOT_WANTED, RIGHT, HeadTable
+from ..symbols import SymbolTable
+from .heads import CANDIDATE, HeadRules, resort_is_right
+from .labels import base_label
+
+
+def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
+    """`rules` over `symbols`, which hold the labels and tags of children; function tags of symbols do not
+    count.
+
+    Importing this module imports numba.
+    """
+    n = len(symbols)
+    bases = [base_label(symbol) for symbol in symbols]
+    labels = [None, CANDIDATE, *sorted(rules.rules)]  # None: the default rule
+    number = {label: r for r, label in enumerate(labels)}
+    modes: list[int] = []
+    ranks: list[list[int]] = []
+    first_scan = [0]
+
+    def add(mode: int, wanted: dict[str, int], other: int) -> None:
+        modes.append(mode)
+        ranks.append([wanted.get(base, other) for base in bases] + [other])
+
+    for label in labels:
+        rule = rules.default if label is None else rules.rule(label)
+        for mode, names in rule:
+            ordered = not mode.endswith("-any")
+            wanted: dict[str, int] = {}
+            for place, name in enumerate(names):
+                wanted.setdefault(name, place if ordered else 0)
+            direction = {"left": LEFT, "right": RIGHT, "first": FIRST, "last": LAST}[
+                mode.removesuffix("-any")
+            ]
+            add(direction, wanted, NOT_WANTED)
+        direction = RIGHT if resort_is_right(rule) else LEFT
+        add(direction, dict.fromkeys(rules.punctuation, 1), 0)
+        first_scan.append(len(modes))
+
+    coordinated = [int(label is None or label not in rules.no_coordination) for label in labels]
+    own_rule = [number.get(base, 0) if base != CANDIDATE else 0 for base in bases]
+    # A label without a rule of its own that is excluded from coordination needs a rule with that flag.
+    for label in sorted(rules.no_coordination - set(rules.rules)):
+        first, last = first_scan[0], first_scan[1]
+        modes.extend(modes[first:last])
+        ranks.extend(ranks[first:last])
+        first_scan.append(len(modes))
+        coordinated.append(0)
+        own_rule = [
+            len(coordinated) - 1 if base == label else r for base, r in zip(bases, own_rule, strict=True)
+        ]
+    return HeadTable(
+        rule=np.array([*own_rule, number[CANDIDATE]], dtype=INDEX),
+        first_scan=np.array(first_scan, dtype=INDEX),
+        mode=np.array(modes, dtype=INDEX),
+        rank=np.array(ranks, dtype=INDEX).reshape(len(modes), n + 1),
+        coordinated=np.array(coordinated, dtype=INDEX),
+        conjunction=np.array([int(base in rules.conjunctions) for base in bases] + [0], dtype=INDEX),
+        punctuation=np.array([int(base in rules.punctuation) for base in bases] + [0], dtype=INDEX),
+    )

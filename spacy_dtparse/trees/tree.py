@@ -1,0 +1,253 @@
+"""The constituent tree of a sentence as spans in pre-order: immutable, hashable, and never recursive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..errors import TreeError
+
+TOP = "TOP"
+"""The label of the root."""
+
+
+class Tree:
+    """An immutable constituent tree over n tokens with m constituents.
+
+    `words`, `tags` (n strings each) are the leaves; `labels` (m strings), `starts`, `ends` (m ints) are the
+    constituents in pre-order: constituent k covers the half-open span [starts[k], ends[k]), a parent comes
+    before its children, siblings come from left to right, and a unary chain runs from top to bottom.
+    Constituent 0 is the root and covers all tokens. Parts of speech are tags, not constituents.
+
+    Raises TreeError when lengths differ, there is no token or no constituent, a word is empty, a span is
+    empty or out of range, or the spans cross or are not in pre-order.
+    """
+
+    __slots__ = ("_hash", "ends", "labels", "starts", "tags", "words")
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    labels: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    _hash: int | None
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        tags: Iterable[str],
+        labels: Iterable[str],
+        starts: Iterable[int],
+        ends: Iterable[int],
+    ):
+        self._fill(
+            tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)), None
+        )
+        self._validate()
+
+    @classmethod
+    def trusted(
+        cls,
+        words: Iterable[str],
+        tags: Iterable[str],
+        labels: Iterable[str],
+        starts: Iterable[int],
+        ends: Iterable[int],
+    ) -> Tree:
+        """A tree from parts that are well formed by construction: nothing is checked or converted."""
+        tree = cls.__new__(cls)
+        tree._fill(tuple(words), tuple(tags), tuple(labels), tuple(starts), tuple(ends), None)
+        return tree
+
+    @classmethod
+    def from_spans(
+        cls, words: Iterable[str], tags: Iterable[str], spans: Iterable[tuple[int, int, str]]
+    ) -> Tree:
+        """A tree from (start, end, label) triples in any order; spans of equal extent are given from top
+        to bottom.
+
+        Raises TreeError as the constructor does.
+        """
+        ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
+        return cls(words, tags, (s[2] for s in ordered), (s[0] for s in ordered), (s[1] for s in ordered))
+
+    def _fill(self, *values: Any) -> None:
+        for name, value in zip(("words", "tags", "labels", "starts", "ends", "_hash"), values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def _validate(self) -> None:
+        n, m = len(self.words), len(self.labels)
+        if len(self.tags) != n:
+            raise TreeError(f"{n} words but {len(self.tags)} tags; give one tag per word")
+        if len(self.starts) != m or len(self.ends) != m:
+            raise TreeError(
+                f"{m} labels, {len(self.starts)} starts and {len(self.ends)} ends; their numbers must agree"
+            )
+        if n == 0:
+            raise TreeError("a tree has no token; a tree needs at least one")
+        if m == 0:
+            raise TreeError("a tree has no constituent; a tree needs at least a root that covers all tokens")
+        for kind, strings in (("word", self.words), ("tag", self.tags), ("label", self.labels)):
+            for place, string in enumerate(strings):
+                if not isinstance(string, str):
+                    raise TreeError(f"{kind} {place} is {string!r}; words, tags and labels are strings")
+                if kind == "word" and not string:
+                    raise TreeError(f"word {place} is empty; every token needs some text")
+        if self.starts[0] != 0 or self.ends[0] != n:
+            raise TreeError(
+                f"constituent 0 ({self.labels[0]!r}) covers [{self.starts[0]}, {self.ends[0]}); "
+                f"the root must cover all tokens, [0, {n})"
+            )
+        stack = [0]
+        for k in range(1, m):
+            start, end = self.starts[k], self.ends[k]
+            if not 0 <= start < end <= n:
+                raise TreeError(
+                    f"constituent {k} ({self.labels[k]!r}) covers [{start}, {end}); "
+                    f"a span must hold at least one token and lie within [0, {n})"
+                )
+            while self.ends[stack[-1]] <= start:
+                stack.pop()
+            above = stack[-1]
+            if start < self.starts[above] or end > self.ends[above]:
+                raise TreeError(
+                    f"constituent {k} ({self.labels[k]!r}, [{start}, {end})) crosses constituent {above} "
+                    f"({self.labels[above]!r}, [{self.starts[above]}, {self.ends[above]})) or is late; "
+                    "spans must nest and come in pre-order (Tree.from_spans sorts them)"
+                )
+            stack.append(k)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Tree is immutable; build a new one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Tree is immutable; {name!r} cannot be deleted")
+
+    def _key(self) -> tuple:
+        return self.starts, self.ends, self.labels, self.words, self.tags
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self is other or self._key() == other._key()
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(self._key()))
+        return self._hash  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple:
+        return Tree.trusted, (self.words, self.tags, self.labels, self.starts, self.ends)
+
+    def __copy__(self) -> Tree:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Tree:
+        return self
+
+    def __len__(self) -> int:
+        """The number of constituents."""
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        words = " ".join(self.words[:6]) + (" …" if len(self.words) > 6 else "")
+        return f"<Tree: {len(self.labels)} constituents over {len(self.words)} tokens: {words}>"
+
+    def __str__(self) -> str:
+        from .brackets import write_tree
+
+        return write_tree(self)
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+        return len(self.words)
+
+    def spans(self) -> list[tuple[int, int, str]]:
+        """All constituents as (start, end, label), in pre-order."""
+        return list(zip(self.starts, self.ends, self.labels, strict=True))
+
+    def parents(self) -> list[int]:
+        """The parent of each constituent, -1 for the root (m ints)."""
+        parents, stack, ends = [], [-1], self.ends
+        for k, start in enumerate(self.starts):
+            while len(stack) > 1 and ends[stack[-1]] <= start:
+                stack.pop()
+            parents.append(stack[-1])
+            stack.append(k)
+        return parents
+
+    def token_parents(self) -> list[int]:
+        """The lowest constituent over each token (n ints)."""
+        found = [0] * len(self.words)
+        for k, children in enumerate(self.child_lists()):
+            for child in children:
+                if child < 0:
+                    found[~child] = k
+        return found
+
+    def child_lists(self) -> list[list[int]]:
+        """The ordered children of every constituent: k >= 0 is constituent k, ~i < 0 is token i. Linear."""
+        lists: list[list[int]] = [[] for _ in self.labels]
+        ends, stack, position = self.ends, [], 0
+        for k, start in enumerate(self.starts):
+            while stack and ends[stack[-1]] <= start:
+                done = stack.pop()
+                lists[done].extend(~i for i in range(position, ends[done]))
+                position = max(position, ends[done])
+            if stack:
+                lists[stack[-1]].extend(~i for i in range(position, start))
+                lists[stack[-1]].append(k)
+            position = start
+            stack.append(k)
+        while stack:
+            done = stack.pop()
+            lists[done].extend(~i for i in range(position, ends[done]))
+            position = max(position, ends[done])
+        return lists
+
+    def children(self, k: int) -> list[tuple[str, int]]:
+        """The ordered children of constituent k: ("c", constituent) or ("t", token). Linear in k's
+        descendants.
+
+        For all constituents at once use `child_lists`. Raises TreeError when there is no constituent k.
+        """
+        if not 0 <= k < len(self.labels):
+            raise TreeError(
+                f"there is no constituent {k}; this tree has constituents 0 to {len(self.labels) - 1}"
+            )
+        children: list[tuple[str, int]] = []
+        position, inner = self.starts[k], k + 1
+        while inner < len(self.labels) and self.starts[inner] < self.ends[k]:
+            if self.starts[inner] >= position:
+                children.extend(("t", i) for i in range(position, self.starts[inner]))
+                children.append(("c", inner))
+                position = self.ends[inner]
+            inner += 1
+        children.extend(("t", i) for i in range(position, self.ends[k]))
+        return children
+
+    def depths(self) -> list[int]:
+        """The number of constituents above each constituent (m ints, 0 for the root)."""
+        depths: list[int] = []
+        for parent in self.parents():
+            depths.append(0 if parent < 0 else depths[parent] + 1)
+        return depths
+
+    def with_labels(self, labels: Sequence[str]) -> Tree:
+        """The same tree with other labels. Raises TreeError when their number differs."""
+        if len(labels) != len(self.labels):
+            raise TreeError(
+                f"{len(labels)} labels for a tree of {len(self.labels)} constituents; give one for each"
+            )
+        return Tree.trusted(self.words, self.tags, labels, self.starts, self.ends)
+
+    def with_leaves(self, words: Sequence[str] | None = None, tags: Sequence[str] | None = None) -> Tree:
+        """The same constituents over other words or tags. Raises TreeError as the constructor does."""
+        return Tree(
+            self.words if words is None else words,
+            self.tags if tags is None else tags,
+            self.labels,
+            self.starts,
+            self.ends,
+        )
