@@ -15,6 +15,8 @@ from .brackets import (
 )
 from .heads import CANDIDATE, COLLINS, HeadRules, head_child, head_rules, heads
 from .labels import EMPTY_TAG, PUNCTUATION_TAGS, QUOTE_TAGS, base_label
+from .recipe import STEPS, Recipe
+from .transforms import Removal
 from .tree import TOP, Tree
 
 __all__ = [
@@ -23,8 +25,11 @@ __all__ = [
     "EMPTY_TAG",
     "PUNCTUATION_TAGS",
     "QUOTE_TAGS",
+    "STEPS",
     "TOP",
     "HeadRules",
+    "Recipe",
+    "Removal",
     "SpanArrays",
     "Tree",
     "arrays_to_tree",

@@ -30,8 +30,8 @@ class HeadRules:
     `rules`: label -> scans. `default`: for labels not in `rules`. `candidate`: for the pseudo-label
     CANDIDATE.
     `conjunctions`: when the child before the head is one of these and the head is at place 2 or later, the
-    head becomes the nearest child before the conjunction that is not punctuation (Collins: the child before it),
-    except under a label of `no_coordination`.
+    head becomes the nearest child before the conjunction that is not punctuation (Collins: the child
+    before it), except under a label of `no_coordination`.
     `punctuation`: tags that the last resort of a rule passes over.
 
     Raises ConfigError for a scan that is not (mode, labels).

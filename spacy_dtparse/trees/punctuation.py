@@ -1,0 +1,150 @@
+"""Punctuation back into a parse: the inverses of the steps that remove or raise it.
+
+Raised punctuation hangs as high as it can: below the lowest constituent that has it strictly inside, or
+below the root. `lower_punctuation` moves it to where treebanks have it. The habits were counted in wsj,
+masc and craft: final punctuation is the last child of the highest constituent below the root, but below a
+TITLE, HEADING or CAPTION; a pair of commas or dashes around a PRN is inside it; an apposition's second
+comma closes the noun phrase that has the first; a closing quotation mark stands in the constituent of the
+opening one when that ends there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..errors import TreeError
+from .labels import PUNCTUATION_TAGS
+from .transforms import Removal
+from .tree import Tree
+
+_WRAPPERS = frozenset(("TITLE", "HEADING", "CAPTION"))
+_NOMINALS = frozenset(("NP", "NML", "NX", "NAC"))
+_PAIRED_TAGS = frozenset((",", ":"))
+
+
+def restore_tokens(tree: Tree, removal: Removal) -> Tree:
+    """Inverse of the steps that remove tokens: `tree`, over the kept tokens, with all tokens of `removal`.
+
+    A removed token between two kept ones goes to the lowest constituent that holds both, one at an edge of
+    the sentence to the root; then `lower_punctuation` places it. Raises TreeError when the tree does not
+    have as many tokens as were kept.
+    """
+    tree = insert_tokens(tree, removal)
+    return lower_punctuation(tree, set(range(len(removal.words))).difference(removal.kept))
+
+
+def insert_tokens(tree: Tree, removal: Removal) -> Tree:
+    """`restore_tokens` without the second step: removed tokens hang as high as they can."""
+    kept = removal.kept
+    if len(tree.words) != len(kept):
+        raise TreeError(
+            f"the tree has {len(tree.words)} tokens, but {len(kept)} of {len(removal.words)} were kept; "
+            "restore a parse with the record of its own sentence"
+        )
+    starts = [0, *(kept[start] for start in tree.starts[1:])]
+    ends = [len(removal.words), *(kept[end - 1] + 1 for end in tree.ends[1:])]
+    return Tree.trusted(removal.words, removal.tags, tree.labels, starts, ends)
+
+
+def lower_punctuation(tree: Tree, movable: Collection[int] | None = None) -> Tree:
+    """Inverse of `raise_punctuation`: the tokens `movable` (all punctuation when None) are lowered."""
+    if movable is None:
+        movable = {i for i, tag in enumerate(tree.tags) if tag in PUNCTUATION_TAGS}
+    if not movable or len(tree.labels) == 1:
+        return tree
+    lowering = _Lowering(tree, movable)
+    lowering.edges()
+    lowering.parentheticals()
+    lowering.pairs()
+    return Tree.trusted(tree.words, tree.tags, tree.labels, lowering.starts, lowering.ends)
+
+
+class _Lowering:
+    """Spans that grow over neighbouring punctuation, with the lowest constituent over each token kept up to date."""
+
+    def __init__(self, tree: Tree, movable: Collection[int]):
+        self.tree, self.movable = tree, movable
+        self.starts, self.ends = list(tree.starts), list(tree.ends)
+        self.parents, self.token_parents = tree.parents(), tree.token_parents()
+
+    def edges(self) -> None:
+        """Sentence-initial and sentence-final punctuation goes into the neighbouring child of the root."""
+        n = len(self.tree.words)
+        first, last = 0, n
+        while last > 0 and self._hangs(last - 1, 0):
+            last -= 1
+        while first < last and self._hangs(first, 0):
+            first += 1
+        if first == last:
+            return
+        before, after = self.starts[:], self.ends[:]
+        for k in range(1, len(before)):  # the highest of each edge, and what wrappers hold
+            above = self.parents[k]
+            same = before[above] == before[k] and after[above] == after[k]
+            wrapped = same and self.tree.labels[above] in _WRAPPERS
+            if above != 0 and not wrapped:
+                continue
+            if last < n and after[k] == last and self.ends[above] == n:
+                self.ends[k] = n
+                self._hang(range(last, n), k)
+            if first > 0 and before[k] == first and self.starts[above] == 0:
+                self.starts[k] = 0
+                self._hang(range(first), k)
+
+    def parentheticals(self) -> None:
+        """A pair of commas or dashes around a PRN goes into it."""
+        for k, label in enumerate(self.tree.labels):
+            left, right, above = self.starts[k] - 1, self.ends[k], self.parents[k]
+            if label != "PRN" or above < 0 or not (self._hangs(left, above) and self._hangs(right, above)):
+                continue
+            if self.tree.tags[left] == self.tree.tags[right] and self.tree.tags[left] in _PAIRED_TAGS:
+                self.starts[k], self.ends[k] = left, right + 1
+                self._hang((left, right), k)
+
+    def pairs(self) -> None:
+        """Second commas of appositions and closing quotation marks, from left to right."""
+        tags = self.tree.tags
+        inner: dict[tuple[int, str], int] = {}  # how many tokens of a tag hang from a constituent
+        for i, k in enumerate(self.token_parents):
+            inner[k, tags[i]] = inner.get((k, tags[i]), 0) + 1
+        ending: dict[int, list[int]] = {}  # the constituents that end at a place, from top to bottom
+        for k, end in enumerate(self.ends):
+            ending.setdefault(end, []).append(k)
+        opened: list[int] = []
+        for i, tag in enumerate(tags):
+            if tag == "``":
+                opened.append(i)
+            target = -1
+            if tag == "''" and opened:
+                home = self.token_parents[opened.pop()]
+                target = home if self.ends[home] == i else -1
+            elif tag == ",":
+                for k in ending.get(i, ()):
+                    single = inner.get((k, ","), 0) == 1 and not inner.get((k, "CC"), 0)
+                    if single and self.tree.labels[k] in _NOMINALS:
+                        target = k
+                        break
+            if target < 0 or i not in self.movable or not self._hangs(i, self._above(target, i)):
+                continue
+            inner[self.token_parents[i], tag] -= 1
+            inner[target, tag] = inner.get((target, tag), 0) + 1
+            grown = [k for k in ending[i] if k <= target]
+            for k in grown:  # the target and those above it that end with it
+                self.ends[k] = i + 1
+            ending[i] = [k for k in ending[i] if k > target]
+            ending[i + 1] = sorted(ending.get(i + 1, []) + grown)
+            self._hang((i,), target)
+
+    def _above(self, k: int, place: int) -> int:
+        """The lowest ancestor of k that does not end at `place`."""
+        while self.ends[k] == place:
+            k = self.parents[k]
+        return k
+
+    def _hangs(self, i: int, k: int) -> bool:
+        """Whether token i may be moved and hangs directly from constituent k."""
+        return 0 <= i < len(self.token_parents) and i in self.movable and self.token_parents[i] == k
+
+    def _hang(self, tokens: Collection[int], k: int) -> None:
+        for i in tokens:
+            self.token_parents[i] = k
