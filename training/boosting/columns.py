@@ -1,0 +1,242 @@
+"""Kernels of the direct store: its column index, the gather of rows, and the percolation of all examples.
+
+A column is the set of examples with one atom: a bitset when it is frequent, else a sorted list of example numbers.
+Places are cast to unsigned numbers in the inner loops: numba wraps negative places around, and that test costs more
+than the work itself (4 times as much in the gather).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.kernels.jit import kernel
+
+ONE = np.uint64(1)
+ZERO = np.uint64(0)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+LOW6 = np.uint64(63)
+SIX = np.uint64(6)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_TOP = np.uint64(58)
+
+
+def _positions() -> np.ndarray:
+    """Bit number by the top six bits of (lowest set bit × the de Bruijn constant)."""
+    table = np.zeros(64, dtype=np.int64)
+    for bit in range(64):
+        table[((1 << bit) * int(_DE_BRUIJN) & 0xFFFFFFFFFFFFFFFF) >> 58] = bit
+    return table
+
+
+POSITION = _positions()
+
+
+class Columns(NamedTuple):
+    """Column index of n examples. `slot` int32 (n_atoms,): row of the atom in `bits`, -1 when it has a list.
+
+    `bits` uint64 (n_slots, ceil(n / 64)): bit i % 64 of word i // 64 is example i. `starts` int64 (n_atoms + 1,):
+    the atom's part of `postings` int32, empty for atoms with a bitset.
+    """
+
+    slot: np.ndarray
+    bits: np.ndarray
+    starts: np.ndarray
+    postings: np.ndarray
+
+
+@kernel
+def count_atoms(indptr, atoms, n_atoms, counts):
+    """Examples per atom into `counts` int64 (n_atoms,); returns (-1, 0), or (row, kind) of the first bad row.
+
+    kind 1: an atom outside [0, n_atoms); kind 2: an atom twice in the row; kind 3: `indptr` goes down.
+    """
+    last = np.full(n_atoms, -1, np.int64)
+    for row in range(len(indptr) - 1):
+        if indptr[row + 1] < indptr[row]:
+            return row, 3
+        for place in range(indptr[row], indptr[row + 1]):
+            atom = atoms[place]
+            if atom < 0 or atom >= n_atoms:
+                return row, 1
+            if last[atom] == row:
+                return row, 2
+            last[atom] = row
+            counts[atom] += 1
+    return -1, 0
+
+
+@kernel
+def fill_columns(indptr, atoms, slot, bits, starts, postings):
+    """Write bitsets and posting lists; `bits` must be 0 on entry."""
+    place_of = starts[:-1].copy()
+    for row in range(len(indptr) - 1):
+        word = row >> 6
+        mask = ONE << np.uint64(row & 63)
+        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            atom = np.uint64(atoms[np.uint64(place)])
+            where = slot[atom]
+            if where >= 0:
+                bits[np.uint64(where), np.uint64(word)] |= mask
+            else:
+                postings[np.uint64(place_of[atom])] = row
+                place_of[atom] += 1
+
+
+@kernel
+def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
+    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are written."""
+    end = np.uint64(0)
+    out_indptr[0] = 0
+    for k in range(len(ids)):
+        row = np.uint64(ids[k])
+        start = np.uint64(indptr[row])
+        length = np.uint64(indptr[row + ONE]) - start
+        for offset in range(length):
+            out_atoms[end + np.uint64(offset)] = atoms[start + np.uint64(offset)]
+        end += length
+        out_indptr[k + 1] = end
+
+
+@kernel
+def _mark(word, base, number, out):
+    """out[base + b] = number for every bit b of `word`."""
+    while word != ZERO:
+        lowest = word & (~word + ONE)
+        out[np.uint64(base + POSITION[(lowest * _DE_BRUIJN) >> _TOP])] = number
+        word ^= lowest
+
+
+@kernel
+def _contains(postings, start, end, example):
+    """Whether the sorted part [start, end) of `postings` has `example`."""
+    stop = end
+    while start < end:
+        middle = (start + end) >> 1
+        if postings[middle] < example:
+            start = middle + 1
+        else:
+            end = middle
+    return start < stop and postings[start] == example
+
+
+@kernel
+def percolate(columns, n, atom, yes, no, pool, arena, out):
+    """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
+
+    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a part
+    of `arena` int32 (n,)) below a split by a rare atom. `pool` uint64 (inner nodes + 1, n_words) is scratch. All
+    examples are first given to the leaf at the end of the chain of "no" answers, where most of them stay.
+    """
+    slot, bits, starts, postings = columns
+    n_words = (n + 63) >> 6
+    default = 0
+    while atom[default] >= 0:
+        default = no[default]
+    out[:n] = default
+    if atom[0] < 0:
+        return
+    n_nodes = len(atom)
+    stack = np.empty(n_nodes, np.int64)
+    where = np.empty(n_nodes, np.int64)  # row of pool, or -1 - start in arena
+    stop = np.empty(n_nodes, np.int64)  # end in arena
+    free = np.arange(len(pool))[::-1].copy()
+    n_free = len(free) - 1
+    root_row = free[n_free]
+    pool[root_row, :n_words] = ALL
+    if n & 63:
+        pool[root_row, n_words - 1] = (ONE << np.uint64(n & 63)) - ONE
+    stack[0] = 0
+    where[0] = root_row
+    depth = 1
+    used = 0
+    while depth:
+        depth -= 1
+        node = stack[depth]
+        test, left, right = atom[node], yes[node], no[node]
+        left_leaf, right_leaf = atom[left] < 0, atom[right] < 0
+        column = slot[test]
+        if where[node] < 0:  # a list of members: order it into yes, then no (both stay sorted)
+            start, end = -1 - where[node], stop[node]
+            first, last = starts[test], starts[test + 1]
+            middle = start
+            spare = np.empty(end - start, np.int32)
+            n_spare = 0
+            for place in range(start, end):
+                example = arena[place]
+                if column >= 0:
+                    has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
+                else:
+                    has = _contains(postings, first, last, example)
+                if has:
+                    arena[middle] = example
+                    middle += 1
+                else:
+                    spare[n_spare] = example
+                    n_spare += 1
+            for k in range(n_spare):
+                arena[middle + k] = spare[k]
+            if left_leaf:
+                for place in range(start, middle):
+                    out[arena[place]] = left
+            else:
+                where[left], stop[left] = -1 - start, middle
+                stack[depth] = left
+                depth += 1
+            if right_leaf:
+                for place in range(middle, end):
+                    out[arena[place]] = right
+            else:
+                where[right], stop[right] = -1 - middle, end
+                stack[depth] = right
+                depth += 1
+            continue
+        members = pool[where[node]]
+        if column < 0:  # a rare atom: its members become a list, the others keep the bitset
+            begin = used
+            for place in range(starts[test], starts[test + 1]):
+                example = np.uint64(postings[place])
+                mask = ONE << (example & LOW6)
+                if members[example >> SIX] & mask != ZERO:
+                    members[example >> SIX] ^= mask
+                    if left_leaf:
+                        out[example] = left
+                    else:
+                        arena[used] = example
+                        used += 1
+            if not left_leaf:
+                where[left], stop[left] = -1 - begin, used
+                stack[depth] = left
+                depth += 1
+        elif left_leaf:
+            column_bits = bits[column]
+            for k in range(n_words):
+                word = np.uint64(k)
+                both = members[word] & column_bits[word]
+                if both != ZERO:
+                    members[word] ^= both
+                    _mark(both, k << 6, left, out)
+        else:
+            column_bits = bits[column]
+            n_free -= 1
+            row = free[n_free]
+            other = pool[row]
+            for word in range(n_words):
+                both = members[word] & column_bits[word]
+                other[word] = both
+                members[word] ^= both
+            where[left] = row
+            stack[depth] = left
+            depth += 1
+        if right_leaf:
+            if right != default:
+                for word in range(n_words):
+                    if members[word] != ZERO:
+                        _mark(members[word], word << 6, right, out)
+            free[n_free] = where[node]
+            n_free += 1
+        else:
+            where[right] = where[node]
+            stack[depth] = right
+            depth += 1

@@ -1,0 +1,93 @@
+"""One decision tree over atoms, and the growing list of trees that becomes a `LabelEnsemble`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
+from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+
+NODE = np.uint16
+"""Node numbers of one tree, kept per example while it is percolated: a tree has at most 65,535 nodes."""
+
+MAX_SPLITS = 32_767
+
+
+class Tree(NamedTuple):
+    """One tree, its root being node 0.
+
+    `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`, `no` int32 (N,): the child when the atom is
+    present / absent, -1 at a leaf; a child's number is above its parent's.
+    """
+
+    atom: np.ndarray
+    yes: np.ndarray
+    no: np.ndarray
+
+
+def single_leaf() -> Tree:
+    """The tree without a split: every example stays at the root."""
+    return Tree(*(np.full(1, -1, dtype=INDEX) for _ in range(3)))
+
+
+def append_tree(ensemble: LabelEnsemble, tree: Tree, units: np.ndarray) -> LabelEnsemble:
+    """`ensemble` with `tree` at its end; `units` int64 (N,): each node's value in multiples of CONFIDENCE_GRID."""
+    first = len(ensemble.atom)
+    shift = lambda child: np.where(child < 0, INDEX(-1), child + INDEX(first)).astype(INDEX)  # noqa: E731
+    return LabelEnsemble(
+        np.append(ensemble.roots, INDEX(first)),
+        np.concatenate([ensemble.atom, tree.atom.astype(INDEX)]),
+        np.concatenate([ensemble.yes, shift(tree.yes)]),
+        np.concatenate([ensemble.no, shift(tree.no)]),
+        np.concatenate([ensemble.value, units.astype(SCORE) * CONFIDENCE_GRID]),
+    )
+
+
+def concatenate(ensemble: LabelEnsemble, trees: list[tuple[Tree, np.ndarray]]) -> LabelEnsemble:
+    """`ensemble` followed by `trees`, a list of (tree, units) as in `append_tree`; linear in the result's size."""
+    parts = [ensemble]
+    first = len(ensemble.atom)
+    for tree, units in trees:
+        one = append_tree(empty_ensemble(), tree, units)
+        parts.append(
+            LabelEnsemble(
+                one.roots + INDEX(first),
+                one.atom,
+                np.where(one.yes < 0, INDEX(-1), one.yes + INDEX(first)).astype(INDEX),
+                np.where(one.no < 0, INDEX(-1), one.no + INDEX(first)).astype(INDEX),
+                one.value,
+            )
+        )
+        first += len(tree.atom)
+    return LabelEnsemble(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
+    """The ensemble as it was when it had `n_trees` trees."""
+    if not 0 <= n_trees <= len(ensemble.roots):
+        raise IndexError(f"the ensemble has {len(ensemble.roots)} trees; asked for its first {n_trees}")
+    end = len(ensemble.atom) if n_trees == len(ensemble.roots) else int(ensemble.roots[n_trees])
+    return LabelEnsemble(
+        ensemble.roots[:n_trees].copy(), *(column[:end].copy() for column in ensemble[1:])
+    )
+
+
+def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
+    """Tree number `index` with local node numbers, and its node values as int64 multiples of CONFIDENCE_GRID."""
+    start = int(ensemble.roots[index])
+    last = index + 1 == len(ensemble.roots)
+    end = len(ensemble.atom) if last else int(ensemble.roots[index + 1])
+    local = lambda child: np.where(child < 0, INDEX(-1), child - INDEX(start)).astype(INDEX)  # noqa: E731
+    tree = Tree(
+        np.ascontiguousarray(ensemble.atom[start:end], dtype=INDEX),
+        local(ensemble.yes[start:end]),
+        local(ensemble.no[start:end]),
+    )
+    return tree, np.rint(ensemble.value[start:end] / CONFIDENCE_GRID).astype(np.int64)
+
+
+def n_parameters(ensemble: LabelEnsemble) -> int:
+    """Number of leaves whose confidence is not 0 (the x axis of the papers' Figure 1)."""
+    return int(np.count_nonzero(ensemble.value))
