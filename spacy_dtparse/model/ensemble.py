@@ -74,32 +74,6 @@ def stack(ensembles: Sequence[LabelEnsemble]) -> tuple[LabelEnsemble, np.ndarray
     return concat(ensembles), start
 
 
-def unstack(forest: LabelEnsemble, start: np.ndarray) -> list[LabelEnsemble]:
-    """The inverse of `stack`, for a forest whose labels lie one after the other (as `stack` lays them)."""
-    owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    node_owner = _tree_of_nodes(forest)
-    node_owner = owner[node_owner]
-    ensembles = []
-    for label in range(len(start) - 1):
-        nodes = np.flatnonzero(node_owner == label)
-        base = int(nodes[0]) if len(nodes) else 0
-        if len(nodes) and int(nodes[-1]) - base + 1 != len(nodes):
-            raise ModelFormatError(
-                f"the nodes of label {label} are not contiguous; use the layout that stack() gives"
-            )
-        piece = slice(base, base + len(nodes))
-        ensembles.append(
-            LabelEnsemble(
-                (forest.roots[start[label] : start[label + 1]] - base).astype(INDEX),
-                forest.atom[piece].copy(),
-                np.where(forest.yes[piece] < 0, -1, forest.yes[piece] - base).astype(INDEX),
-                np.where(forest.no[piece] < 0, -1, forest.no[piece] - base).astype(INDEX),
-                forest.value[piece].copy(),
-            )
-        )
-    return ensembles
-
-
 def _tree_of_nodes(ensemble: LabelEnsemble) -> np.ndarray:
     """The number of the tree each node belongs to; -1 for a node no root reaches."""
     owner = np.full(len(ensemble.atom), -1, dtype=np.int64)

@@ -100,7 +100,8 @@ def _paths(ensemble: LabelEnsemble) -> list[tuple[bytes, int]]:
         node = parent[node]
     rows, codes = np.concatenate(found, axis=1)
     span = 2 * (int(atom.max(initial=-1)) + 1)
-    keys = np.unique(rows * max(span, 1) + codes)  # sorted by rule, then literal; doubled tests fall away
+    keys = np.sort(rows * max(span, 1) + codes)  # by rule, then literal; then doubled tests fall away
+    keys = keys[_changes(keys)]
     rows, codes = np.divmod(keys, max(span, 1))
     clash = (np.diff(rows) == 0) & (np.diff(codes >> 1) == 0)
     possible = np.ones(len(leaves), dtype=bool)
@@ -176,19 +177,18 @@ def compile_rules(
     more_start = np.zeros(n_words * 64 + 1, dtype=INDEX)
     np.cumsum(np.bincount(slot[owner[more]], minlength=n_words * 64), out=more_start[1:])
 
-    # Compact atom numbers: by falling number of words in which the atom clears rules, so dense rows come first.
+    # Compact atoms: by falling number of words in which the atom clears rules, so dense rows come first.
     absent = np.flatnonzero(~present)
-    touched = np.unique(atom[absent].astype(np.int64) * max(n_words, 1) + (slot[owner[absent]] >> 6))
-    words_hit = np.bincount(touched // max(n_words, 1), minlength=n_atoms)
+    kill_start, kill_word, kill_bits = _by_atom(atom[absent], slot[owner[absent]], n_atoms, n_words)
+    words_hit = np.diff(kill_start)
     used = np.flatnonzero(uses)
     used = used[np.argsort(-words_hit[used], kind="stable")]
     atom_map = np.full(n_atoms, -1, dtype=INDEX)
     atom_map[used] = np.arange(len(used))
-    n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
+    kill_start, take = _segments(kill_start, used)
+    kill_word, kill_bits = kill_word[take], kill_bits[take]
 
-    kill_start, kill_word, kill_bits = _by_atom(
-        atom_map[atom[absent]], slot[owner[absent]], len(used), n_words
-    )
+    n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
     cut = int(kill_start[n_dense])
     dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
     row = np.repeat(np.arange(n_dense), np.diff(kill_start[: n_dense + 1]))
@@ -223,9 +223,7 @@ def _split_large(rules: Conjunctions) -> Conjunctions:
     if parts.max(initial=1) == 1:
         return rules
     copies = np.repeat(np.arange(len(parts)), parts)
-    sizes = np.diff(rules.start)[copies]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    take = np.arange(start[-1]) - np.repeat(start[:-1], sizes) + np.repeat(rules.start[:-1][copies], sizes)
+    start, take = _segments(rules.start, copies)
     units = rules.units[copies] // parts[copies]
     last = np.cumsum(parts) - 1
     units[last] += rules.units - np.add.reduceat(units, np.concatenate([[0], last[:-1] + 1]))
@@ -260,13 +258,24 @@ def _by_atom(
     key = atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)
     order = np.argsort(key, kind="stable")
     key, bit = key[order], BITS(1) << (slot[order] & 63).astype(BITS)
-    first = (
-        np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        if len(key)
-        else np.zeros(0, dtype=np.int64)
-    )
+    first = np.flatnonzero(_changes(key))
     bits = np.bitwise_or.reduceat(bit, first) if len(first) else np.zeros(0, dtype=BITS)
     atoms, words = np.divmod(key[first], max(n_words, 1))
     start = np.zeros(n_atoms + 1, dtype=np.int64)
     np.cumsum(np.bincount(atoms, minlength=n_atoms), out=start[1:])
     return start, words.astype(INDEX), bits
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    """True where an entry differs from the one before it."""
+    differs = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=differs[1:])
+    return differs
+
+
+def _segments(start: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(new start, positions to take) that line up the segments `chosen` of a list of segments."""
+    sizes = np.diff(start)[chosen]
+    new = np.zeros(len(chosen) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=new[1:])
+    return new, np.arange(new[-1]) + np.repeat(start[:-1][chosen] - new[:-1], sizes)

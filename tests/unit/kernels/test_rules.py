@@ -1,0 +1,155 @@
+"""The bit-parallel scorer against the tree walk, and both against trees as nested tuples."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.rules import make_scratch, rules_begin, rules_extend, rules_finish, rules_score
+from spacy_dtparse.kernels.treewalk import walk_forest, walk_score
+from spacy_dtparse.model.ensemble import stack
+from spacy_dtparse.model.rules import compile_rules
+from tests.reference.decision_trees import GRID, flatten, random_list, random_tree, score
+
+pytestmark = pytest.mark.kernel
+
+
+def subsets(n: int):
+    return itertools.chain.from_iterable(itertools.combinations(range(n), k) for k in range(n + 1))
+
+
+def compact(rules, atoms) -> np.ndarray:
+    numbers = rules.atom_map[np.array(atoms, dtype=np.int64)] if len(atoms) else np.zeros(0, dtype=np.int32)
+    return numbers[numbers >= 0].astype(np.int32)
+
+
+def same_bits(a, b) -> bool:
+    return np.array_equal(np.asarray(a).view(np.uint64), np.asarray(b).view(np.uint64))
+
+
+def label_trees(rng: random.Random, n_atoms: int) -> list[list]:
+    """Labels without trees, with bare leaves, any shape, lists, lists of present atoms, and over 64 rules."""
+    return [
+        [],
+        [5, -5, 70_000],
+        [random_tree(rng, n_atoms, rng.randint(0, 6)) for _ in range(12)],
+        [random_list(rng, n_atoms, rng.randint(1, 6)) for _ in range(40)],
+        [random_list(rng, n_atoms, 4, present=0.9) for _ in range(20)],
+        [0],
+        [random_tree(rng, n_atoms, 5) for _ in range(60)],
+    ]
+
+
+@pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
+    rng, n_atoms = random.Random(seed), 6
+    labels = label_trees(rng, n_atoms)
+    ensembles = [flatten(trees, rng) for trees in labels]
+    rules = compile_rules(ensembles, n_atoms, dense_share=dense_share)
+    assert np.diff(rules.label_word).tolist()[:2] == [0, 0] and np.diff(rules.label_word).max() > 1
+    forest, label_tree = stack(ensembles)
+    scratch, stamp = make_scratch(rules), np.zeros(n_atoms, dtype=np.int64)
+    scores, walked = np.zeros(len(labels)), np.zeros(len(labels))
+    for mark, active in enumerate(subsets(n_atoms), start=1):
+        expected = [score(trees, set(active)) * GRID for trees in labels]
+        atoms = compact(rules, active)
+        rules_score(rules, scratch, atoms, len(atoms), mark, scores)
+        stamp[list(active)] = mark
+        walk_forest(forest, label_tree, stamp, mark, walked)
+        assert same_bits(scores, expected)
+        assert same_bits(walked, expected)
+        assert walk_score(ensembles[3], stamp, mark) == expected[3]
+
+
+@pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
+def test_candidates_of_one_state_share_its_atoms(dense_share):
+    """Any division into the state's and the candidate's atoms, with repeats in both, scores as the union."""
+    rng, n_atoms = random.Random(7), 12
+    labels = label_trees(rng, n_atoms)
+    rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
+    scratch, scores, mark = make_scratch(rules), np.zeros(len(labels)), 0
+    woken_by_both = 0
+    for _ in range(15):
+        context = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 6))]
+        row = compact(rules, context)
+        mark += 1
+        state_mark = mark
+        rules_begin(rules, row, 0, len(row), state_mark, scratch.stamp, scratch.shared)
+        for _ in range(4):
+            own = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))]
+            woken_by_both += bool(set(context) & set(own))
+            row = np.concatenate(
+                [np.array([0, 1], dtype=np.int32), compact(rules, own)]
+            )  # atoms before lo are not read
+            mark += 1
+            rules_extend(
+                rules, scratch.shared, row, 2, len(row), state_mark, mark, scratch.stamp, scratch.live
+            )
+            rules_finish(rules, scratch.live, state_mark, mark, scratch.stamp, scores)
+            assert same_bits(scores, [score(trees, {*context, *own}) * GRID for trees in labels])
+    assert woken_by_both > 5
+
+
+def test_rules_with_several_present_atoms_need_all_of_them():
+    both = (0, (1, (2, 0, 8), 0), 0)  # 0 and 1 present, 2 absent
+    rules = compile_rules([flatten([both])], 3)
+    assert list(rules.checked) == [1]
+    scratch, out = make_scratch(rules), np.zeros(1)
+    got = {}
+    for mark, active in enumerate(subsets(3), start=1):
+        atoms = compact(rules, active)
+        rules_score(rules, scratch, atoms, len(atoms), mark, out)
+        got[active] = out[0] / GRID
+    assert {active for active, units in got.items() if units} == {(0, 1)}
+    assert got[0, 1] == 8
+
+
+def test_presence_is_forgotten_with_the_next_candidate():
+    rules = compile_rules([flatten([(0, (1, 8, 0), 0)])], 2, frequency=np.array([1, 2]))
+    assert rules.wake_start[rules.atom_map[0] + 1] - rules.wake_start[rules.atom_map[0]] == 1
+    scratch, out = make_scratch(rules), np.zeros(1)
+    first, other = compact(rules, [0]), compact(rules, [1])
+    rules_begin(rules, first, 0, 1, 1, scratch.stamp, scratch.shared)
+    for mark, own, units in ((2, other, 8), (3, other[:0], 0), (4, other, 8), (5, other[:0], 0)):
+        rules_extend(rules, scratch.shared, own, 0, len(own), 1, mark, scratch.stamp, scratch.live)
+        rules_finish(rules, scratch.live, 1, mark, scratch.stamp, out)
+        assert out[0] == units * GRID
+
+
+def test_a_label_of_many_words():
+    """300 one-atom rules, each with its own bit of the sum."""
+    trees = [(atom, 0, 1 << (atom % 16)) for atom in range(300)]
+    rules = compile_rules([flatten([]), flatten(trees), flatten(trees[:64])], 300)
+    assert list(np.diff(rules.label_word)) == [0, 5, 1]
+    scratch, out, rng = make_scratch(rules), np.zeros(3), random.Random(1)
+    for mark in range(1, 20):
+        active = rng.sample(range(300), 80)
+        atoms = compact(rules, active)
+        rules_score(rules, scratch, atoms, len(atoms), mark, out)
+        assert same_bits(out, [0.0, score(trees, set(active)) * GRID, score(trees[:64], set(active)) * GRID])
+
+
+def test_no_labels_and_no_rules():
+    for ensembles in ([], [flatten([])], [flatten([]), flatten([3])]):
+        rules = compile_rules(ensembles, 4)
+        assert len(rules.base) == 0 and not (rules.atom_map >= 0).any()
+        scratch, out = make_scratch(rules), np.full(len(ensembles), 9.0)
+        rules_score(rules, scratch, np.zeros(0, dtype=np.int32), 0, 1, out)
+        assert same_bits(out, [0.0, 3 * GRID][: len(ensembles)])
+
+
+def test_values_beyond_int32_stay_exact():
+    """Equal conjunctions are merged; their sum may pass what one rule can carry."""
+    top = 2**28
+    trees = [(0, 0, top)] * 40 + [(1, 0, -top + 1)] * 30 + [(1, (0, 1, 0), 0)]
+    rules = compile_rules([flatten(trees)], 2)
+    assert 40 * top > 2**31 and len(rules.base) == 1
+    scratch, out = make_scratch(rules), np.zeros(1)
+    for mark, active in enumerate(subsets(2), start=1):
+        atoms = compact(rules, active)
+        rules_score(rules, scratch, atoms, len(atoms), mark, out)
+        assert out[0] == score(trees, set(active)) * GRID
