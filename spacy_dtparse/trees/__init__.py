@@ -14,9 +14,20 @@ from .brackets import (
     write_tree_pretty,
 )
 from .heads import CANDIDATE, COLLINS, HeadRules, head_child, head_rules, heads
-from .labels import EMPTY_TAG, PUNCTUATION_TAGS, QUOTE_TAGS, base_label
-from .recipe import STEPS, Recipe
-from .transforms import Removal
+from .labels import EMPTY_TAG, PUNCTUATION_TAGS, QUOTE_TAGS, TOP_LABELS, base_label
+from .punctuation import lower_punctuation, restore_tokens
+from .steps import (
+    Removal,
+    drop_repeated_unary,
+    keep_tokens,
+    merge_prt,
+    raise_punctuation,
+    remove_edge_punctuation,
+    remove_quotes,
+    split_prt,
+    strip_empty,
+)
+from .transforms import STEPS, Recipe
 from .tree import TOP, Tree
 
 __all__ = [
@@ -27,6 +38,7 @@ __all__ = [
     "QUOTE_TAGS",
     "STEPS",
     "TOP",
+    "TOP_LABELS",
     "HeadRules",
     "Recipe",
     "Removal",
@@ -34,13 +46,23 @@ __all__ = [
     "Tree",
     "arrays_to_tree",
     "base_label",
+    "drop_repeated_unary",
     "escape_token",
     "head_child",
     "head_rules",
     "heads",
+    "keep_tokens",
+    "lower_punctuation",
+    "merge_prt",
     "parse_tree",
     "parse_trees",
+    "raise_punctuation",
     "read_trees",
+    "remove_edge_punctuation",
+    "remove_quotes",
+    "restore_tokens",
+    "split_prt",
+    "strip_empty",
     "tree_to_arrays",
     "unescape_token",
     "write_tree",

@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from ..errors import TreeError
 from .labels import PUNCTUATION_TAGS
-from .transforms import Removal
+from .steps import Removal
 from .tree import Tree
 
 _WRAPPERS = frozenset(("TITLE", "HEADING", "CAPTION"))
@@ -60,7 +60,7 @@ def lower_punctuation(tree: Tree, movable: Collection[int] | None = None) -> Tre
 
 
 class _Lowering:
-    """Spans that grow over neighbouring punctuation, with the lowest constituent over each token kept up to date."""
+    """Spans that grow over neighbouring punctuation, with the lowest constituent over each token kept."""
 
     def __init__(self, tree: Tree, movable: Collection[int]):
         self.tree, self.movable = tree, movable

@@ -189,7 +189,8 @@ class Tree:
     def child_lists(self) -> list[list[int]]:
         """The ordered children of every constituent: k >= 0 is constituent k, ~i < 0 is token i. Linear."""
         lists: list[list[int]] = [[] for _ in self.labels]
-        ends, stack, position = self.ends, [], 0
+        ends, position = self.ends, 0
+        stack: list[int] = []
         for k, start in enumerate(self.starts):
             while stack and ends[stack[-1]] <= start:
                 done = stack.pop()
