@@ -106,7 +106,8 @@ def unpack_ensembles(
     )
     rank, table = part["rank"].astype(np.int64), part["table"]
     require(
-        rank.min(initial=0) >= 0 and rank.max(initial=-1) < len(table), "an atom is outside the atom table"
+        rank.min(initial=0) >= 0 and rank.max(initial=-1) + 1 == len(table),
+        "atoms do not match the atom table",
     )
     limit = np.iinfo(INDEX).max
     for name in ("table", "root_steps", "yes_step", "no_step", "units"):
