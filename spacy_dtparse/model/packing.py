@@ -106,7 +106,7 @@ def unpack_ensembles(
     )
     rank, table = part["rank"].astype(np.int64), part["table"]
     require(
-        rank.min(initial=0) >= 0 and rank.max(initial=-1) + 1 == len(table),
+        rank.min(initial=0) >= 0 and int(rank.max(initial=-1)) + 1 == len(table),
         "atoms do not match the atom table",
     )
     limit = np.iinfo(INDEX).max
