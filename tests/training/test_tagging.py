@@ -1,0 +1,324 @@
+"""The taggers' trainer: reading, folds, blindness, resuming, and the saved spaCy pipeline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spacy
+
+from spacy_dtparse.errors import TreeFormatError
+from training.tagging import jackknife as jackknife_module
+from training.tagging.__main__ import apply_settings, main
+from training.tagging.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
+from training.tagging.corpus import VARIANTS, Document, DocumentSampler, encode
+from training.tagging.final import folder_bytes, sentence_f1, tag_sentences, train_final
+from training.tagging.fit import batch_sizes, learn_rate
+from training.tagging.jackknife import jackknife, plan_folds
+from training.tagging.lexicon import Lexicon, curly_words, title_words
+from training.tagging.sentences import Sentence, read_sentences
+from training.tagging.splitting import WordSplitter
+from training.tagging.treebanks import Treebank, fold_numbers, kept_runs
+
+OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
+SMALL = TaggingConfig(
+    network=NetworkConfig(width=16, depth=1, embed_size=200),
+    fit=FitConfig(epochs=3, batch_start=40, batch_stop=80, learn_rate=0.01, warmup_steps=5),
+)
+NOUNS = ("dog", "teacher", "river", "engine", "letter", "garden", "doctor", "window")
+VERBS = ("sees", "paints", "follows", "repairs", "likes")
+ADJECTIVES = ("old", "green", "quiet", "famous")
+
+
+def tree(number: int) -> str:
+    """A sentence with a name of its own, so that the sentences can be told apart by that word."""
+    noun, other = NOUNS[number % 8], NOUNS[(number * 3 + 1) % 8]
+    verb, adjective = VERBS[number % 5], ADJECTIVES[number % 4]
+    return (
+        f"(TOP (S (NP-SBJ (DT The) (JJ {adjective}) (NN {noun})) (VP (VBZ {verb})"
+        f" (NP (DT a) (NN {other})) (PP (IN near) (NP (NNP Name{number}x))) (NP (-NONE- *T*-1))) (. .)))"
+    )
+
+
+@pytest.fixture
+def treebanks(tmp_path: Path) -> list[Treebank]:
+    for name, first, size in (("alpha", 0, 60), ("beta", 1000, 40)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "train.mrg").write_text("".join(tree(first + i) + "\n" for i in range(size)))
+        (folder / "dev.mrg").write_text("".join(tree(first + 500 + i) + "\n" for i in range(10)))
+    return [Treebank.read(str(tmp_path / "alpha")), Treebank.read(f"{tmp_path / 'beta'}:2")]
+
+
+def test_reading_strips_escapes_empties_and_suffixes(tmp_path: Path) -> None:
+    path = tmp_path / "train.mrg"
+    path.write_text(
+        "( (S (`` ``) (NP (NNS-4 cats) (-LRB- -LRB-) (CD 1\\/2) (-RRB- -RRB-)) ('' '')\n"
+        "  (VP (VBP run) (NP (-NONE- *)))) )\n(TOP (X (-NONE- *)))\n(TOP (NP (JJ anti-Ro-LRB-A-RRB-)))\n"
+    )
+    first, empty, last = read_sentences(path)
+    assert first.words == ('"', "cats", "(", "1/2", ")", '"', "run")
+    assert first.tags == ("``", "NNS", "-LRB-", "CD", "-RRB-", "''", "VBP")
+    assert empty == Sentence((), ())
+    assert last.words == ("anti-Ro(A)",)
+
+
+def test_malformed_trees_name_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "train.mrg"
+    path.write_text("(TOP (NP (NN cat)))\n(TOP (NP (NN dog))\n")
+    with pytest.raises(TreeFormatError, match=r"train\.mrg"):
+        read_sentences(path)
+
+
+def test_treebank_arguments(tmp_path: Path, treebanks: list[Treebank]) -> None:
+    assert [(tb.name, tb.weight, len(tb.train), len(tb.dev)) for tb in treebanks] == [
+        ("alpha", 1, 60, 10),
+        ("beta", 2, 40, 10),
+    ]
+    with pytest.raises(FileNotFoundError, match=r"no train\.mrg"):
+        Treebank.read(str(tmp_path / "gamma"))
+    with pytest.raises(ValueError, match="weight"):
+        Treebank.read(f"{tmp_path / 'alpha'}:0")
+
+
+@pytest.mark.parametrize(("size", "folds"), [(1, 2), (7, 5), (100, 10), (4014, 10), (18951, 7)])
+def test_folds_are_even_blocks(size: int, folds: int) -> None:
+    numbers = fold_numbers(size, folds)
+    assert len(numbers) == size
+    if size >= folds:
+        assert set(numbers.tolist()) == set(range(folds))
+    if size > 1000:
+        changes = np.count_nonzero(np.diff(numbers))
+        assert changes <= max(size // 100, 5 * folds)  # blocks, not single sentences
+        assert np.bincount(numbers).max() <= 1.4 * size / folds
+    with pytest.raises(ValueError, match="2 folds"):
+        fold_numbers(size, 1)
+
+
+def test_each_sentence_is_held_out_once_and_never_learned_from_then(treebanks: list[Treebank]) -> None:
+    for treebank in treebanks:
+        everything = set(range(len(treebank.train)))
+        plans = plan_folds(treebanks, 5)
+        assert sorted(chain.from_iterable(plan.held[treebank.name] for plan in plans)) == sorted(everything)
+        for plan in plans:
+            indices = range(len(treebank.train))
+            learned = list(chain.from_iterable(indices[run] for run in plan.runs[treebank.name]))
+            assert len(learned) == len(set(learned))
+            assert set(learned) == everything - set(plan.held[treebank.name])
+    assert kept_runs(np.array([True, True, False, True])) == [slice(0, 2), slice(3, 4)]
+    assert kept_runs(np.zeros(3, dtype=bool)) == []
+
+
+def test_no_tagger_saw_the_sentences_it_tags(
+    treebanks: list[Treebank], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[set[int]] = []  # per fold: the word types of all documents its tagger was updated with
+    table_rows: list[np.ndarray] = []
+
+    class Recorder(DocumentSampler):
+        def one_pass(self):
+            for document in super().one_pass():
+                learned[-1].update(document.words.tolist())
+                yield document
+
+    class RecordingNetwork(jackknife_module.TaggerNetwork):
+        def __init__(self, *args, **kwargs):
+            learned.append(set())
+            super().__init__(*args, **kwargs)
+
+        def predict(self, features, batch_words=4000):
+            table_rows.extend(features)
+            held_names = {tuple(rows[-2].tolist()) for rows in features}  # "Name17x", before the full stop
+            table = lexicons[-1].table()
+            seen = {tuple(table[number].tolist()) for number in learned[-1]}
+            assert seen and held_names and not held_names & seen
+            return super().predict(features, batch_words)
+
+    lexicons: list[Lexicon] = []
+
+    class RecordingLexicon(Lexicon):
+        def __init__(self, nlp):
+            super().__init__(nlp)
+            lexicons.append(self)
+
+    monkeypatch.setattr(jackknife_module, "DocumentSampler", Recorder)
+    monkeypatch.setattr(jackknife_module, "TaggerNetwork", RecordingNetwork)
+    monkeypatch.setattr(jackknife_module, "Lexicon", RecordingLexicon)
+    # Lower case and capitals have features of their own; without them each name is one type.
+    config = replace(SMALL, augment=OFF, fit=replace(SMALL.fit, epochs=1.5))
+    jackknife(treebanks, tmp_path / "out", folds=4, config=config)
+    assert len(learned) == 4
+    assert len(table_rows) == 100
+
+
+def test_jackknifed_files_and_resuming(
+    treebanks: list[Treebank], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tmp_path / "whole"
+    scores = jackknife(treebanks, whole, folds=3, config=SMALL)
+    assert min(scores.values()) > 0.8
+    for treebank in treebanks:
+        lines = (whole / f"{treebank.name}.train.tags").read_text().splitlines()
+        assert [len(line.split()) for line in lines] == [len(s.tags) for s in treebank.train]
+    log = [json.loads(line) for line in (whole / "log.jsonl").read_text().splitlines()]
+    assert [(entry["fold"], entry["treebank"]) for entry in log] == [
+        (fold, name) for fold in range(3) for name in ("alpha", "beta")
+    ]
+    assert sum(entry["words"] for entry in log) == sum(len(s.tags) for tb in treebanks for s in tb.train)
+
+    # Stop in the middle of the second fold, then go on: the first is kept, the files are the same.
+    broken = tmp_path / "broken"
+    calls: list[str] = []
+    real_fit = jackknife_module.fit
+
+    def failing_fit(network, sampler, lexicon, config, name):
+        calls.append(name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real_fit(network, sampler, lexicon, config, name)
+
+    monkeypatch.setattr(jackknife_module, "fit", failing_fit)
+    with pytest.raises(KeyboardInterrupt):
+        jackknife(treebanks, broken, folds=3, config=SMALL)
+    assert not list(broken.glob("*.tags"))
+    jackknife(treebanks, broken, folds=3, config=SMALL)
+    assert calls == ["pooled fold 0", "pooled fold 1", "pooled fold 1", "pooled fold 2"]
+    for treebank in treebanks:
+        name = f"{treebank.name}.train.tags"
+        assert (broken / name).read_bytes() == (whole / name).read_bytes()
+
+    # Other settings never reuse the folds of these.
+    jackknife(treebanks, broken, folds=3, config=replace(SMALL, fit=replace(SMALL.fit, epochs=0.2)))
+    assert len(calls) == 7
+
+
+def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path: Path) -> None:
+    augment = AugmentConfig(split_hyphens=0.3, drop_final=0.2, newline=0.2, wrapped=0.1)
+    config = replace(SMALL, augment=augment, fit=replace(SMALL.fit, epochs=12))
+    scores = train_final(treebanks, tmp_path / "model", tmp_path / "out", config, senter=True)
+    nlp = spacy.load(tmp_path / "model")
+    assert nlp.pipe_names == ["tok2vec", "tagger", "senter"]
+    assert nlp.meta["performance"] == scores
+    assert scores["tag_acc"] > 0.9
+    assert scores["sents_f_plain_alpha"] > 0.8
+    assert folder_bytes(tmp_path / "model") < 1_000_000
+    doc = nlp("The old dog likes a garden near Berlin. The green engine sees a river near Hamburg.")
+    assert [token.tag_ for token in doc][:9] == ["DT", "JJ", "NN", "VBZ", "DT", "NN", "IN", "NNP", "."]
+    assert len(list(doc.sents)) == 2
+    for treebank in treebanks:
+        lines = (tmp_path / "out" / f"{treebank.name}.dev.tags").read_text().splitlines()
+        assert [line.split() for line in lines] == tag_sentences(nlp, treebank.dev)
+
+
+def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["network.width=16", "network.depth=1", "network.embed_size=100", "fit.epochs=0.5"]
+    settings = [part for setting in small for part in ("--set", setting)]
+    alpha, out = str(tmp_path / "alpha"), str(tmp_path / "out")
+    main(["jackknife", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
+    main(["train", "--treebank", alpha, "--out", out, "--model", f"{out}/m", "--no-senter", *settings])
+    text = capsys.readouterr().out
+    assert "alpha: " in text and "tag_acc_alpha: " in text
+    assert spacy.load(f"{out}/m").pipe_names == ["tok2vec", "tagger"]
+
+
+def test_settings_are_checked() -> None:
+    config = apply_settings(TaggingConfig(), ["fit.epochs=8", "fit.run_lengths=1,2", "network.width=64"])
+    assert (config.fit.epochs, config.fit.run_lengths, config.network.width) == (8.0, (1, 2), 64)
+    assert config.fingerprint() != TaggingConfig().fingerprint()
+    with pytest.raises(SystemExit, match=r"fit\.epochs"):
+        apply_settings(config, ["fit.epoch=8"])
+    with pytest.raises(SystemExit, match="not a value"):
+        apply_settings(config, ["fit.epochs=many"])
+
+
+def test_features_are_those_spacy_reads_off_docs() -> None:
+    nlp = spacy.blank("en")
+    lexicon = Lexicon(spacy.blank("en"))
+    columns = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+    doc = nlp("I don't know; you can't say he'll 'cause Dr. Wong doesn’t. \n It's “fine”")
+    words = tuple(token.text for token in doc)
+    numbers = lexicon.tokenizer_numbers(words)
+    np.testing.assert_array_equal(lexicon.table()[numbers], doc.to_array(columns))
+    plain = spacy.tokens.Doc(nlp.vocab, words=list(words))
+    numbers = lexicon.numbers(words)
+    np.testing.assert_array_equal(lexicon.table()[numbers], plain.to_array(columns))
+
+
+def test_typographic_variants() -> None:
+    sentence = Sentence(
+        ('"', "Do", "n't", "go", "--", "to", "town", '"'), ("``", "VB", "RB", "VB", ":", "TO", "NN", "''")
+    )
+    assert curly_words(sentence) == ("“", "Do", "n’t", "go", "—", "to", "town", "”")
+    assert title_words(sentence) == ('"', "Do", "N't", "Go", "--", "to", "Town", '"')
+
+
+def test_hyphenated_words_are_split_as_spacy_does() -> None:
+    evidence = [Sentence(("calcium", "activated", "of", "T"), ("NN", "VBN", "IN", "NN"))]
+    splitter = WordSplitter(spacy.blank("en").tokenizer, evidence)
+    words = ("T-cell", "growth", "is", "calcium-activated", "e.g.", "-")
+    split = splitter.split(Sentence(words, ("NN", "NN", "VBZ", "JJ", "FW", ":")))
+    assert split == Sentence(
+        ("T", "-", "cell", "growth", "is", "calcium", "-", "activated", "e.g.", "-"),
+        ("NN", "HYPH", "NN", "NN", "VBZ", "NN", "HYPH", "VBN", "FW", ":"),
+    )
+    assert splitter.split(Sentence(("plain", "words"), ("JJ", "NNS"))) is None
+
+
+def _sample(augment: AugmentConfig, copies: int = 40) -> tuple[list[Document], Lexicon, dict[str, int]]:
+    tags = {tag: number for number, tag in enumerate([".", "NN", "VBZ", "_SP"])}
+    lexicon = Lexicon(spacy.blank("en"))
+    encoded = [encode(Sentence(("cat", "sleeps", "."), ("NN", "VBZ", ".")), lexicon, tags)] * copies
+    return list(DocumentSampler([encoded], augment, FitConfig(), lexicon, tags).one_pass()), lexicon, tags
+
+
+def test_documents_cover_a_pass_and_mark_sentence_starts() -> None:
+    documents, lexicon, _ = _sample(OFF)
+    assert sum(len(document) for document in documents) == 120
+    assert sum(int(document.starts.sum()) for document in documents) == 40
+    for document in documents:
+        np.testing.assert_array_equal(
+            document.words, np.tile(lexicon.numbers(("cat", "sleeps", ".")), len(document) // 3)
+        )
+        np.testing.assert_array_equal(np.flatnonzero(document.starts), np.arange(0, len(document), 3))
+
+
+def test_augmentation_does_what_it_says() -> None:
+    documents, lexicon, tags = _sample(replace(OFF, drop_final=1.0))
+    assert sum(len(document) for document in documents) == 80
+    documents, lexicon, tags = _sample(replace(OFF, newline=1.0))
+    spaces = {lexicon.number(text) for text in ("\n", "\n\n", " ")}
+    for document in documents:
+        is_space = np.isin(document.words, list(spaces))
+        assert is_space.sum() == document.starts.sum()
+        assert set(document.tags[is_space].tolist()) == {tags["_SP"]}
+        assert not document.starts[is_space].any()
+    documents, lexicon, _ = _sample(replace(OFF, upper=1.0))
+    assert lexicon.number("CAT") in documents[0].words
+    assert len(VARIANTS) == 6
+
+
+def test_whitespace_needs_its_tag() -> None:
+    with pytest.raises(ValueError, match="_SP"):
+        DocumentSampler([], replace(OFF, newline=0.5), FitConfig(), Lexicon(spacy.blank("en")), {"NN": 0})
+
+
+def test_schedules() -> None:
+    config = FitConfig(batch_start=100, batch_stop=200, batch_growth=1.1, learn_rate=0.1, warmup_steps=10)
+    sizes = batch_sizes(config, 5000)
+    assert sizes[0] == 100 and sizes[-1] == 200 and sizes == sorted(sizes)
+    assert 5000 <= sum(sizes) < 5200
+    rates = [learn_rate(config, step, 1000) for step in range(1001)]
+    assert rates[0] == pytest.approx(0.01) and max(rates) == pytest.approx(0.1) and rates[-1] == 0.0
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+
+
+def test_sentence_f1_counts_whole_sentences() -> None:
+    gold = np.array([1, 0, 0, 1, 0, 1])
+    document = Document(np.zeros(6, dtype=np.int32), np.zeros(6, dtype=np.int32), gold)
+    assert sentence_f1([document], [gold]) == 1.0
+    # Guess [0, 3) [3, 6): one of two is right, gold has three: F1 = 2 · 1 / (3 + 2).
+    assert sentence_f1([document], [np.array([0, 0, 0, 1, 0, 0])]) == pytest.approx(0.4)
