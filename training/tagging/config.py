@@ -29,7 +29,7 @@ class AugmentConfig:
     tokenizer_norms: NORM as spaCy's tokenizer sets it ("n't" has the norm "not").
     curly: typographic quotes, apostrophes and dashes.
     lower, title, upper: the sentence in lower case, with capitalised words, in capitals.
-    split_hyphens: words that spaCy's tokenizer would split ("T-cell") as their parts.
+    split_hyphens: words that spaCy's tokenizer would split ("T-cell", "Fig.") as their parts.
     drop_final: the final punctuation taken away (as in headings); only useful with a senter.
     newline: a whitespace token ("\\n", "\\n\\n" or a second space) after the sentence, as spaCy's tokenizer
         makes them; after a sentence that lost its final punctuation four times as likely.
@@ -93,7 +93,7 @@ JACKKNIFE = TaggingConfig()
 """Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold."""
 
 FINAL = TaggingConfig(
-    augment=AugmentConfig(lower=0.05, split_hyphens=0.35, drop_final=0.12, newline=0.12, wrapped=0.03),
+    augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.03),
     fit=FitConfig(epochs=8.0),
 )
 """Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit."""

@@ -2,12 +2,14 @@
 
 GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM split them and tag
 the hyphen HYPH. Users' texts come from spaCy's tokenizer, which splits most of them. Showing the tagger some
-sentences in that tokenization keeps it from meeting split words in unknown surroundings. A part gets its most
-frequent tag in treebanks that split; only hyphens and last parts are certain enough to be set by rule.
+sentences in that tokenization keeps it from meeting split words in unknown surroundings, and the senter from
+ending a sentence after "Fig" + ".". A part gets its most frequent tag in treebanks that split; only signs and
+last parts are certain enough to be set by rule.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -15,7 +17,9 @@ from spacy.tokenizer import Tokenizer
 
 from training.tagging.sentences import Sentence
 
-_NOMINAL = frozenset({"NN", "NNS", "NNP", "NNPS"})
+_SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
+_SIGNS = frozenset(_SIGN_TAGS)
+_INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,000"
 _MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
 
@@ -45,33 +49,44 @@ class WordSplitter:
         return pieces
 
     def split(self, sentence: Sentence) -> Sentence | None:
-        """The sentence with hyphenated words split, or None when there are none.
+        """The sentence with its words split, or None when none of them is.
 
-        Only words with an inner hyphen are split: what else the tokenizer takes apart (units, full stops of
-        abbreviations) has no tag that could be guessed well.
+        Words are split at hyphens, slashes and a few signs ("Ca2+", "5'") and before a final full stop
+        ("Fig."): users' texts often differ from treebanks there, and the tags can be guessed.
         """
         words: list[str] = []
         tags: list[str] = []
         for word, tag in zip(sentence.words, sentence.tags, strict=True):
-            pieces = self.pieces(word) if "-" in word[1:-1] else (word,)
-            words.extend(pieces)
-            tags.extend((tag,) if len(pieces) == 1 else self._tags(pieces, tag))
+            pieces = self.pieces(word)
+            if len(pieces) > 1 and _splittable(pieces):
+                words.extend(pieces)
+                tags.extend(self._tags(pieces, tag))
+            else:
+                words.append(word)
+                tags.append(tag)
         return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
 
     def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
-        result = [self._guess(piece) for piece in pieces]
-        last = len(pieces) - 1
-        if result[last] != "HYPH":
-            if whole in _NOMINAL or (whole not in {"JJ", "CD"}):
-                result[last] = whole
-            elif result[last] not in _MODIFIER:
-                result[last] = "JJ"
+        result = [self._guess(piece, whole) for piece in pieces]
+        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGNS)
+        if whole not in {"JJ", "CD"} or "-" not in pieces:
+            result[last] = whole
+        elif result[last] not in _MODIFIER:
+            result[last] = "JJ"
         return result
 
-    def _guess(self, piece: str) -> str:
-        if piece in {"-", "–", "‐"}:
-            return "HYPH"
+    def _guess(self, piece: str, whole: str) -> str:
+        if piece in _SIGN_TAGS:
+            return _SIGN_TAGS[piece]
         for form in (piece, piece.lower()):
             if form in self._majority:
                 return self._majority[form]
-        return "CD" if piece[0].isdigit() else "NN"
+        if piece[0].isdigit():
+            return "CD"
+        return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
+
+
+def _splittable(pieces: tuple[str, ...]) -> bool:
+    if (pieces[0] in _SIGNS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
+        return False  # "'ve" on its own, "an'": a text would have them in one piece with their neighbours
+    return all(piece in _SIGNS or _INNER.sub("", piece).isalnum() for piece in pieces)
