@@ -1,0 +1,166 @@
+"""PARSEVAL scores of one sentence (Black et al. 1991), counted over multisets of brackets as EVALB does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from ..errors import ConfigError, TreeError
+from ..trees.labels import EMPTY_TAG, TOP_LABELS, base_label
+from ..trees.tree import Tree
+
+
+class Convention(NamedTuple):
+    """Which brackets and tokens count.
+
+    `ignored_tags`: tokens of these tags are taken out before spans are compared; a bracket over nothing
+    else goes.
+    `equal`: labels that count as another one. Under every convention the root's labels (TOP, ROOT, S1 …)
+    and empty elements do not count, and function tags are ignored.
+    """
+
+    name: str
+    ignored_tags: frozenset[str]
+    equal: dict[str, str]
+
+
+ALL = Convention("all", frozenset(), {})
+"""Every bracket but the root; punctuation counts as tokens."""
+
+EVALB = Convention("evalb", frozenset((",", ":", ".", "``", "''", "?", "!")), {"PRT": "ADVP"})
+"""The rules of EVALB with its COLLINS.prm (and the ? ! of new.prm); -LRB- and -RRB- are not ignored."""
+
+CONVENTIONS = (ALL, EVALB)
+TAGS_OF = ("gold", "own")
+
+
+class SentenceScore(NamedTuple):
+    """Counts for one sentence under one convention.
+
+    `matched`, `gold`, `predicted`: labelled brackets; `unlabelled`: matched when labels are ignored.
+    `crossing`: predicted brackets that cross some gold bracket. `tags`: tokens with the right tag, out of
+    `tokens`.
+    `by_label`: label -> (matched, gold, predicted).
+    """
+
+    matched: int
+    gold: int
+    predicted: int
+    unlabelled: int
+    crossing: int
+    tags: int
+    tokens: int
+    by_label: dict[str, tuple[int, int, int]]
+
+    @property
+    def exact(self) -> bool:
+        """All brackets right, none missing."""
+        return self.matched == self.gold == self.predicted
+
+
+def score_sentence(
+    gold: Tree, predicted: Tree, convention: Convention = ALL, *, tags_of: str = "gold"
+) -> SentenceScore:
+    """Compare two trees over the same words.
+
+    `tags_of`: whose tags say which tokens are ignored: "gold" for both trees, so that a wrong tag never
+    costs a sentence, or "own", each tree's own, as in EVALB. With equal tags there is no difference.
+
+    Raises TreeError when the words differ (empty elements aside), or, with "own", when different numbers
+    of tokens are left; ConfigError for another `tags_of`.
+    """
+    if tags_of not in TAGS_OF:
+        raise ConfigError(f"tags_of={tags_of!r}; allowed are 'gold' and 'own'")
+    gold_places = [i for i, tag in enumerate(gold.tags) if tag != EMPTY_TAG]
+    own_places = [i for i, tag in enumerate(predicted.tags) if tag != EMPTY_TAG]
+    _check_words(gold, gold_places, predicted, own_places)
+    ignored = convention.ignored_tags
+    gold_counts = [gold.tags[i] not in ignored for i in gold_places]
+    own_counts = gold_counts
+    if tags_of == "own":
+        own_counts = [predicted.tags[i] not in ignored for i in own_places]
+        if sum(gold_counts) != sum(own_counts):
+            raise TreeError(
+                f"{sum(gold_counts)} gold and {sum(own_counts)} predicted tokens remain without punctuation, "
+                "because tags differ; tags_of='gold' keeps such sentences"
+            )
+    gold_brackets = _brackets(gold, gold_places, gold_counts, convention)
+    own_brackets = _brackets(predicted, own_places, own_counts, convention)
+    shared = gold_brackets & own_brackets
+    by_label: dict[str, list[int]] = {}
+    for place, brackets in enumerate((shared, gold_brackets, own_brackets)):
+        for (_, _, label), count in brackets.items():
+            by_label.setdefault(label, [0, 0, 0])[place] += count
+    gold_spans, own_spans = _spans(gold_brackets), _spans(own_brackets)
+    pairs = [
+        (gold.tags[i], predicted.tags[j])
+        for i, j, counts in zip(gold_places, own_places, gold_counts, strict=True)
+        if counts
+    ]
+    return SentenceScore(
+        matched=shared.total(),
+        gold=gold_brackets.total(),
+        predicted=own_brackets.total(),
+        unlabelled=(gold_spans & own_spans).total(),
+        crossing=_crossing(gold_spans, own_spans, sum(gold_counts)),
+        tags=sum(a == b for a, b in pairs),
+        tokens=len(pairs),
+        by_label={label: (counts[0], counts[1], counts[2]) for label, counts in sorted(by_label.items())},
+    )
+
+
+def sentence_length(gold: Tree) -> int:
+    """The length that EVALB compares with its cutoff: all tokens but empty elements."""
+    return sum(tag != EMPTY_TAG for tag in gold.tags)
+
+
+def _check_words(gold: Tree, gold_places: list[int], predicted: Tree, own_places: list[int]) -> None:
+    if len(gold_places) != len(own_places):
+        raise TreeError(
+            f"the gold tree has {len(gold_places)} tokens and the predicted one {len(own_places)} "
+            f"(empty elements aside); score trees of the same sentence (gold: {' '.join(gold.words[:5])!r} …)"
+        )
+    for place, (i, j) in enumerate(zip(gold_places, own_places, strict=True)):
+        if gold.words[i] != predicted.words[j]:
+            raise TreeError(
+                f"token {place} is {gold.words[i]!r} in gold and {predicted.words[j]!r} in the predicted "
+                "tree; score trees of the same sentence, with words escaped in the same way"
+            )
+
+
+def _brackets(tree: Tree, places: list[int], counts: list[bool], convention: Convention) -> Counter:
+    """The multiset of (start, end, label) that count, in numbers of counting tokens."""
+    before = [0] * (len(tree.words) + 1)  # how many counting tokens come before each place
+    for i, counted in zip(places, counts, strict=True):
+        before[i + 1] = int(counted)
+    for i in range(len(tree.words)):
+        before[i + 1] += before[i]
+    brackets: Counter = Counter()
+    for start, end, written in zip(tree.starts, tree.ends, tree.labels, strict=True):
+        label = base_label(written)
+        if label not in TOP_LABELS and before[start] < before[end]:
+            brackets[before[start], before[end], convention.equal.get(label, label)] += 1
+    return brackets
+
+
+def _spans(brackets: Counter) -> Counter:
+    spans: Counter = Counter()
+    for (start, end, _), count in brackets.items():
+        spans[start, end] += count
+    return spans
+
+
+def _crossing(gold: Counter, predicted: Counter, n: int) -> int:
+    """How many predicted spans overlap some gold span without one holding the other."""
+    furthest = list(range(n + 1))  # the furthest end of a gold span that starts at a place
+    nearest = list(range(n + 1))  # the first start of a gold span that ends at a place
+    for start, end in gold:
+        furthest[start] = max(furthest[start], end)
+        nearest[end] = min(nearest[end], start)
+    crossing = 0
+    for (start, end), count in predicted.items():
+        if end - start > 1 and (start, end) not in gold:
+            over_end = max(furthest[start + 1 : end]) > end
+            if over_end or min(nearest[start + 1 : end]) < start:
+                crossing += count
+    return crossing

@@ -1,0 +1,235 @@
+"""PARSEVAL scores of a corpus: counts that add up, and their presentation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ConfigError, TreeError
+from ..trees.tree import Tree
+from .parseval import CONVENTIONS, SentenceScore, score_sentence, sentence_length
+
+CUTOFF = 40
+"""Sentences of at most this many tokens are also reported apart, as EVALB does."""
+
+
+def f1(matched: int, gold: int, predicted: int) -> float:
+    """The harmonic mean of precision and recall, 0 when nothing was matched."""
+    return 2 * matched / (gold + predicted) if matched else 0.0
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+@dataclass
+class Totals:
+    """Sums of SentenceScore over sentences under one convention; all are counts, so they add up exactly."""
+
+    sentences: int = 0
+    matched: int = 0
+    gold: int = 0
+    predicted: int = 0
+    unlabelled: int = 0
+    exact: int = 0
+    crossing: int = 0
+    no_crossing: int = 0
+    two_or_less_crossing: int = 0
+    tags: int = 0
+    tokens: int = 0
+    by_label: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, score: SentenceScore) -> None:
+        """Count one sentence."""
+        self.sentences += 1
+        for name in ("matched", "gold", "predicted", "unlabelled", "crossing", "tags", "tokens"):
+            setattr(self, name, getattr(self, name) + getattr(score, name))
+        self.exact += score.exact
+        self.no_crossing += score.crossing == 0
+        self.two_or_less_crossing += score.crossing <= 2
+        self._add_labels(score.by_label)
+
+    def merge(self, other: Totals) -> None:
+        """Add the counts of another part of the corpus."""
+        for name in vars(self):
+            if name != "by_label":
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+        self._add_labels(other.by_label)
+
+    def _add_labels(self, by_label: Any) -> None:
+        for label, counts in by_label.items():
+            mine = self.by_label.setdefault(label, [0, 0, 0])
+            for place, count in enumerate(counts):
+                mine[place] += count
+
+    def to_dict(self) -> dict[str, Any]:
+        """Rates in [0, 1], `crossing` per sentence, and counts; labels by falling gold count."""
+        return {
+            "precision": _ratio(self.matched, self.predicted),
+            "recall": _ratio(self.matched, self.gold),
+            "f1": f1(self.matched, self.gold, self.predicted),
+            "unlabelled_precision": _ratio(self.unlabelled, self.predicted),
+            "unlabelled_recall": _ratio(self.unlabelled, self.gold),
+            "unlabelled_f1": f1(self.unlabelled, self.gold, self.predicted),
+            "exact_match": _ratio(self.exact, self.sentences),
+            "crossing": _ratio(self.crossing, self.sentences),
+            "no_crossing": _ratio(self.no_crossing, self.sentences),
+            "two_or_less_crossing": _ratio(self.two_or_less_crossing, self.sentences),
+            "tag_accuracy": _ratio(self.tags, self.tokens),
+            "sentences": self.sentences,
+            "matched": self.matched,
+            "gold": self.gold,
+            "predicted": self.predicted,
+            "per_type": {
+                label: {
+                    "precision": _ratio(matched, predicted),
+                    "recall": _ratio(matched, gold),
+                    "f1": f1(matched, gold, predicted),
+                    "matched": matched,
+                    "gold": gold,
+                    "predicted": predicted,
+                }
+                for label, (matched, gold, predicted) in sorted(
+                    self.by_label.items(), key=lambda item: (-item[1][1], item[0])
+                )
+            },
+        }
+
+
+class ParsevalReport:
+    """Micro-averaged PARSEVAL of a corpus under every convention ("all", "evalb"), also for short
+    sentences only.
+
+    `cutoff`: the length, in tokens without empty elements, up to which a sentence counts as short.
+    `tags_of`: see
+    `score_sentence`. Sentences whose words differ are counted in `errors` and, like those without a parse
+    (counted in `skipped`), in no score, as in EVALB; with `strict` they raise. `counts` keeps (matched,
+    gold, predicted) of every sentence for significance tests, None for errors and skipped ones.
+    """
+
+    def __init__(self, *, cutoff: int = CUTOFF, tags_of: str = "gold", strict: bool = False):
+        self.cutoff, self.tags_of, self.strict = cutoff, tags_of, strict
+        self.errors = self.skipped = 0
+        self.messages: list[str] = []
+        self.totals = {convention.name: Totals() for convention in CONVENTIONS}
+        self.short = {convention.name: Totals() for convention in CONVENTIONS}
+        self.counts: dict[str, list[tuple[int, int, int] | None]] = {c.name: [] for c in CONVENTIONS}
+
+    def add(self, gold: Tree, predicted: Tree | None) -> None:
+        """Count one sentence; `predicted` is None when there is no parse.
+
+        Raises TreeError when the trees' words differ and the report is strict.
+        """
+        scores = None
+        if predicted is None:
+            self.skipped += 1
+        else:
+            try:
+                scores = [score_sentence(gold, predicted, c, tags_of=self.tags_of) for c in CONVENTIONS]
+            except TreeError as error:
+                if self.strict:
+                    raise
+                self.errors += 1
+                self.messages.append(str(error))
+        for place, convention in enumerate(CONVENTIONS):
+            if scores is None:
+                self.counts[convention.name].append(None)
+                continue
+            score = scores[place]
+            self.counts[convention.name].append((score.matched, score.gold, score.predicted))
+            self.totals[convention.name].add(score)
+            if sentence_length(gold) <= self.cutoff:
+                self.short[convention.name].add(score)
+
+    def merge(self, other: ParsevalReport) -> None:
+        """Add the report of the next part of the corpus.
+
+        Raises ConfigError when it was made by other rules.
+        """
+        if (self.cutoff, self.tags_of) != (other.cutoff, other.tags_of):
+            raise ConfigError(
+                f"reports with cutoff={self.cutoff}, tags_of={self.tags_of!r} and cutoff={other.cutoff}, "
+                f"tags_of={other.tags_of!r} cannot be merged; score both parts by the same rules"
+            )
+        self.errors += other.errors
+        self.skipped += other.skipped
+        self.messages += other.messages
+        for name in self.totals:
+            self.totals[name].merge(other.totals[name])
+            self.short[name].merge(other.short[name])
+            self.counts[name] += other.counts[name]
+
+    @property
+    def sentences(self) -> int:
+        """All sentences seen, those with errors and without a parse included."""
+        return len(self.counts[CONVENTIONS[0].name])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data; see `Totals.to_dict`."""
+        return {
+            "sentences": self.sentences,
+            "errors": self.errors,
+            "skipped": self.skipped,
+            **{name: totals.to_dict() for name, totals in self.totals.items()},
+            "short": {
+                "cutoff": self.cutoff,
+                **{name: totals.to_dict() for name, totals in self.short.items()},
+            },
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def to_table(self, per_type: bool = True) -> str:
+        """A text table: one column per convention and length class, then one row per label."""
+        groups = [(name, totals.to_dict()) for name, totals in self.totals.items()]
+        groups += [(f"{name} ≤{self.cutoff}", totals.to_dict()) for name, totals in self.short.items()]
+        lines = [
+            f"sentences {self.sentences}, errors {self.errors}, without a parse {self.skipped}",
+            "",
+            f"{'':24}" + "".join(f"{name:>12}" for name, _ in groups),
+        ]
+        for key, title, scale in _ROWS:
+            row = [scale * scores[key] for _, scores in groups]
+            cells = (f"{value:12.2f}" if isinstance(value, float) else f"{value:12}" for value in row)
+            lines.append(f"{title:24}{''.join(cells)}")
+        heads = "".join(f"{head:>9}" for head in ("P", "R", "F1", "matched", "gold", "pred."))
+        for name, scores in groups[: len(self.totals)] if per_type else ():
+            lines += ["", f"{name + ', per type':24}{heads}"]
+            for label, row in scores["per_type"].items():
+                rates = "".join(f"{100 * row[key]:9.2f}" for key in ("precision", "recall", "f1"))
+                lines.append(f"{label:24}{rates}{row['matched']:9}{row['gold']:9}{row['predicted']:9}")
+        return "\n".join(lines)
+
+
+_ROWS = (
+    ("precision", "labelled precision", 100),
+    ("recall", "labelled recall", 100),
+    ("f1", "labelled F1", 100),
+    ("unlabelled_f1", "unlabelled F1", 100),
+    ("exact_match", "exact match", 100),
+    ("crossing", "crossing per sentence", 1),
+    ("no_crossing", "no crossing", 100),
+    ("two_or_less_crossing", "2 or less crossing", 100),
+    ("tag_accuracy", "tagging accuracy", 100),
+    ("sentences", "sentences scored", 1),
+)
+
+
+def score_trees(gold: Iterable[Tree], predicted: Iterable[Tree | None], **options: Any) -> ParsevalReport:
+    """A report over two parallel sequences of trees; `options` go to ParsevalReport.
+
+    Raises TreeError when one is longer than the other.
+    """
+    report = ParsevalReport(**options)
+    gold, predicted = list(gold), list(predicted)
+    if len(gold) != len(predicted):
+        raise TreeError(
+            f"{len(gold)} gold and {len(predicted)} predicted trees; give a predicted tree, or None, for each"
+        )
+    for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
+        report.add(gold_tree, predicted_tree)
+    return report
