@@ -170,8 +170,7 @@ def compile_rules(
     is_trigger = np.ones(len(by_rule), dtype=bool)
     is_trigger[1:] = owner[by_rule[1:]] != owner[by_rule[:-1]]
     trigger, more = by_rule[is_trigger], by_rule[~is_trigger]
-    base = _bitset(slot, n_words)
-    base &= ~_bitset(slot[owner[trigger]], n_words)
+    sleepers = _bitset(slot[owner[trigger]], n_words)
     checked = _bitset(slot[owner[more]], n_words)
     more_order = np.argsort(slot[owner[more]], kind="stable")
     more_start = np.zeros(n_words * 64 + 1, dtype=INDEX)
@@ -185,32 +184,28 @@ def compile_rules(
     used = used[np.argsort(-words_hit[used], kind="stable")]
     atom_map = np.full(n_atoms, -1, dtype=INDEX)
     atom_map[used] = np.arange(len(used))
-    kill_start, take = _segments(kill_start, used)
-    kill_word, kill_bits = kill_word[take], kill_bits[take]
-
     n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
-    cut = int(kill_start[n_dense])
+    rows, take = _segments(kill_start, used[:n_dense])
     dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
-    row = np.repeat(np.arange(n_dense), np.diff(kill_start[: n_dense + 1]))
-    dense[row, kill_word[:cut]] = ~kill_bits[:cut]
-    kill_start = np.maximum(kill_start - cut, 0).astype(INDEX)
-    wake_start, wake_word, wake_bits = _by_atom(
-        atom_map[atom[trigger]], slot[owner[trigger]], len(used), n_words
-    )
+    dense[np.repeat(np.arange(n_dense), np.diff(rows)), kill_word[take]] = ~kill_bits[take]
+
+    # All else that an atom clears, word by word: alive bits of sparse atoms, sleeping bits of all atoms.
+    sparse = absent[atom_map[atom[absent]] >= n_dense]
+    clears = np.concatenate([sparse, trigger])
+    bit = slot[owner[clears]]
+    bit[len(sparse) :] += 64 * n_words
+    kill_start, kill_word, kill_bits = _by_atom(atom_map[atom[clears]], bit, len(used), 2 * n_words)
     return RuleSet(
         atom_map=atom_map,
         label_word=label_word,
         bias=rules.bias * CONFIDENCE_GRID + extra,
-        base=base,
+        sleepers=sleepers,
         checked=checked,
         value=value,
         dense=dense,
-        kill_start=kill_start,
-        kill_word=kill_word[cut:].copy(),
-        kill_keep=~kill_bits[cut:],
-        wake_start=wake_start.astype(INDEX),
-        wake_word=wake_word,
-        wake_bits=wake_bits,
+        kill_start=kill_start.astype(INDEX),
+        kill_word=kill_word,
+        kill_keep=~kill_bits,
         more_start=more_start,
         more_atom=atom_map[atom[more[more_order]]],
     )

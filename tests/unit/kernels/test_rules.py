@@ -110,7 +110,7 @@ def test_rules_with_several_present_atoms_need_all_of_them():
 
 def test_presence_is_forgotten_with_the_next_candidate():
     rules = compile_rules([flatten([(0, (1, 8, 0), 0)])], 2, frequency=np.array([1, 2]))
-    assert rules.wake_start[rules.atom_map[0] + 1] - rules.wake_start[rules.atom_map[0]] == 1
+    assert np.diff(rules.kill_start)[rules.atom_map].tolist() == [1, 0]  # atom 0 wakes, atom 1 is looked up
     scratch, out = make_scratch(rules), np.zeros(1)
     first, other = compact(rules, [0]), compact(rules, [1])
     rules_begin(rules, first, 0, 1, 1, scratch.stamp, scratch.shared)
@@ -136,7 +136,7 @@ def test_a_label_of_many_words():
 def test_no_labels_and_no_rules():
     for ensembles in ([], [flatten([])], [flatten([]), flatten([3])]):
         rules = compile_rules(ensembles, 4)
-        assert len(rules.base) == 0 and not (rules.atom_map >= 0).any()
+        assert len(rules.sleepers) == 0 and not (rules.atom_map >= 0).any()
         scratch, out = make_scratch(rules), np.full(len(ensembles), 9.0)
         rules_score(rules, scratch, np.zeros(0, dtype=np.int32), 0, 1, out)
         assert same_bits(out, [0.0, 3 * GRID][: len(ensembles)])
@@ -147,7 +147,7 @@ def test_values_beyond_int32_stay_exact():
     top = 2**28
     trees = [(0, 0, top)] * 40 + [(1, 0, -top + 1)] * 30 + [(1, (0, 1, 0), 0)]
     rules = compile_rules([flatten(trees)], 2)
-    assert 40 * top > 2**31 and len(rules.base) == 1
+    assert 40 * top > 2**31 and len(rules.sleepers) == 1
     scratch, out = make_scratch(rules), np.zeros(1)
     for mark, active in enumerate(subsets(2), start=1):
         atoms = compact(rules, active)

@@ -83,7 +83,7 @@ def test_only_atoms_of_rules_get_compact_numbers():
     rules = compile_rules([flatten(trees)], 6)
     assert sorted(rules.atom_map[[1, 3]].tolist()) == [0, 1]
     assert (rules.atom_map[[0, 2, 4, 5]] == -1).all()
-    assert len(rules.kill_start) == len(rules.wake_start) == 3
+    assert len(rules.kill_start) == 3
 
 
 @pytest.mark.parametrize("dense_share", [0.0, 0.5, 1.0])
@@ -91,9 +91,10 @@ def test_arrays_are_writable_contiguous_and_of_one_type(dense_share):
     rng = random.Random(3)
     trees = [random_list(rng, 40, 9, present=0.4) for _ in range(150)]
     expected = dict(
-        atom_map="int32", label_word="int32", bias="float64", base="uint64", checked="uint64", value="int32",
-        dense="uint64", kill_start="int32", kill_word="int32", kill_keep="uint64", wake_start="int32",
-        wake_word="int32", wake_bits="uint64", more_start="int32", more_atom="int32",
+        atom_map="int32", label_word="int32", bias="float64", sleepers="uint64", checked="uint64",
+        value="int32", dense="uint64", kill_start="int32", kill_word="int32",
+        kill_keep="uint64", more_start="int32",
+        more_atom="int32",
     )  # fmt: skip
     for ensembles in ([flatten(trees), flatten([]), flatten(trees[:3])], [flatten([])], []):
         rules = compile_rules(ensembles, 40, dense_share=dense_share)
@@ -106,11 +107,14 @@ def test_dense_rows_and_pairs_hold_the_same_masks():
     rng = random.Random(4)
     ensembles = [flatten([random_list(rng, 30, 12) for _ in range(200)])]
     dense, pairs = (compile_rules(ensembles, 30, dense_share=share) for share in (-1.0, 1.0))
-    assert len(pairs.dense) == 0 and len(dense.kill_word) == 0
+    n_words = len(dense.sleepers)
+    assert len(pairs.dense) == 0 and len(dense.dense) == len(dense.kill_start) - 1
+    assert (dense.kill_word >= n_words).all()  # only the sleeping sets are left to go word by word
     masks = np.full_like(dense.dense, ~np.uint64(0))
     for atom in range(len(pairs.kill_start) - 1):
-        here = slice(pairs.kill_start[atom], pairs.kill_start[atom + 1])
-        masks[atom, pairs.kill_word[here]] = pairs.kill_keep[here]
+        for k in range(pairs.kill_start[atom], pairs.kill_start[atom + 1]):
+            if pairs.kill_word[k] < n_words:
+                masks[atom, pairs.kill_word[k]] = pairs.kill_keep[k]
     assert np.array_equal(masks, dense.dense)
     hit = (masks != ~np.uint64(0)).sum(axis=1)
     assert (np.diff(hit) <= 0).all()  # busiest first, so that dense rows are the first atoms
@@ -122,10 +126,13 @@ def test_the_rarest_present_atom_wakes_a_rule():
     def waker(**options) -> int:
         rules = compile_rules([flatten([tree, (0, 1, 0), (1, 2, 0), (1, (3, 3, 0), 0)])], 4, **options)
         slot = int(np.flatnonzero(rules.value == 8)[0])
-        assert rules.checked[0] >> np.uint64(slot) & np.uint64(1)
-        awake = [atom for atom in range(4) if rules.atom_map[atom] >= 0 for k in range(
-            rules.wake_start[rules.atom_map[atom]], rules.wake_start[rules.atom_map[atom] + 1]
-        ) if rules.wake_bits[k] >> np.uint64(slot) & np.uint64(1)]  # fmt: skip
+        assert (rules.sleepers[0] & rules.checked[0]) >> np.uint64(slot) & np.uint64(1)
+        awake = []
+        for atom in np.flatnonzero(rules.atom_map >= 0):
+            first, end = rules.kill_start[rules.atom_map[atom]], rules.kill_start[rules.atom_map[atom] + 1]
+            cleared = ~rules.kill_keep[first:end][rules.kill_word[first:end] >= len(rules.sleepers)]
+            if any(bits >> np.uint64(slot) & np.uint64(1) for bits in cleared):
+                awake.append(int(atom))
         (only,) = awake
         return only
 
