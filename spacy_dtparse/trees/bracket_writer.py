@@ -67,8 +67,11 @@ def write_tree(tree: Tree) -> str:
 
 
 def write_tree_pretty(tree: Tree, *, width: int = 100, indent: int = 2) -> str:
-    """`tree` on several lines: a constituent that does not fit into `width` columns is broken up."""
-    child_lists, depths = tree.child_lists(), tree.depths()
+    """`tree` on several lines: a constituent that does not fit into `width` columns is broken up.
+
+    Its children begin lines of their own, `indent` columns further right, but at most width / 2.
+    """
+    child_lists = tree.child_lists()
     flat = [0] * len(tree.labels)  # length of each constituent on one line
     for k in range(len(tree.labels) - 1, -1, -1):
         flat[k] = len(_safe(tree.labels[k])) + 2
@@ -76,24 +79,24 @@ def write_tree_pretty(tree: Tree, *, width: int = 100, indent: int = 2) -> str:
             flat[k] += 1 + (flat[child] if child >= 0 else len(_leaf(tree, ~child)))
     lines: list[str] = []
     parts: list[str] = []
-    closing = "\0"
-    todo: list[tuple[int | str, bool]] = [(0, True)]  # what comes next, and whether on its own line
+    # what comes next (a child, or None for a closing bracket), whether it begins a line, and its depth
+    todo: list[tuple[int | None, bool, int]] = [(0, True, 0)]
     while todo:
-        what, breaks = todo.pop()
-        if what == closing:
+        what, breaks, depth = todo.pop()
+        if what is None:
             parts.append(")")
             continue
-        assert isinstance(what, int)
-        depth = depths[what] if what >= 0 else -1
+        margin = min(indent * depth, width // 2)
         if breaks and parts:
             lines.append("".join(parts))
             parts = []
+        parts.append(" " * margin if breaks else " ")
         if what < 0:
-            parts.append(_leaf(tree, ~what) if not parts or breaks else " " + _leaf(tree, ~what))
+            parts.append(_leaf(tree, ~what))
             continue
-        parts.append((" " * (indent * depth) if breaks else " ") + f"({_safe(tree.labels[what])}")
-        fits = not breaks or indent * depth + flat[what] <= width
-        todo.append((closing, False))
-        todo.extend((child, not fits) for child in reversed(child_lists[what]))
+        parts.append(f"({_safe(tree.labels[what])}")
+        fits = not breaks or margin + flat[what] <= width
+        todo.append((None, False, depth))
+        todo.extend((child, not fits, depth + 1) for child in reversed(child_lists[what]))
     lines.append("".join(parts))
     return "\n".join(lines)
