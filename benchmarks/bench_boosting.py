@@ -26,7 +26,9 @@ from training.boosting.store import DirectStore  # noqa: E402
 from training.boosting.tree import n_parameters  # noqa: E402
 
 
-def synthetic(folder: Path, n: int, n_slots: int, n_atoms: int, n_labels: int, seed: int) -> tuple[DirectStore, LabelData]:
+def synthetic(
+    folder: Path, n: int, n_slots: int, n_atoms: int, n_labels: int, seed: int
+) -> tuple[DirectStore, LabelData]:
     """A store of n examples with one zipfian atom in each of n_slots slots, and labels that depend on the atoms.
 
     Neighbouring examples come in states of 12; of each state one example is positive.
@@ -51,7 +53,11 @@ def synthetic(folder: Path, n: int, n_slots: int, n_atoms: int, n_labels: int, s
             column = first[slot] + np.minimum(rank, sizes[slot] - 1)
             table[start:end, slot] = column
             score += effect[column]
-        fit = score @ mix + 2 * np.abs(score) @ np.roll(mix, 1, axis=0) + rng.normal(0, 1, (end - start, n_labels))
+        fit = (
+            score @ mix
+            + 2 * np.abs(score) @ np.roll(mix, 1, axis=0)
+            + rng.normal(0, 1, (end - start, n_labels))
+        )
         best = fit.max(axis=1)
         for state in range(0, end - start, 12):
             winner = state + int(best[state : state + 12].argmax())
@@ -67,7 +73,9 @@ def synthetic(folder: Path, n: int, n_slots: int, n_atoms: int, n_labels: int, s
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--examples", type=lambda text: int(float(text)), default=2_000_000)
     parser.add_argument("--slots", type=int, default=75, help="active atoms per example")
     parser.add_argument("--atoms", type=int, default=150_000)
@@ -76,30 +84,42 @@ def main() -> None:
     parser.add_argument("--levels", type=int, default=3)
     parser.add_argument("--decay", type=float, default=0.3)
     parser.add_argument("--sample", type=int, default=100_000)
-    parser.add_argument("--sweeps", type=int, default=2)
-    parser.add_argument("--solver", default="majoriser")
-    parser.add_argument("--atom-floor", type=float, default=0.0)
+    parser.add_argument("--sweeps", type=int, default=1)
+    parser.add_argument("--solver", default="newton")
     parser.add_argument("--gain", default="soft")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store, data = synthetic(Path(folder), args.examples, args.slots, args.atoms, args.labels, args.seed)
         config = LearnerConfig(
-            sample_size=args.sample, sweeps=args.sweeps, solver=args.solver, atom_floor=args.atom_floor, gain=args.gain,
+            sample_size=args.sample, sweeps=args.sweeps, solver=args.solver, gain=args.gain,
             seed=args.seed,
         )  # fmt: skip
         learner = LabelLearner(store, data, 0, "NP", config)
         penalty = learner.root_gradient()
         learner.step(penalty * 0.5)  # compile
-        print("ms per tree:  " + "".join(f"{step:>11}" for step in STEPS) + f"{'total':>9}   splits, leaves, loss")
+        print(
+            "ms per tree:  "
+            + "".join(f"{step:>11}" for step in STEPS)
+            + f"{'total':>9}   splits, leaves, loss"
+        )
         for _ in range(args.levels):
             penalty *= args.decay
             learner.seconds = dict.fromkeys(STEPS, 0.0)
-            trees, nodes, grown, lost = learner.n_trees, len(learner.ensemble.atom), learner.n_grown, learner.lost_weight
+            trees, nodes, grown, lost = (
+                learner.n_trees,
+                len(learner.ensemble.atom),
+                learner.n_grown,
+                learner.lost_weight,
+            )
             learner.fit(penalty, max_trees=args.trees)
             count = max(1, learner.n_grown - grown)
             each = [learner.seconds[step] / count * 1e3 for step in STEPS]
-            splits = (len(learner.ensemble.atom) - nodes - (learner.n_trees - trees)) / 2 / max(1, learner.n_trees - trees)
+            splits = (
+                (len(learner.ensemble.atom) - nodes - (learner.n_trees - trees))
+                / 2
+                / max(1, learner.n_trees - trees)
+            )
             print(f"λ {penalty:11.2f} " + "".join(f"{ms:11.1f}" for ms in each) + f"{sum(each):9.1f}   "
                   f"{count} trees of {splits:.1f} splits, {n_parameters(learner.ensemble)} parameters, "
                   f"weight lost {(learner.lost_weight - lost) / count:.1%}, "

@@ -13,24 +13,7 @@ import numpy as np
 
 from spacy_dtparse.kernels.jit import kernel
 
-ONE = np.uint64(1)
-ZERO = np.uint64(0)
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-LOW6 = np.uint64(63)
-SIX = np.uint64(6)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_TOP = np.uint64(58)
-
-
-def _positions() -> np.ndarray:
-    """Bit number by the top six bits of (lowest set bit × the de Bruijn constant)."""
-    table = np.zeros(64, dtype=np.int64)
-    for bit in range(64):
-        table[((1 << bit) * int(_DE_BRUIJN) & 0xFFFFFFFFFFFFFFFF) >> 58] = bit
-    return table
-
-
-POSITION = _positions()
+from .bits import ALL, LOW6, ONE, SIX, ZERO, lowest_bit
 
 
 class Columns(NamedTuple):
@@ -102,10 +85,10 @@ def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
 @kernel
 def _mark(word, base, number, out):
     """out[base + b] = number for every bit b of `word`."""
+    start = np.uint64(base)
     while word != ZERO:
-        lowest = word & (~word + ONE)
-        out[np.uint64(base + POSITION[(lowest * _DE_BRUIJN) >> _TOP])] = number
-        word ^= lowest
+        out[start + lowest_bit(word)] = number
+        word &= word - ONE
 
 
 @kernel

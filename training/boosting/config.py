@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spacy_dtparse.errors import ConfigError
 
@@ -26,7 +26,6 @@ class LearnerConfig:
     max_splits: splits per tree; 1 makes stumps.
     sweeps: steps towards each leaf's minimum. solver: "majoriser", or "newton": the longer of the majoriser's
       step and a damped Newton step (see `leaves`; no step of either passes the minimum).
-    atom_floor: atoms whose weight in the sample is at most this times λ are not looked at; 0 looks at all.
     max_empty: this many trees in a row whose leaves are all 0 over the full data end the λ level.
     seed: of the priority samples.
     """
@@ -36,9 +35,8 @@ class LearnerConfig:
     split_ratio: float = 1.01
     root_slack: float = 0.0
     max_splits: int = 60
-    sweeps: int = 2
-    solver: str = "majoriser"
-    atom_floor: float = 0.0
+    sweeps: int = 1
+    solver: str = "newton"
     max_empty: int = 2
     seed: int = 0
 
@@ -51,7 +49,6 @@ class LearnerConfig:
         _check("max_splits", self.max_splits, 1 <= self.max_splits <= MAX_SPLITS, f"1 to {MAX_SPLITS}")
         _check("sweeps", self.sweeps, self.sweeps >= 1, "1 or more")
         _check("solver", self.solver, self.solver in ("majoriser", "newton"), '"majoriser" or "newton"')
-        _check("atom_floor", self.atom_floor, 0 <= self.atom_floor <= 1, "0 to 1")
         _check("max_empty", self.max_empty, self.max_empty >= 1, "1 or more")
         _check("seed", self.seed, 0 <= self.seed < 2**63, "0 to 2**63 - 1")
 
@@ -66,7 +63,7 @@ class PathConfig:
     `train_path`, None = no limit. lookahead: a label may be this many levels ahead of the slowest one; 0 is a
     barrier after every level. keep_scores: write every label's scores between levels (4 bytes per example)
     instead of computing them again. save_seconds: a level that takes longer is saved in between.
-    n_workers: tasks kept in flight; None asks the executor, else the number of CPUs. quiet: no progress bar.
+    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else the number of CPUs. quiet: no progress bar.
     """
 
     decay: float = 0.9
@@ -81,6 +78,7 @@ class PathConfig:
     save_seconds: float = 300.0
     n_workers: int | None = None
     quiet: bool = False
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
 
     def __post_init__(self) -> None:
         start, floor = self.lambda_start, self.lambda_floor

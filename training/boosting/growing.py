@@ -9,16 +9,20 @@ import numpy as np
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .columns import LOW6, ONE, SIX, ZERO, Columns
+from .bits import LOW6, ONE, SIX
+from .columns import Columns
 from .tree import Tree
+
+
+_BLOCK = 1024
 
 
 class Matrix(NamedTuple):
     """The sample of k examples by rows, with a way to look up columns.
 
     `ids` int32 (k,): numbers of the examples, ascending. `gradient` float64 (k,): their y · w, on a common grid so
-    that every sum of them is exact. `indptr` int64 (k + 1,), `atoms` int32: rows. `active` int32 (m,): the atoms that
-    are looked at, ascending. `histogram` float64 (n_atoms,): sum of the gradients of each atom's examples.
+    that every sum of them is exact. `indptr` int64 (k + 1,), `atoms` int32: rows. `histogram` float64 (n_atoms,): sum of
+    the gradients of each atom's examples.
     `columns`: the column index of all examples, or of the sample when `own_columns` (then its examples are
     numbered 0 to k - 1).
     """
@@ -27,7 +31,6 @@ class Matrix(NamedTuple):
     gradient: np.ndarray
     indptr: np.ndarray
     atoms: np.ndarray
-    active: np.ndarray
     histogram: np.ndarray
     columns: Columns
     own_columns: bool
@@ -57,30 +60,6 @@ def on_grid(gradient: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def tally_atoms(indptr, atoms, gradient, tally):
-    """Gradient (column 0) and weight (1) of each atom into `tally` float64 (n_atoms, 2), 0 on entry."""
-    for row in range(len(indptr) - 1):
-        g = gradient[row]
-        weight = abs(g)
-        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            atom = np.uint64(atoms[np.uint64(place)])
-            tally[atom, 0] += g
-            tally[atom, 1] += weight
-
-
-@kernel
-def pick_atoms(tally, floor, active, histogram):
-    """Atoms of weight above `floor` into `active`, all gradients into `histogram`; returns the number of atoms."""
-    m = 0
-    for atom in range(len(tally)):
-        histogram[atom] = tally[atom, 0]
-        if tally[atom, 1] > floor:
-            active[m] = atom
-            m += 1
-    return m
-
-
-@kernel
 def list_columns(indptr, atoms, starts, postings):
     """Posting lists of a sample's rows; `starts` int64 (n_atoms + 1,) must be 0 on entry."""
     n_atoms = len(starts) - 1
@@ -102,21 +81,15 @@ def make_matrix(
     indptr: np.ndarray,
     atoms: np.ndarray,
     n_atoms: int,
-    floor: float,
     columns: Columns | None,
     space: Workspace,
 ) -> Matrix:
-    """The matrix of a sample, whose atoms of weight at most `floor` are not looked at.
-
-    `columns`: the store's column index; None lists the columns of the sample here.
-    """
-    tally = space.take("tally", 2 * n_atoms, SCORE)
-    tally[:] = 0
-    tally = tally.reshape(-1, 2)
-    tally_atoms(indptr, atoms, gradient, tally)
-    active = space.take("active", n_atoms, INDEX)
+    """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample here."""
     histogram = space.take("histogram", n_atoms, SCORE)
-    m = pick_atoms(tally, floor, active, histogram)
+    histogram[:] = 0
+    everything = space.take("found", len(ids) + 1, INDEX)
+    everything[:] = np.arange(len(ids) + 1, dtype=INDEX)
+    add_rows(indptr, atoms, gradient, everything, len(ids), 1.0, histogram)
     own = columns is None
     if columns is None:
         starts = space.take("starts", n_atoms + 1, OFFSET)
@@ -124,51 +97,52 @@ def make_matrix(
         postings = space.take("postings", len(atoms), INDEX)
         list_columns(indptr, atoms, starts, postings)
         columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
-    return Matrix(ids, gradient, indptr, atoms, active[:m], histogram, columns, own)
+    return Matrix(ids, gradient, indptr, atoms, histogram, columns, own)
 
 
 @kernel
-def find_rows(matrix, test, node_of, node, found):
-    """Rows of the sample at `node` that have atom `test`, ascending, into `found` int32; returns how many."""
-    columns = matrix.columns
+def find_rows(matrix, test, tag_of, tag, found):
+    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many.
+
+    Written without branches on what is found: the processor could not guess them.
+    """
+    columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
     column = columns.slot[test]
     n_found = 0
     if column >= 0:
         bits = columns.bits[column]
-        for row in range(len(node_of)):
-            if node_of[row] == node:
-                example = np.uint64(matrix.ids[row])
-                if (bits[example >> SIX] >> (example & LOW6)) & ONE != ZERO:
-                    found[n_found] = row
-                    n_found += 1
+        for row in range(k):
+            example = np.uint64(ids[row])
+            has = (bits[example >> SIX] >> (example & LOW6)) & ONE
+            found[np.uint64(n_found)] = row
+            n_found += np.int64(has) & np.int64(tag_of[row] == tag)
         return n_found
     start, end = columns.starts[test], columns.starts[test + 1]
+    postings = columns.postings
     if matrix.own_columns:
         for place in range(start, end):
-            row = columns.postings[place]
-            if node_of[row] == node:
-                found[n_found] = row
-                n_found += 1
+            row = np.uint64(postings[place])
+            found[np.uint64(n_found)] = row
+            n_found += np.int64(tag_of[row] == tag)
         return n_found
     # two ascending lists: step through the shorter, search the longer from where the last search ended
-    k = len(node_of)
     if end - start < k:
         row = 0
         for place in range(start, end):
-            row = seek(matrix.ids, row, k, columns.postings[place])
+            row = seek(ids, row, k, postings[place])
             if row == k:
                 break
-            if matrix.ids[row] == columns.postings[place] and node_of[row] == node:
+            if ids[row] == postings[place] and tag_of[row] == tag:
                 found[n_found] = row
                 n_found += 1
     else:
         place = start
         for row in range(k):
-            if node_of[row] == node:
-                place = seek(columns.postings, place, end, matrix.ids[row])
+            if tag_of[row] == tag:
+                place = seek(postings, place, end, ids[row])
                 if place == end:
                     break
-                if columns.postings[place] == matrix.ids[row]:
+                if postings[place] == ids[row]:
                     found[n_found] = row
                     n_found += 1
     return n_found
@@ -204,19 +178,41 @@ def gain_of(gradient, penalty, hard):
 
 
 @kernel
-def best_split(active, histogram, total, penalty, hard):
-    """(largest gain of two children, its atom - the lowest of equals -, largest |g| of a child)."""
-    best, best_atom, steepest = -1.0, -1, 0.0
+def best_split(histogram, total, penalty, hard):
+    """(largest gain of two children, its atom: the lowest of equals).
+
+    Gains are not negative, so their bits order like integers, and a maximum of integers runs in vector registers.
+    """
+    gains = np.empty(_BLOCK, np.float64)
+    ordered = gains.view(np.int64)
     keep = 0.0 if hard else penalty
-    for k in range(len(active)):
-        g = histogram[np.uint64(active[k])]
-        yes = abs(g)
-        no = abs(total - g)
-        gain = (yes - keep if yes > penalty else 0.0) + (no - keep if no > penalty else 0.0)
-        steepest = max(steepest, max(yes, no))
-        if gain > best:
-            best, best_atom = gain, active[k]
-    return best, best_atom, steepest
+    best = -1.0
+    best_atom = -1
+    for first in range(0, len(histogram), _BLOCK):
+        part = histogram[first : first + _BLOCK]
+        for j in range(len(part)):
+            g = part[j]
+            yes = abs(g)
+            no = abs(total - g)
+            gains[j] = (yes - keep if yes > penalty else 0.0) + (no - keep if no > penalty else 0.0)
+        highest = np.int64(0)
+        for j in range(len(part)):
+            highest = max(highest, ordered[j])
+        j = 0
+        while ordered[j] != highest:
+            j += 1
+        if gains[j] > best:
+            best, best_atom = gains[j], first + j
+    return best, best_atom
+
+
+@kernel
+def steepest_child(histogram, total):
+    """Largest |gradient| of a child of the root, over all atoms; at least the root's own."""
+    steepest = abs(total)
+    for atom in range(len(histogram)):
+        steepest = max(steepest, max(abs(histogram[atom]), abs(total - histogram[atom])))
+    return steepest
 
 
 @kernel
@@ -226,27 +222,38 @@ def ceiling(positive, negative, penalty, hard):
 
 
 @kernel
-def add_rows(matrix, rows, count, histogram, sign):
+def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
     """Add sign × the gradients of rows[:count] to the histogram of atoms."""
-    indptr, atoms = matrix.indptr, matrix.atoms
     for k in range(count):
-        row = rows[k]
-        g = sign * matrix.gradient[row]
-        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+        row = np.uint64(rows[k])
+        g = sign * gradient[row]
+        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + ONE])):
             histogram[np.uint64(atoms[np.uint64(place)])] += g
 
 
 @kernel
-def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, node_of, found, atom, yes, no):
+def sum_rows(gradient, rows, count):
+    """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one grid."""
+    total = 0.0
+    weight = 0.0
+    for k in range(count):
+        g = gradient[np.uint64(rows[k])]
+        total += g
+        weight += abs(g)
+    return (weight + total) * 0.5, (weight - total) * 0.5
+
+
+@kernel
+def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, tag_of, found, atom, yes, no):
     """Grow one tree best-first into `atom`, `yes`, `no` int32 (2 max_splits + 1,).
 
     The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64
-    (max_splits + 2, n_atoms) holds histograms of open leaves; `node_of` int32 (k,) gets each row's leaf; `found`
-    int32 (k,) is scratch.
+    (max_splits + 2, n_atoms) holds histograms of open leaves; `tag_of` int16 (k,) and `found` int32 (k,) are scratch:
+    a row's tag tells its leaf (an absent atom's side keeps the tag of the parent).
     Returns (number of nodes, largest |g| of a child of the root).
     """
-    k = len(matrix.gradient)
-    active = matrix.active
+    indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
+    k = len(gradient)
     size = len(atom)
     gain = np.zeros(size)
     best = np.full(size, -1.0)
@@ -254,6 +261,7 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, node_
     positive = np.zeros(size)
     negative = np.zeros(size)
     rows = np.zeros(size, np.int64)
+    tag = np.zeros(size, np.int16)
     slot = np.full(size, -1, np.int64)
     free = np.arange(len(pool))[::-1].copy()
     n_free = len(free)
@@ -261,22 +269,21 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, node_
     yes[:] = -1
     no[:] = -1
     for row in range(k):
-        node_of[row] = 0
-        g = matrix.gradient[row]
-        if g > 0:
-            positive[0] += g
-        else:
-            negative[0] -= g
+        tag_of[row] = 0
+        found[row] = row
+    n_tags = 1
     rows[0] = k
-    gain[0] = gain_of(positive[0] - negative[0], penalty, hard)
-    n_free -= 1
-    slot[0] = free[n_free]
-    pool[slot[0], :] = matrix.histogram
-    best[0], best_atom[0], steepest = best_split(active, pool[slot[0]], positive[0] - negative[0], penalty, hard)
-    steepest = max(steepest, abs(positive[0] - negative[0]))
+    positive[0], negative[0] = sum_rows(gradient, found, k)
+    total = positive[0] - negative[0]
+    gain[0] = gain_of(total, penalty, hard)
+    best[0], best_atom[0] = best_split(matrix.histogram, total, penalty, hard)
+    steepest = steepest_child(matrix.histogram, total)
     n_nodes = 1
     if best_atom[0] < 0 or not best[0] > gain[0] + root_slack * penalty:
         return n_nodes, steepest
+    n_free -= 1
+    slot[0] = free[n_free]
+    pool[slot[0], :] = matrix.histogram
     for _ in range(max_splits):
         node = -1
         most = 0.0
@@ -289,44 +296,37 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, node_
         left, right = n_nodes, n_nodes + 1
         n_nodes += 2
         atom[node], yes[node], no[node] = test, left, right
-        n_found = find_rows(matrix, test, node_of, node, found)
-        rows[left] = n_found
+        tag[left], tag[right] = n_tags, tag[node]
+        n_tags += 1
+        n_found = find_rows(matrix, test, tag_of, tag[node], found)
         for place in range(n_found):
-            row = found[place]
-            node_of[row] = left
-            g = matrix.gradient[row]
-            if g > 0:
-                positive[left] += g
-            else:
-                negative[left] -= g
+            tag_of[np.uint64(found[place])] = tag[left]
+        rows[left], rows[right] = n_found, rows[node] - n_found
+        positive[left], negative[left] = sum_rows(gradient, found, n_found)
         positive[right] = positive[node] - positive[left]
         negative[right] = negative[node] - negative[left]
-        rows[right] = rows[node] - rows[left]
         for child in (left, right):
             gain[child] = gain_of(positive[child] - negative[child], penalty, hard)
         small, large = (left, right) if rows[left] <= rows[right] else (right, left)
-        n_small = rows[small]
-        n_right = 0
-        for row in range(k):
-            if node_of[row] == node:
-                node_of[row] = right
-                if small == right:
-                    found[n_right] = row
-                    n_right += 1
         small_open = ceiling(positive[small], negative[small], penalty, hard) > split_ratio * gain[small]
         large_open = ceiling(positive[large], negative[large], penalty, hard) > split_ratio * gain[large]
+        if small == right and (small_open or large_open):
+            n_found = 0
+            for row in range(k):
+                found[np.uint64(n_found)] = row
+                n_found += np.int64(tag_of[row] == tag[right])
         if small_open:
             n_free -= 1
             slot[small] = free[n_free]
             histogram = pool[slot[small]]
             histogram[:] = 0.0
-            add_rows(matrix, found, n_small, histogram, 1.0)
+            add_rows(indptr, atoms, gradient, found, n_found, 1.0, histogram)
             if large_open:
                 parent = pool[slot[node]]
                 for a in range(len(histogram)):
                     parent[a] -= histogram[a]
         elif large_open:
-            add_rows(matrix, found, n_small, pool[slot[node]], -1.0)
+            add_rows(indptr, atoms, gradient, found, n_found, -1.0, pool[slot[node]])
         if large_open:
             slot[large] = slot[node]
         else:
@@ -336,8 +336,8 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, node_
         for child in (left, right):
             if slot[child] < 0:
                 continue
-            best[child], best_atom[child], _steepest = best_split(
-                active, pool[slot[child]], positive[child] - negative[child], penalty, hard
+            best[child], best_atom[child] = best_split(
+                pool[slot[child]], positive[child] - negative[child], penalty, hard
             )
             if not best[child] > split_ratio * gain[child]:
                 free[n_free] = slot[child]
@@ -359,8 +359,17 @@ def grow_tree(
     k, n_atoms = len(matrix.gradient), len(matrix.histogram)
     tree = Tree(*(np.empty(2 * max_splits + 1, dtype=INDEX) for _ in range(3)))
     pool = space.take("pool", (max_splits + 2) * n_atoms, SCORE).reshape(max_splits + 2, n_atoms)
-    node_of, found = space.take("node_of", k, INDEX), space.take("found", k, INDEX)
+    tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
     n_nodes, steepest = grow(
-        matrix, float(penalty), hard, float(split_ratio), float(root_slack), max_splits, pool, node_of, found, *tree
+        matrix,
+        float(penalty),
+        hard,
+        float(split_ratio),
+        float(root_slack),
+        max_splits,
+        pool,
+        tag_of,
+        found,
+        *tree,
     )
     return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

@@ -66,7 +66,8 @@ class LabelLearner:
 
     store, data: the examples (data (n,) arrays). number, name: the label's number in `data.gold`, and its name, which
     fixes the random numbers. ensemble, score, progress: where to go on from; `score` int32 (n,), in units of
-    CONFIDENCE_GRID, must be the ensemble's scores and is computed when None.
+    CONFIDENCE_GRID, must be the ensemble's scores and is computed when None. checked: `data` has been
+    through `check_label_data` before.
 
     Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
     """
@@ -81,8 +82,10 @@ class LabelLearner:
         ensemble: LabelEnsemble | None = None,
         score: np.ndarray | None = None,
         progress: Progress | None = None,
+        checked: bool = False,
     ):
-        check_label_data(data, store.n_examples)
+        if not checked:
+            check_label_data(data, store.n_examples)
         self.store, self.config, self.name = store, config, name
         self.progress = progress or Progress()
         self.bias = signed_bias(data.gold, data.b_pos, data.b_neg, number)
@@ -117,23 +120,20 @@ class LabelLearner:
 
         The draw is not counted: the first tree sees the same sample.
         """
-        matrix, _ = self._matrix(0.0)
+        matrix, _ = self._matrix()
         tree, steepest = grow_tree(matrix, np.inf, False, 1.0, 0.0, 1, self._space)
         return steepest
 
-    def _matrix(self, penalty: float) -> tuple[Matrix, Sample]:
-        """The matrix of the next sample, without atoms that are too light for λ = `penalty`."""
+    def _matrix(self) -> tuple[Matrix, Sample]:
+        """The next sample, and its matrix."""
         clock = time.perf_counter()
         keys = stream_keys(self.config.seed, self._key, self.progress.draws)
         sample = self._sampler.draw(self.weight, keys)
         gradient = on_grid(np.copysign(sample.weight, self.weight[sample.ids]))
         clock = self._tick("sample", clock)
         indptr, atoms = self.store.rows(sample.ids)
-        floor = self.config.atom_floor * penalty
         columns = getattr(self.store, "columns", None)
-        matrix = make_matrix(
-            sample.ids, gradient, indptr, atoms, self.store.n_atoms, floor, columns, self._space
-        )
+        matrix = make_matrix(sample.ids, gradient, indptr, atoms, self.store.n_atoms, columns, self._space)
         self._tick("extract", clock)
         return matrix, sample
 
@@ -149,7 +149,7 @@ class LabelLearner:
         positives gets a lone leaf, while its weight is above λ.
         """
         config = self.config
-        matrix, sample = self._matrix(penalty)
+        matrix, sample = self._matrix()
         clock = time.perf_counter()
         tree, steepest = grow_tree(
             matrix,

@@ -120,7 +120,9 @@ class PrioritySampler:
         low, high = 0.0, np.inf  # thresholds known to give too many / too few
         key0, key1 = np.uint64(keys[0]), np.uint64(keys[1])
         while True:
-            found = collect_candidates(signed_weight, key0, key1, np.float32(guess), self._ids, self._priority)
+            found = collect_candidates(
+                signed_weight, key0, key1, np.float32(guess), self._ids, self._priority
+            )
             if found < 0:
                 low = guess
                 if guess == 0.0 or high <= low * 1.0001:

@@ -105,7 +105,9 @@ class DirectStore:
         return self._leaf
 
     @classmethod
-    def build(cls, path: str | os.PathLike, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> DirectStore:
+    def build(
+        cls, path: str | os.PathLike, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int
+    ) -> DirectStore:
         """Write rows and index below the folder `path` without holding the index in memory, and open it.
 
         Files that `indptr` and `atoms` are already mapped from in that folder (`indptr.npy`, `atoms.npy`) are used
@@ -156,7 +158,9 @@ def _maps(array: np.ndarray, target: Path) -> bool:
     return False
 
 
-def _checked(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _checked(
+    indptr: np.ndarray, atoms: np.ndarray, n_atoms: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, atoms) as plain arrays of the right types, and the number of examples per atom."""
     if indptr.ndim != 1 or len(indptr) < 1 or indptr[0] != 0 or indptr[-1] != len(atoms):
         raise TrainingDataError(
@@ -164,13 +168,17 @@ def _checked(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.nd
             "start at 0 and end at the number of atoms. Build the rows again."
         )
     if len(indptr) - 1 >= np.iinfo(INDEX).max:
-        raise TrainingDataError(f"{len(indptr) - 1} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
+        raise TrainingDataError(
+            f"{len(indptr) - 1} examples are too many; allowed are {np.iinfo(INDEX).max - 1}."
+        )
     indptr = np.require(indptr, dtype=OFFSET, requirements="C").view(np.ndarray)
     atoms = np.require(atoms, dtype=INDEX, requirements="C").view(np.ndarray)
     counts = np.zeros(n_atoms, dtype=OFFSET)
     row, kind = count_atoms(indptr, atoms, n_atoms, counts)
     if kind == 3:
-        raise TrainingDataError(f"the row pointers go down at row {row}; they must ascend. Build the rows again.")
+        raise TrainingDataError(
+            f"the row pointers go down at row {row}; they must ascend. Build the rows again."
+        )
     if kind:
         seen = atoms[indptr[row] : indptr[row + 1]].tolist()
         what = f"an atom outside 0 to {n_atoms - 1}" if kind == 1 else "an atom twice"

@@ -69,9 +69,7 @@ def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
     if not 0 <= n_trees <= len(ensemble.roots):
         raise IndexError(f"the ensemble has {len(ensemble.roots)} trees; asked for its first {n_trees}")
     end = len(ensemble.atom) if n_trees == len(ensemble.roots) else int(ensemble.roots[n_trees])
-    return LabelEnsemble(
-        ensemble.roots[:n_trees].copy(), *(column[:end].copy() for column in ensemble[1:])
-    )
+    return LabelEnsemble(ensemble.roots[:n_trees].copy(), *(column[:end].copy() for column in ensemble[1:]))
 
 
 def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:

@@ -1,0 +1,137 @@
+"""What a training run keeps on disk: each label's state and scores, the log, all written so that a kill never hurts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, SCORE
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+
+from .learner import Progress
+
+
+class LabelState(NamedTuple):
+    """Where one label stands on the λ path.
+
+    `counts`: trees at the end of each finished level, so level r's ensemble is the first counts[r] trees. `grown`:
+    trees grown at the level now being trained.
+    """
+
+    ensemble: LabelEnsemble
+    progress: Progress
+    counts: tuple[int, ...] = ()
+    grown: int = 0
+
+
+def fresh_state() -> LabelState:
+    """A label before its first tree."""
+    return LabelState(empty_ensemble(), Progress())
+
+
+def ensemble_digest(ensemble: LabelEnsemble) -> str:
+    """Digest of all arrays of an ensemble (hex, 24 digits)."""
+    digest = hashlib.blake2b(digest_size=12)
+    for array, dtype in zip(ensemble, (INDEX, INDEX, INDEX, INDEX, SCORE), strict=True):
+        digest.update(np.ascontiguousarray(array, dtype=dtype).tobytes() + b"|")
+    return digest.hexdigest()
+
+
+def _file(workdir: str | os.PathLike, kind: str, name: str) -> Path:
+    return Path(workdir) / kind / quote(name, safe="")
+
+
+def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
+    """Write the label's state; the old one stays until the new one is whole."""
+    target = Path(f"{_file(workdir, 'labels', name)}.npz")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    facts = {"progress": state.progress._asdict(), "counts": state.counts, "grown": state.grown}
+    written = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+    temporary = target.with_suffix(".tmp")
+    with open(temporary, "wb") as file:
+        np.savez(file, state=written, **state.ensemble._asdict())
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, target)
+
+
+def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
+    """The label's state; a fresh one when none was saved."""
+    source = Path(f"{_file(workdir, 'labels', name)}.npz")
+    if not source.exists():
+        return fresh_state()
+    try:
+        with np.load(source) as arrays:
+            facts = json.loads(arrays["state"].tobytes())
+            ensemble = LabelEnsemble(*(arrays[field] for field in LabelEnsemble._fields))
+        return LabelState(ensemble, Progress(**facts["progress"]), tuple(facts["counts"]), facts["grown"])
+    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise TrainingDataError(
+            f"{source} is no readable training state ({error}); delete that file to train the label again from the "
+            "start, or the whole folder to start over."
+        ) from error
+
+
+def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
+    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
+    target = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        return
+    temporary = target.with_suffix(".tmp")
+    with open(temporary, "wb") as file:
+        np.save(file, score)
+    os.replace(temporary, target)
+    _drop_scores(workdir, name, target)
+
+
+def _drop_scores(workdir: str | os.PathLike, name: str, keep: Path) -> None:
+    prefix = _file(workdir, "scores", name).name + "@"
+    for other in keep.parent.iterdir():
+        if other.name.startswith(prefix) and other != keep:
+            other.unlink(missing_ok=True)
+
+
+def load_scores(
+    workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int
+) -> np.ndarray | None:
+    """The scores that `save_scores` kept for exactly this ensemble, int32 (n_examples,), or None."""
+    source = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
+    try:
+        score = np.load(source)
+    except (OSError, ValueError, EOFError):
+        return None
+    return score if score.shape == (n_examples,) and score.dtype == np.int32 else None
+
+
+def write_json(path: Path, facts: Any) -> None:
+    """Write `facts` as JSON, replacing the file at once."""
+    temporary = path.with_suffix(path.suffix + ".tmp")
+    temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def append_line(path: Path, facts: Any) -> None:
+    """Append one JSON line."""
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(facts) + "\n")
+
+
+def read_lines(path: Path) -> list[dict]:
+    """All whole JSON lines of a log; a last line that was cut off by a kill is cut off the file as well."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        with open(path, "r+b") as file:
+            file.truncate(len(whole))
+    return [json.loads(line) for line in whole.decode("utf-8").splitlines()]
