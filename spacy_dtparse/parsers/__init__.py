@@ -1,0 +1,40 @@
+"""Parsers behind one protocol, and the one function that loads any of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import ModelFormatError
+from .base import STATUSES, UNKNOWN_TAG, ConstituentParser, ParseResult
+
+__all__ = ["STATUSES", "UNKNOWN_TAG", "ConstituentParser", "ParseResult", "load_parser", "read_model"]
+
+
+def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
+    """The parser in a model file, or in the bytes of one.
+
+    Raises ModelFormatError when the file is missing, damaged, truncated, foreign or of another version.
+    """
+    data = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else read_model(source)
+    if not data:
+        raise ModelFormatError("the model is empty (0 bytes); give a file written by spacy-dtparse")
+    # One container kind so far. The next parser adds its kind to the container's header and a branch here.
+    from .dtree import DtreeParser
+
+    return DtreeParser.from_bytes(data)
+
+
+def read_model(path: str | os.PathLike) -> bytes:
+    """The bytes of a model file. Raises ModelFormatError with the path when there is no readable file."""
+    path = Path(path)
+    try:
+        return path.read_bytes()
+    except IsADirectoryError:
+        raise ModelFormatError(f"{path} is a folder; give the model file inside it") from None
+    except FileNotFoundError:
+        raise ModelFormatError(
+            f"there is no model file {path}; give the path of a file that exists"
+        ) from None
+    except OSError as error:
+        raise ModelFormatError(f"cannot read the model file {path}: {error.strerror or error}") from error
