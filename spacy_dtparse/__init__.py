@@ -1,0 +1,85 @@
+"""Constituency parsing for spaCy with boosted decision trees.
+
+`spacy_dtparse.load()` returns the embedded English pipeline. Importing this package loads neither numba nor
+a model: spaCy imports every plugin of the environment at every start.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from .pipeline.attributes import (
+        children,
+        constituents,
+        is_parsed,
+        labels,
+        parent,
+        parse_string,
+        register_extensions,
+        score,
+        sentence_infos,
+        subconstituents,
+        to_tree,
+    )
+
+__version__ = "0.1.0"
+
+_ATTRIBUTES = (
+    "children",
+    "constituents",
+    "is_parsed",
+    "labels",
+    "parent",
+    "parse_string",
+    "register_extensions",
+    "score",
+    "sentence_infos",
+    "subconstituents",
+    "to_tree",
+)
+"""Functions of `pipeline.attributes` that are loaded at first use (`trees` is there too: here it is the
+room)."""
+
+__all__ = [
+    "__version__",
+    "children",
+    "constituents",
+    "is_parsed",
+    "labels",
+    "load",
+    "parent",
+    "parse_string",
+    "register_extensions",
+    "score",
+    "sentence_infos",
+    "subconstituents",
+    "to_tree",
+]
+
+
+def load(**overrides: Any) -> Language:
+    """The embedded English pipeline: tokenizer, tagger, sentence boundaries, dtparse.
+
+    `overrides` go to spacy.load: `exclude`, `disable`, `config`, … . Raises ModelFormatError when this
+    installation has no model.
+    """
+    import spacy
+
+    from .models import embedded_pipeline
+    from .pipeline import component  # noqa: F401 (registers the factory where the package is not installed)
+
+    return spacy.load(embedded_pipeline(), **overrides)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ATTRIBUTES:
+        return getattr(import_module(".pipeline.attributes", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ATTRIBUTES})

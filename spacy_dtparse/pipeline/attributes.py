@@ -1,0 +1,344 @@
+"""Questions about constituents: plain functions, and the same as `doc._.…`, `span._.…` and `token._.…`.
+
+The extensions have the names and the meaning that benepar gave them, so code written for it runs on. A
+plain span stands for the whole unary chain at its place, as there. A span out of `doc._.constituents`
+carries its chain level as its id and stands for that one constituent, so the members of a chain can be told
+apart. White space at a span's edges does not count: `sent._.parse_string` works for a sentence with a
+trailing newline.
+"""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from spacy.tokens import Doc, Span, Token
+
+from ..errors import TreeError
+from ..parsers.base import UNKNOWN_TAG
+from ..trees.brackets import escape_token
+from ..trees.tree import TOP, Tree
+from .constituents import (
+    Constituents,
+    NonConstituentError,
+    NotParsedError,
+    chain_level,
+    group_key,
+    make_span,
+    read_constituents,
+)
+from .sentences import is_blank, plain_word, sentence_bounds
+
+
+class _Place(NamedTuple):
+    """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of
+    a chain."""
+
+    doc: Doc
+    constituents: Constituents
+    number: int
+    start: int
+    end: int
+    exact: bool
+
+
+def is_parsed(doc: Doc, key: str | None = None) -> bool:
+    """Whether the Doc has constituents that fit its tokens."""
+    try:
+        read_constituents(doc, key)
+    except (NotParsedError, TreeError):
+        return False
+    return True
+
+
+def constituents(doc: Doc, key: str | None = None) -> list[Span]:
+    """All constituents of the Doc in pre-order, labelled, with their chain levels as ids.
+
+    `key`: the span group; by default "constituents", else the first one that a parser wrote. Empty, with a
+    warning where tokens were merged or split after parsing, when the Doc has no valid parse.
+    """
+    try:
+        found = read_constituents(doc, key)
+    except NotParsedError as error:
+        if group_key(doc, key) is not None:
+            warnings.warn(str(error), stacklevel=2)
+        return []
+    return [make_span(doc, found, number, with_level=True) for number in range(len(found.starts))]
+
+
+def labels(span: Span) -> tuple[str, ...]:
+    """The labels of the unary chain at `span` from top to bottom; () for a token that is no constituent.
+
+    For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
+    constituent nor one token, NotParsedError when the Doc has no valid parse; so do the functions below.
+    """
+    place = _locate(span)
+    if place.number < 0:
+        return ()
+    return tuple(place.constituents.labels[place.number : _chain_end(place.constituents, place.number)])
+
+
+def parse_string(span: Span) -> str:
+    """The subtree at `span` in Penn brackets on one line, without TOP where something else covers the
+    sentence.
+
+    Brackets in words are escaped (-LRB- …), white space inside a merged token is `_`, a missing tag is XX.
+    """
+    doc, found, number, start, end, _ = _locate(span)
+    close_at: list[int] = []
+    parts: list[str] = []
+    last = found.ends_of_subtrees[number] if number >= 0 else -1
+    for token in doc[start:end]:
+        if is_blank(token.text):
+            continue
+        while 0 <= number < last and found.starts[number] == token.i:
+            parts.append(f"({_symbol(found.labels[number])} ")
+            close_at.append(found.ends[number])
+            number += 1
+        parts.append(f"({_symbol(token.tag_ or UNKNOWN_TAG)} {_symbol(token.text)})")
+        while close_at and close_at[-1] <= token.i + 1:
+            close_at.pop()
+            parts.append(")")
+        parts.append(" ")
+    return "".join(parts).strip()
+
+
+def children(span: Span) -> Iterator[Span]:
+    """The constituents and single tokens directly below the chain (or the one constituent) at `span`."""
+    doc, found, number, start, end, exact = _locate(span)
+    if number < 0:
+        return
+    bottom = _chain_end(found, number) - 1
+    if exact and bottom > number:
+        yield make_span(doc, found, number + 1, with_level=True)
+        return
+    words = [token.i for token in doc[start:end] if not is_blank(token.text)]
+    if len(words) == 1:
+        return
+    child, covered = bottom + 1, start
+    for word in words:
+        if word < covered:
+            continue
+        if child < found.ends_of_subtrees[bottom] and found.starts[child] == word:
+            yield make_span(doc, found, child, with_level=exact)
+            covered, child = found.ends[child], found.ends_of_subtrees[child]
+        else:
+            yield doc[word : word + 1]
+            covered = word + 1
+
+
+def parent(span: Span) -> Span | None:
+    """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence."""
+    doc, found, number, start, end, exact = _locate(span)
+    if number >= 0:
+        above = found.parents[number]
+    else:
+        above = _innermost(found, start, end)
+    if above < 0:
+        return None
+    return make_span(doc, found, above if exact else found.chain_tops[above], with_level=exact)
+
+
+def subconstituents(span: Span) -> Iterator[Span]:
+    """`span` itself and everything below it in pre-order, single tokens included, every chain once.
+
+    From one member of a chain on, the other members below it come one by one.
+    """
+    stack = [_canonical(span)]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(list(children(top))))
+
+
+def score(span: Span) -> float | None:
+    """The cost −ln p of the inference that built the constituent (the highest of a chain), None when unknown.
+
+    Doc.from_docs and JSON drop the scores.
+    """
+    place = _locate(span)
+    name = group_key(place.doc)
+    scores = place.doc.spans[name].attrs.get("scores", ()) if name is not None else ()
+    return scores[place.number] if 0 <= place.number < len(scores) else None
+
+
+def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
+    """How each sentence was parsed: dicts as `write_constituents` describes; [] when that was dropped on
+    the way."""
+    name = group_key(doc, key)
+    return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
+
+
+def to_tree(span: Span, key: str | None = None) -> Tree:
+    """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens
+    left out.
+
+    Raises NonConstituentError when a constituent reaches over the edge of `span` or `span` has no word.
+    """
+    doc = span.doc
+    found = read_constituents(doc, key)
+    tokens = [token for token in span if not is_blank(token.text)]
+    if not tokens:
+        raise NonConstituentError(
+            f"tokens {span.start} to {span.end} are white space only; they have no tree"
+        )
+    start, end = tokens[0].i, tokens[-1].i + 1
+    inner: list[tuple[int, int, str]] = []
+    leaf_of = {token.i: k for k, token in enumerate(tokens)}
+    first_inside = bisect_left(found.starts, start)
+    above = first_inside - 1
+    while above >= 0:
+        if start < found.ends[above] < end:
+            raise NonConstituentError(_over_edge(found, above, start, end))
+        above = found.parents[above]
+    for k in range(first_inside, bisect_left(found.starts, end)):
+        first, last, label = found.starts[k], found.ends[k], found.labels[k]
+        if last > end:
+            if first == start:  # an ancestor that begins with the span
+                continue
+            raise NonConstituentError(_over_edge(found, k, start, end))
+        try:
+            inner.append((leaf_of[first], leaf_of[last - 1] + 1, label))
+        except KeyError:
+            raise TreeError(f"{label} [{first}, {last}) begins or ends with a white-space token") from None
+    if not (inner and inner[0] == (0, len(tokens), TOP)):
+        inner.insert(0, (0, len(tokens), TOP))
+    tags = [token.tag_ or UNKNOWN_TAG for token in tokens]
+    return Tree.from_spans([plain_word(token.text) for token in tokens], tags, inner)
+
+
+def trees(doc: Doc, key: str | None = None) -> list[Tree]:
+    """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid
+    parse."""
+    read_constituents(doc, key)
+    return [
+        to_tree(doc[start:end], key)
+        for start, end in sentence_bounds(doc)
+        if any(not is_blank(token.text) for token in doc[start:end])
+    ]
+
+
+def _symbol(text: str) -> str:
+    """A word, tag or label as it stands in brackets."""
+    return escape_token(plain_word(text))
+
+
+def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
+    return (
+        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) reaches over the edge of "
+        f"[{start}, {end}); give a sentence or a constituent"
+    )
+
+
+def _innermost(found: Constituents, start: int, end: int) -> int:
+    """The number of the lowest constituent that covers [start, end), -1 when none does."""
+    number = bisect_right(found.starts, start) - 1
+    while number >= 0 and found.ends[number] < end:
+        number = found.parents[number]
+    return number
+
+
+def _chain_end(found: Constituents, number: int) -> int:
+    """One past the lowest member of the chain that constituent `number` belongs to."""
+    top = found.chain_tops[number]
+    end = number + 1
+    while end < len(found.chain_tops) and found.chain_tops[end] == top:
+        end += 1
+    return end
+
+
+def _locate(span: Span) -> _Place:
+    """What `span` points at. Raises NotParsedError, NonConstituentError."""
+    doc = span.doc
+    found = read_constituents(doc)
+    start, end = span.start, span.end
+    while start < end and is_blank(doc[start].text):
+        start += 1
+    while end > start and is_blank(doc[end - 1].text):
+        end -= 1
+    number = found.by_extent.get((start, end), -1)
+    if number < 0:
+        if end - start == 1:
+            return _Place(doc, found, -1, start, end, False)
+        what = "white space only" if start == end else "not a constituent"
+        raise NonConstituentError(
+            f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}; the constituents of a "
+            "Doc are "
+            "in doc._.constituents"
+        )
+    level = chain_level(span)
+    if level is None or number + level >= _chain_end(found, number):
+        return _Place(doc, found, number, start, end, False)
+    return _Place(doc, found, number + level, start, end, True)
+
+
+def _canonical(span: Span) -> Span:
+    """The span without white space at its edges, labelled as the constituent it stands for."""
+    doc, found, number, start, end, exact = _locate(span)
+    return make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]
+
+
+def _doc_constituents(doc: Doc) -> list[Span]:
+    return constituents(doc)
+
+
+def _as_span(token: Token) -> Span:
+    return token.doc[token.i : token.i + 1]
+
+
+def token_labels(token: Token) -> tuple[str, ...]:
+    """`labels` of the one-token span."""
+    return labels(_as_span(token))
+
+
+def token_parse_string(token: Token) -> str:
+    """`parse_string` of the one-token span."""
+    return parse_string(_as_span(token))
+
+
+def token_parent(token: Token) -> Span | None:
+    """`parent` of the one-token span."""
+    return parent(_as_span(token))
+
+
+# Getters are module-level functions: a lambda would break every process started by spawn.
+_EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
+    (Doc, "constituents", _doc_constituents),
+    (Span, "labels", labels),
+    (Span, "parse_string", parse_string),
+    (Span, "children", children),
+    (Span, "parent", parent),
+    (Span, "constituents", subconstituents),
+    (Token, "labels", token_labels),
+    (Token, "parse_string", token_parse_string),
+    (Token, "parent", token_parent),
+)
+
+
+def register_extensions(force: bool = False) -> list[str]:
+    """Register the extension attributes and return the names that another package holds, such as
+    "Span.labels".
+
+    Taken names are left alone, and while benepar is installed but not imported its names are left free,
+    since its import fails on a taken name. `force` takes them all. Creating a dtparse component does this;
+    call it to read parsed Docs in a program that creates none.
+    """
+    reserved = not force and _benepar_is_waiting()
+    held = []
+    for owner, name, getter in _EXTENSIONS:
+        if owner is not Doc and reserved:
+            held.append(f"{owner.__name__}.{name}")
+        elif force or not owner.has_extension(name):
+            owner.set_extension(name, getter=getter, force=force)
+        elif owner.get_extension(name)[2] is not getter:
+            held.append(f"{owner.__name__}.{name}")
+    return held
+
+
+def _benepar_is_waiting() -> bool:
+    import importlib.util
+    import sys
+
+    return "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None

@@ -1,0 +1,237 @@
+"""The constituents of a Doc as a tree of numbers, read from and written to a span group.
+
+A group holds the constituents of the whole Doc in pre-order, a unary chain from top to bottom. TOP is not
+among them unless the sentence has no other constituent that covers it. The members of a unary chain have
+the same extent, so each span's `id_` gives its level in its chain: "level-1" is the highest.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+from spacy.strings import get_string_id
+from spacy.tokens import Doc, Span, SpanGroup
+
+from ..errors import DtparseError, TreeError
+from ..parsers.base import ParseResult
+from ..trees.tree import TOP, Tree
+
+DEFAULT_KEY = "constituents"
+"""The key of the span group in `doc.spans`."""
+
+FORMAT_VERSION = 1
+"""Version of the group's attributes, `attrs["version"]`."""
+
+_KIND = "dtparse.constituents"
+_LEVELS = tuple(f"level-{number}" for number in range(1, 65))
+_LEVEL_OF_ID = {get_string_id(name): number for number, name in enumerate(_LEVELS)}
+
+
+class NotParsedError(DtparseError):
+    """A Doc has no constituents, or they no longer fit its tokens."""
+
+
+class NonConstituentError(DtparseError):
+    """A span is neither a constituent nor a single token."""
+
+
+class Constituents(NamedTuple):
+    """The m constituents of a Doc in pre-order as parallel lists.
+
+    `starts`, `ends`: half-open token ranges. `labels`: strings. `parents`: number of the constituent above,
+    -1 at a root. `chain_tops`: number of the highest constituent of the same extent. `ends_of_subtrees`:
+    one past the last constituent below. `by_extent`: (start, end) -> number of the highest constituent
+    there.
+    """
+
+    starts: list[int]
+    ends: list[int]
+    labels: list[str]
+    parents: list[int]
+    chain_tops: list[int]
+    ends_of_subtrees: list[int]
+    by_extent: dict[tuple[int, int], int]
+
+
+def group_key(doc: Doc, key: str | None = None) -> str | None:
+    """The key of the constituents' group: `key` or DEFAULT_KEY, else the first group a parser wrote, else
+    None."""
+    wanted = DEFAULT_KEY if key is None else key
+    if wanted in doc.spans:
+        return wanted
+    if key is not None:
+        return None
+    for name, group in doc.spans.items():
+        if group.attrs.get("kind") == _KIND:
+            return name
+    return None
+
+
+def link(starts: list[int], ends: list[int], labels: list[str]) -> Constituents:
+    """The tree over constituents in any order (equal extents from top to bottom). Raises TreeError if two
+    cross."""
+    order = sorted(range(len(starts)), key=lambda k: (starts[k], -ends[k]))
+    starts, ends = [starts[k] for k in order], [ends[k] for k in order]
+    labels = [labels[k] for k in order]
+    parents, tops, subtrees = [], [], [len(starts)] * len(starts)
+    by_extent: dict[tuple[int, int], int] = {}
+    stack: list[int] = []
+    for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        while stack and ends[stack[-1]] <= start:
+            subtrees[stack.pop()] = k
+        if stack and end > ends[stack[-1]]:
+            other = stack[-1]
+            raise TreeError(
+                f"constituents {labels[other]} [{starts[other]}, {ends[other]}) and {labels[k]} "
+                f"[{start}, {end}) "
+                "cross; the constituents of a Doc must nest"
+            )
+        parents.append(stack[-1] if stack else -1)
+        tops.append(by_extent.setdefault((start, end), k))
+        stack.append(k)
+    return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent)
+
+
+# Doc -> key -> (the group, its length, the Doc's length, constituents). A Doc that dies takes its entry
+# along.
+_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, int, int, Constituents]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
+    """The constituents of `doc`, from the group under `key` (default: see `group_key`).
+
+    They are kept until the group or the Doc changes its length or the group is replaced. Raises
+    NotParsedError when there is no such group or the tokens were changed after parsing, TreeError when its
+    spans cross.
+    """
+    name = group_key(doc, key)
+    if name is None:
+        raise NotParsedError(
+            f"this Doc has no constituents (doc.spans[{key or DEFAULT_KEY!r}]): add 'dtparse' to the "
+            "pipeline. "
+            "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself"
+        )
+    group = doc.spans[name]
+    kept = _CACHE.get(doc, {}).get(name)
+    if kept is not None and kept[0] is group and kept[1] == len(group) and kept[2] == len(doc):
+        return kept[3]
+    if group.attrs.get("n_tokens", len(doc)) != len(doc):
+        raise NotParsedError(_stale(name))
+    starts, ends, labels = [], [], []
+    try:
+        for span in group:
+            starts.append(span.start)
+            ends.append(span.end)
+            labels.append(span.label_)
+    except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
+        raise NotParsedError(_stale(name)) from None
+    constituents = link(starts, ends, labels)
+    _CACHE.setdefault(doc, {})[name] = (group, len(group), len(doc), constituents)
+    return constituents
+
+
+def _stale(key: str) -> str:
+    return (
+        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer "
+        "fits them: "
+        "retokenize before 'dtparse' in the pipeline, or parse again"
+    )
+
+
+def chain_level(span: Span) -> int | None:
+    """The level (from 0) that the span's id names, or None when it has none: then it stands for its whole
+    chain."""
+    return _LEVEL_OF_ID.get(span.id)
+
+
+def make_span(doc: Doc, constituents: Constituents, number: int, *, with_level: bool) -> Span:
+    """Constituent `number` as a Span; with its chain level as id, or without, standing for its chain."""
+    level = number - constituents.chain_tops[number]
+    return Span(
+        doc,
+        constituents.starts[number],
+        constituents.ends[number],
+        label=constituents.labels[number],
+        span_id=_LEVELS[level] if with_level and level < len(_LEVELS) else 0,
+    )
+
+
+class ParsedSentence(NamedTuple):
+    """A tree for part of a Doc: its leaf k is token `places[k]` of the Doc; [start, end) is the sentence's
+    range."""
+
+    start: int
+    end: int
+    places: Sequence[int]
+    result: ParseResult | Tree | None
+
+
+def write_constituents(
+    doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = ""
+) -> SpanGroup:
+    """Set `doc.spans[key]` to the constituents of the sentences, in order, and return the group.
+
+    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;
+    `scores`, one number or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`,
+    `n_states`, `n_scored`, `greedy_optimal` (status "gold" and no more where only a tree was given, "empty"
+    where nothing was). Raises TreeError when a tree and its places disagree.
+    """
+    spans: list[Span] = []
+    scores: list[float | None] = []
+    infos: list[dict[str, Any]] = []
+    for start, end, places, parsed in sentences:
+        info: dict[str, Any] = {"start": start, "end": end, "status": "empty"}
+        infos.append(info)
+        if parsed is None:
+            continue
+        if isinstance(parsed, Tree):
+            tree, costs = parsed, None
+            info["status"] = "gold"
+        else:
+            tree, costs = parsed.tree, parsed.scores
+            info |= {
+                "status": parsed.status,
+                "cost": _number(parsed.cost),
+                "n_states": int(parsed.n_states),
+                "n_scored": int(parsed.n_scored),
+                "greedy_optimal": None if parsed.greedy_optimal is None else bool(parsed.greedy_optimal),
+            }
+        if len(places) != len(tree.words):
+            raise TreeError(
+                f"a tree of {len(tree.words)} leaves for the {len(places)} words of tokens {start} to {end}; "
+                "a parse must cover every token it was given"
+            )
+        level, extent = 0, (-1, -1)
+        for k, (label, first, last) in enumerate(zip(tree.labels, tree.starts, tree.ends, strict=True)):
+            if (
+                k == 0
+                and label == TOP
+                and len(tree.labels) > 1
+                and tree.ends[1] - tree.starts[1] == last - first
+            ):
+                continue
+            level = level + 1 if (first, last) == extent else 0
+            extent = (first, last)
+            span_id: str | int = _LEVELS[level] if level < len(_LEVELS) else 0
+            spans.append(Span(doc, places[first], places[last - 1] + 1, label=label, span_id=span_id))
+            scores.append(None if costs is None else _number(costs[k]))
+    attrs = {
+        "version": FORMAT_VERSION,
+        "kind": _KIND,
+        "n_tokens": len(doc),
+        "parser": parser,
+        "scores": scores,
+        "sentences": infos,
+    }
+    doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
+    return doc.spans[key]
+
+
+def _number(value: float) -> float | None:
+    """A plain float; None for nan and infinity, which JSON lacks."""
+    return float(value) if isfinite(value) else None

@@ -1,0 +1,191 @@
+"""Treebank files as spaCy Docs, with the trees as gold constituents.
+
+(No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Union
+
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import registry
+from spacy.vocab import Vocab
+
+from ..errors import ConfigError, TrainingDataError
+from ..trees.brackets import read_trees, unescape_token
+from ..trees.labels import EMPTY_TAG
+from ..trees.steps import strip_empty
+from ..trees.tree import Tree
+from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+
+_NO_SPACE_BEFORE = frozenset(". , : ; ! ? % ) ] } '' ” ’ n't 's 'S 'm 're 've 'll 'd ' ...".split())
+_NO_SPACE_AFTER = frozenset("( [ { `` “ ‘ $ £ € #".split())
+
+
+@registry.readers("spacy_dtparse.BracketCorpus.v1")
+def create_bracket_corpus(
+    path: Union[str, Path],  # noqa: UP007
+    sentences_per_doc: int = 1,
+    gold_tags: bool = False,
+    spans_key: str = DEFAULT_KEY,
+    limit: int = 0,
+) -> Callable[[Language], Iterable[Example]]:
+    """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` files, as Examples.
+
+    The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`;
+    `limit` is a number of sentences, 0 for all.
+    """
+    return BracketCorpus(path, sentences_per_doc, gold_tags, spans_key, limit)
+
+
+class BracketCorpus:
+    """Examples from bracketed trees; see `create_bracket_corpus`. Raises ConfigError for values out of
+    range."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        sentences_per_doc: int = 1,
+        gold_tags: bool = False,
+        spans_key: str = DEFAULT_KEY,
+        limit: int = 0,
+    ):
+        if sentences_per_doc < 1 or limit < 0:
+            raise ConfigError(
+                f"BracketCorpus: sentences_per_doc={sentences_per_doc}, limit={limit}; the first is at "
+                "least 1, the "
+                "second at least 0"
+            )
+        self.path, self.sentences_per_doc, self.gold_tags = Path(path), sentences_per_doc, gold_tags
+        self.spans_key, self.limit = spans_key, limit
+
+    def __call__(self, nlp: Language) -> Iterator[Example]:
+        for doc in read_docs(
+            self.path,
+            nlp.vocab,
+            sentences_per_doc=self.sentences_per_doc,
+            spans_key=self.spans_key,
+            limit=self.limit,
+        ):
+            yield Example(blank_copy(doc, tags=self.gold_tags), doc)
+
+
+def read_docs(
+    path: str | Path,
+    vocab: Vocab,
+    *,
+    sentences_per_doc: int = 1,
+    spans_key: str = DEFAULT_KEY,
+    limit: int = 0,
+) -> Iterator[Doc]:
+    """Gold Docs from a bracketed file, or from the `.mrg` files of a folder in sorted order.
+
+    Empty elements and function tags are stripped; `limit` is a number of sentences, 0 for all. Raises
+    TreeFormatError with file, line and column, TrainingDataError when there is no file or no tree.
+    """
+    path = Path(path)
+    files = sorted(path.rglob("*.mrg")) if path.is_dir() else [path]
+    if not files or not files[0].exists():
+        raise TrainingDataError(
+            f"{path}: no treebank there; give a file of bracketed trees or a folder with .mrg files"
+        )
+    batch: list[Tree] = []
+    seen = 0
+    for file in files:
+        for tree in read_clean_trees(file):
+            seen += 1
+            batch.append(tree)
+            if len(batch) == sentences_per_doc:
+                yield doc_from_trees(batch, vocab, spans_key=spans_key)
+                batch = []
+            if seen == limit:
+                break
+        if limit and seen >= limit:
+            break
+    if batch:
+        yield doc_from_trees(batch, vocab, spans_key=spans_key)
+    if not seen:
+        raise TrainingDataError(
+            f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
+        )
+
+
+def read_clean_trees(path: str | Path) -> Iterator[Tree]:
+    """The trees of a file without empty elements and function tags; trees of nothing but those are left
+    out."""
+    for tree in read_trees(path):
+        if any(tag != EMPTY_TAG for tag in tree.tags):
+            yield strip_empty(tree)[0]
+
+
+def doc_from_trees(trees: Iterable[Tree], vocab: Vocab, *, spans_key: str = DEFAULT_KEY) -> Doc:
+    """One Doc of the trees' sentences with their words as running text, tags, sentence boundaries,
+    constituents.
+
+    Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell.
+    """
+    words: list[str] = []
+    tags: list[str] = []
+    starts: list[bool | int | None] = []
+    spaces: list[bool] = []
+    sentences: list[ParsedSentence] = []
+    for tree in trees:
+        first = len(words)
+        words.extend(map(running_word, tree.words))
+        tags.extend(tree.tags)
+        starts.extend(k == 0 for k in range(len(tree.words)))
+        spaces.extend(guess_spaces(tree.words, tree.tags))
+        sentences.append(ParsedSentence(first, len(words), range(first, len(words)), tree))
+    doc = Doc(vocab, words=words, spaces=spaces, tags=tags, sent_starts=starts)
+    write_constituents(doc, sentences, spans_key, "gold")
+    return doc
+
+
+def running_word(word: str) -> str:
+    """A treebank's word as in running text: -LRB- is (, `` and '' are \"."""
+    return '"' if word in ("``", "''") else unescape_token(word)
+
+
+def guess_spaces(words: Iterable[str], tags: Iterable[str]) -> list[bool]:
+    """Whether a space follows each word of a sentence in running English text; the last word gets one."""
+    words, tags = [unescape_token(word) for word in words], list(tags)
+    spaces = []
+    for k, word in enumerate(words):
+        following = words[k + 1] if k + 1 < len(words) else ""
+        tight = (
+            following in _NO_SPACE_BEFORE
+            or word in _NO_SPACE_AFTER
+            or tags[k] == "HYPH"
+            or (k + 1 < len(words) and tags[k + 1] == "HYPH")
+        )
+        spaces.append(not tight)
+    return spaces
+
+
+def blank_copy(doc: Doc, *, tags: bool = False) -> Doc:
+    """A Doc of the same tokens and sentence boundaries, with the tags if asked for, and nothing else."""
+    return Doc(
+        doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+        tags=[token.tag_ for token in doc] if tags else None,
+        sent_starts=[bool(token.is_sent_start) for token in doc],
+    )
+
+
+def convert_brackets(
+    source: str | Path, target: str | Path, *, sentences_per_doc: int = 10, limit: int = 0, lang: str = "en"
+) -> int:
+    """Write the trees of `source` to the DocBin file `target` (.spacy) and return the number of Docs.
+
+    The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1. Raises as `read_docs` does.
+    """
+    from spacy import blank
+
+    docs = list(read_docs(source, blank(lang).vocab, sentences_per_doc=sentences_per_doc, limit=limit))
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    DocBin(docs=docs, store_user_data=True).to_disk(target)
+    return len(docs)
