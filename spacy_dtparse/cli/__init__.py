@@ -1,0 +1,98 @@
+"""The command line: thin wrappers over plain functions. `main` is the console script `dtparse`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import DtparseError
+from . import convert, evaluate, info, parse, show
+
+COMMANDS = {"parse": parse, "evaluate": evaluate, "show": show, "info": info, "convert": convert}
+
+EPILOG = """\
+A text instead of a command is parsed and printed:
+  dtparse "The cat sat on the mat."
+
+examples:
+  dtparse parse notes.txt --format json > notes.jsonl
+  echo "She saw the dog." | dtparse parse
+  dtparse evaluate gold.mrg --tags gold
+  dtparse show "She saw the dog." --svg tree.svg
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The argument parser with all commands."""
+    parser = argparse.ArgumentParser(
+        prog="dtparse",
+        description="Constituency parsing for spaCy with boosted decision trees.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"spacy-dtparse {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        summary = str(module.__doc__).splitlines()[0]
+        module.add_arguments(commands.add_parser(name, help=summary, description=module.__doc__))
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser()
+    if not arguments:
+        if sys.stdin is None or sys.stdin.isatty():
+            parser.print_help()
+            return 2
+        arguments = ["parse"]
+    elif arguments[0] not in COMMANDS and (not arguments[0].startswith("-") or " " in arguments[0]):
+        problem = _not_a_text(arguments)
+        if problem:
+            parser.error(problem)
+        arguments = ["parse", "--format", "pretty", f"--text={arguments[0]}", *arguments[1:]]
+    options = parser.parse_args(arguments)
+    _use_utf8_output()
+    try:
+        COMMANDS[options.command].run(options)
+        sys.stdout.flush()
+    except DtparseError as error:
+        return _fail(str(error))
+    except BrokenPipeError:  # `dtparse … | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror or error}")
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _not_a_text(arguments: Sequence[str]) -> str | None:
+    """Why the first argument, which is no command, is no text to parse either; None when it is one."""
+    first = arguments[0]
+    if any(map(str.isspace, first)):
+        return None
+    if os.path.exists(first):
+        return f"{first!r} is a file; to parse its text: dtparse parse {first}"
+    if len(arguments) > 1 and not arguments[1].startswith("-"):
+        return f"{first!r} is not a command ({', '.join(COMMANDS)}); put a text to parse in quotes"
+    return None
+
+
+def _fail(message: str) -> int:
+    print(f"dtparse: error: {message}", file=sys.stderr)
+    return 1
+
+
+def _use_utf8_output() -> None:
+    """Trees have any letter in them: write UTF-8 where the locale could not."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
+        if encoding != "utf8" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")

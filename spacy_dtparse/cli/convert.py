@@ -1,0 +1,37 @@
+"""Convert a treebank in Penn brackets to a .spacy file for spacy evaluate and spacy train."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import ConfigError
+from .pipelines import natural_number, positive_number
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse convert`."""
+    parser.add_argument("source", metavar="TREES", help="a bracketed file, or a folder with .mrg files")
+    parser.add_argument("target", metavar="OUTPUT.spacy")
+    parser.add_argument(
+        "--n-sents", type=positive_number, default=10, metavar="N", help="sentences per Doc (default: 10)"
+    )
+    parser.add_argument(
+        "--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all"
+    )
+    parser.add_argument("--lang", default="en", help="language of the text (default: en)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the file and say how much it holds."""
+    from ..pipeline.corpus import convert_brackets
+
+    if not options.target.endswith(".spacy"):
+        raise ConfigError(f"the output is {options.target!r}; its name must end in .spacy, as spaCy expects")
+    count = convert_brackets(
+        options.source,
+        options.target,
+        sentences_per_doc=options.n_sents,
+        limit=options.limit,
+        lang=options.lang,
+    )
+    print(f"{options.target}: {count} Docs")

@@ -1,0 +1,141 @@
+"""Score parses against a treebank: PARSEVAL by two conventions, all brackets and EVALB's."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import DtparseError, TrainingDataError
+from .pipelines import (
+    add_pipeline_arguments,
+    get_component,
+    load_pipeline,
+    natural_number,
+    positive_number,
+    quiet_warnings,
+    sentence_pipes,
+)
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from ..scoring import ParsevalReport
+    from ..trees.tree import Tree
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse evaluate`."""
+    parser.add_argument("gold", metavar="GOLD", help="a file of bracketed trees")
+    parser.add_argument(
+        "predicted",
+        nargs="?",
+        metavar="PREDICTED",
+        help="a file of bracketed trees of the same sentences (default: parse the sentences of GOLD)",
+    )
+    parser.add_argument(
+        "--tags",
+        choices=("gold", "predicted"),
+        default="predicted",
+        help="parts of speech to parse with: the treebank's, or the pipeline's (default)",
+    )
+    parser.add_argument("--output", metavar="FILE", help="also write the predicted trees there")
+    parser.add_argument(
+        "--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all"
+    )
+    parser.add_argument("--json", action="store_true", help="all scores as JSON")
+    parser.add_argument(
+        "--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)"
+    )
+    add_pipeline_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the scores."""
+    quiet_warnings()
+    gold = read_gold(options.gold, options.limit)
+    if options.predicted is not None:
+        predicted = read_gold(options.predicted, options.limit)
+        if len(predicted) != len(gold):
+            raise DtparseError(
+                f"{options.gold} has {len(gold)} trees and {options.predicted} {len(predicted)}; give one "
+                "predicted tree per gold tree, in the same order"
+            )
+    else:
+        nlp = load_pipeline(options.pipeline, options.model, options.budget)
+        begin = time.perf_counter()
+        predicted = parse_gold(nlp, gold, gold_tags=options.tags == "gold", n_process=options.n_process)
+        seconds = time.perf_counter() - begin
+        tokens = sum(len(tree.words) for tree in gold)
+        print(
+            f"dtparse: {len(gold)} sentences, {tokens} tokens in {seconds:.2f} s "
+            f"({tokens / seconds:.0f} tokens/s{'' if options.tags == 'gold' else ', tagger included'})",
+            file=sys.stderr,
+        )
+    if options.output is not None:
+        write_trees(predicted, options.output)
+    report = score(gold, predicted)
+    print(report.to_json() if options.json else report.to_table())
+
+
+def read_gold(path: str, limit: int = 0) -> list[Tree]:
+    """The trees of a file without empty elements and function tags, `limit` at most (0: all).
+
+    Raises TreeFormatError with file, line and column, TrainingDataError when there is no tree.
+    """
+    from ..pipeline.corpus import read_clean_trees
+
+    if not Path(path).is_file():
+        raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
+    trees = []
+    for tree in read_clean_trees(path):
+        trees.append(tree)
+        if len(trees) == limit:
+            break
+    if not trees:
+        raise TrainingDataError(
+            f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
+        )
+    return trees
+
+
+def parse_gold(
+    nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_process: int = 1, batch_size: int = 64
+) -> list[Tree]:
+    """The pipeline's trees for the sentences of gold trees, with the gold words and the tags that were used.
+
+    Components that set sentence boundaries are left out, and with `gold_tags` all but dtparse.
+    """
+    from ..pipeline.attributes import to_tree
+    from ..pipeline.corpus import blank_copy, doc_from_trees
+    from ..trees.tree import Tree
+
+    component = get_component(nlp)
+    docs = [blank_copy(doc_from_trees([tree], nlp.vocab), tags=gold_tags) for tree in gold]
+    parsed = []
+    with nlp.select_pipes(enable=sentence_pipes(nlp, only_parser=gold_tags)):
+        for tree, doc in zip(gold, nlp.pipe(docs, n_process=n_process, batch_size=batch_size), strict=True):
+            found = to_tree(doc[:], component.spans_key)
+            parsed.append(Tree(tree.words, found.tags, found.labels, found.starts, found.ends))
+    return parsed
+
+
+def write_trees(trees: Iterable[Tree], path: str) -> None:
+    """One tree per line."""
+    from ..trees.brackets import write_tree
+
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(write_tree(tree) + "\n" for tree in trees)
+
+
+def score(gold: Iterable[Tree], predicted: Iterable[Tree]) -> ParsevalReport:
+    """PARSEVAL of pairs of trees. Raises TreeError when the words of a pair differ."""
+    from ..scoring import ParsevalReport
+
+    report = ParsevalReport(strict=True)
+    for ours, theirs in zip(gold, predicted, strict=True):
+        report.add(ours, theirs)
+    return report

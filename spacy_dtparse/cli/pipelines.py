@@ -1,0 +1,137 @@
+"""What the commands share: options that choose a pipeline, loading it, and saying that kernels compile."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ..errors import DtparseError, ModelFormatError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from ..pipeline.component import DtParse
+
+
+def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
+    """--pipeline, --model, --budget."""
+    group = parser.add_argument_group("pipeline and search")
+    group.add_argument(
+        "--pipeline",
+        metavar="NAME",
+        help="a spaCy pipeline that tags, by folder or package name (default: the embedded English one)",
+    )
+    group.add_argument(
+        "--model", metavar="FILE", help="a parser's model file, in place of the pipeline's own"
+    )
+    group.add_argument(
+        "--budget",
+        type=natural_number,
+        metavar="N",
+        help="inferences scored per sentence before the search settles; 0 parses greedily (default: the "
+        "model's)",
+    )
+
+
+def natural_number(text: str) -> int:
+    """A whole number from 0, for argparse."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return number
+
+
+def positive_number(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    if natural_number(text) == 0:
+        raise argparse.ArgumentTypeError("the number must be at least 1")
+    return int(text)
+
+
+def load_pipeline(
+    pipeline: str | None = None, model: str | None = None, budget: int | None = None
+) -> Language:
+    """A pipeline with a dtparse component; `model` and `budget` replace what the component has.
+
+    A pipeline that has none gets one at its end. Raises ModelFormatError when there is no such pipeline or
+    model.
+    """
+    import spacy
+
+    from .. import load
+    from ..models import EMBEDDED_PIPELINE
+    from ..parsers import load_parser
+    from ..pipeline.component import find_model
+
+    announce_compilation()
+    if pipeline is None and model is not None and not (EMBEDDED_PIPELINE / "config.cfg").is_file():
+        nlp = spacy.blank("en")  # a parser of one's own for tagged input
+        nlp.add_pipe("sentencizer")
+    elif pipeline is None:
+        nlp = load()
+    else:
+        try:
+            nlp = spacy.load(pipeline)
+        except OSError as error:
+            raise ModelFormatError(
+                f"cannot load the pipeline {pipeline!r}: it is neither an installed spaCy package nor "
+                f"a folder of one ({str(error).splitlines()[0]})"
+            ) from error
+    if not any(nlp.get_pipe_meta(name).factory == "dtparse" for name in nlp.pipe_names):
+        nlp.add_pipe("dtparse", config={"model": model})
+    parser = get_component(nlp)
+    if model is not None:
+        parser.set_parser(load_parser(find_model(Path(model))))
+    if budget is not None:
+        parser.budget = budget
+        parser.set_parser(parser.parser)
+    return nlp
+
+
+def component_name(nlp: Language) -> str:
+    """The name of the pipeline's first dtparse component. Raises DtparseError when it has none."""
+    for name in nlp.pipe_names:
+        if nlp.get_pipe_meta(name).factory == "dtparse":
+            return name
+    raise DtparseError(
+        f"the pipeline has no dtparse component, only {', '.join(nlp.pipe_names) or 'nothing'}"
+    )
+
+
+def get_component(nlp: Language) -> DtParse:
+    """The pipeline's first dtparse component. Raises DtparseError when it has none."""
+    return cast("DtParse", nlp.get_pipe(component_name(nlp)))
+
+
+def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
+    """The components to run on Docs whose sentence boundaries are known: no splitters, or only dtparse."""
+    own = component_name(nlp)
+    splitters = ("senter", "parser", "sentencizer")
+    return [
+        name
+        for name in nlp.pipe_names
+        if name == own or not (only_parser or nlp.get_pipe_meta(name).factory in splitters)
+    ]
+
+
+def announce_compilation() -> None:
+    """Say on standard error that the first run compiles, if it will."""
+    from ..kernels.warmup import kernels_compiled
+
+    if not kernels_compiled():
+        print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
+
+
+def quiet_warnings() -> None:
+    """Show warnings as one line each, without the source line that raised them."""
+
+    def show(message, category, filename, lineno, file=None, line=None):  # type: ignore[no-untyped-def]
+        print(f"dtparse: warning: {message}", file=file or sys.stderr)
+
+    warnings.showwarning = show

@@ -1,0 +1,97 @@
+"""Draw the trees of a text in the terminal, or as SVG files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import DtparseError
+from .pipelines import add_pipeline_arguments, get_component, load_pipeline, quiet_warnings
+
+if TYPE_CHECKING:
+    from ..trees.tree import Tree
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse show`."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("text", nargs="?", metavar="TEXT", help="a text to parse and draw")
+    source.add_argument("--trees", metavar="FILE", help="draw the trees of a bracketed file (- is stdin)")
+    parser.add_argument(
+        "--svg",
+        metavar="FILE",
+        help="write SVG; several trees become FILE-1.svg, FILE-2.svg …; - writes one tree to standard output",
+    )
+    parser.add_argument("--no-tags", action="store_true", help="leave parts of speech out")
+    parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")
+    parser.add_argument("--rtl", action="store_true", help="the first word of an SVG at the right")
+    add_pipeline_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw."""
+    from ..viz import text_tree
+
+    quiet_warnings()
+    if options.trees is not None:
+        trees = read_any(options.trees)
+    elif options.text.strip():
+        trees = parse_text(options.text, options.pipeline, options.model, options.budget)
+    else:
+        raise DtparseError("the text is empty; give a sentence in quotes")
+    if options.svg is None:
+        drawings = (text_tree(tree, ascii_only=options.ascii, tags=not options.no_tags) for tree in trees)
+        print("\n\n".join(drawings))
+        return
+    for path in write_svg(trees, options.svg, tags=not options.no_tags, rtl=options.rtl):
+        print(f"dtparse: wrote {path}", file=sys.stderr)
+
+
+def read_any(path: str) -> list[Tree]:
+    """The trees of a bracketed file as they are written. Raises DtparseError when there is none."""
+    from ..trees.brackets import read_trees
+
+    if path != "-" and not Path(path).is_file():
+        raise DtparseError(f"there is no file {path}; give a file of bracketed trees")
+    trees = list(read_trees(sys.stdin.buffer if path == "-" else path))
+    if not trees:
+        raise DtparseError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NN test))")
+    return trees
+
+
+def parse_text(text: str, pipeline: str | None, model: str | None, budget: int | None) -> list[Tree]:
+    """The trees of a text's sentences."""
+    from ..pipeline.attributes import trees
+
+    nlp = load_pipeline(pipeline, model, budget)
+    return trees(nlp(text), get_component(nlp).spans_key)
+
+
+def write_svg(trees: Sequence[Tree], target: str, *, tags: bool = True, rtl: bool = False) -> list[str]:
+    """Write one SVG file per tree and return their names; "-" is standard output and takes one tree.
+
+    Raises DtparseError when several trees should go to standard output.
+    """
+    from ..viz import svg_tree
+
+    direction = "rtl" if rtl else "ltr"
+    if target == "-":
+        if len(trees) != 1:
+            raise DtparseError(
+                f"{len(trees)} trees for standard output; name a file, FILE-1.svg … are written"
+            )
+        sys.stdout.write(svg_tree(trees[0], tags=tags, direction=direction) + "\n")
+        return []
+    path = Path(target)
+    suffix = path.suffix or ".svg"
+    names = []
+    for number, tree in enumerate(trees, 1):
+        name = path.with_suffix(suffix)
+        if len(trees) > 1:
+            name = path.with_name(f"{path.stem}-{number}{suffix}")
+        name.write_text(svg_tree(tree, tags=tags, direction=direction), encoding="utf-8")
+        names.append(str(name))
+    return names
