@@ -1,0 +1,187 @@
+"""spaCy's own commands on pipelines with dtparse: apply, evaluate, assemble, package; the corpus reader."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from spacy.cli.apply import apply
+from spacy.cli.assemble import assemble_cli
+from spacy.cli.evaluate import evaluate
+from spacy.cli.package import package
+from spacy.tokens import DocBin
+from spacy.training import Corpus
+from spacy.vocab import Vocab
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeFormatError
+from spacy_dtparse.pipeline import attributes
+from spacy_dtparse.pipeline.corpus import BracketCorpus, convert_brackets, guess_spaces, read_docs
+
+TREEBANK = """\
+( (S (NP-SBJ (DT The) (JJ old) (NN cat)) (VP (VBD sat) (PP-LOC (IN on) (NP (DT the) (NN mat)))) (. .)) )
+(TOP (S (NP-SBJ-1 (PRP She))
+   (VP (VBD saw) (S (NP-SBJ (-NONE- *-1)) (VP (VB run)))) (. .)))
+(ROOT (S (`` ``) (NP (PRP It)) (VP (VBZ does) (RB n't) (VP (VB run))) ('' '')
+   (-LRB- -LRB-) (ADVP (RB quietly)) (-RRB- -RRB-)))
+"""
+
+
+@pytest.fixture
+def treebank(tmp_path):
+    path = tmp_path / "gold.mrg"
+    path.write_text(TREEBANK)
+    return path
+
+
+def test_docs_from_brackets(treebank):
+    (doc,) = read_docs(treebank, Vocab(), sentences_per_doc=5)
+    assert doc.text.startswith('The old cat sat on the mat. She saw run. "It doesn\'t run"')
+    assert [sent.text for sent in doc.sents][1].strip() == "She saw run."
+    assert [str(tree) for tree in attributes.trees(doc)][1] == (
+        "(TOP (S (NP (PRP She)) (VP (VBD saw) (S (VP (VB run)))) (. .)))"
+    )
+    assert doc[-1].text == ")" and doc[-1].tag_ == "-RRB-"
+    assert len(list(read_docs(treebank, Vocab(), limit=2))) == 2
+
+
+def test_corpus_reader(treebank, nlp):
+    examples = list(BracketCorpus(treebank, gold_tags=True)(nlp))
+    assert [len(example.reference.spans["constituents"]) for example in examples] == [5, 5, 5]
+    assert all(not example.predicted.spans for example in examples)
+    assert examples[0].predicted[0].tag_ == "DT"
+    assert not next(BracketCorpus(treebank)(nlp)).predicted.has_annotation("TAG")
+    resolved = spacy.registry.readers.get("spacy_dtparse.BracketCorpus.v1")(str(treebank), limit=1)
+    assert len(list(resolved(nlp))) == 1
+
+
+def test_corpus_errors(tmp_path):
+    with pytest.raises(TrainingDataError, match="no treebank there"):
+        list(read_docs(tmp_path / "gone.mrg", Vocab()))
+    with pytest.raises(TrainingDataError, match="no treebank there"):
+        list(read_docs(tmp_path, Vocab()))
+    (tmp_path / "empty.mrg").write_text("\n")
+    with pytest.raises(TrainingDataError, match="no tree in it"):
+        list(read_docs(tmp_path / "empty.mrg", Vocab()))
+    (tmp_path / "bad.mrg").write_text("(TOP (NN a))\n(TOP (NN b)))\n")
+    with pytest.raises(TreeFormatError, match=r"bad\.mrg:2:"):
+        list(read_docs(tmp_path / "bad.mrg", Vocab()))
+    with pytest.raises(ConfigError, match="sentences_per_doc=0"):
+        BracketCorpus(tmp_path, sentences_per_doc=0)
+
+
+def test_spaces_are_guessed_as_in_running_text():
+    words = [
+        "``",
+        "Do",
+        "n't",
+        "pay",
+        "$",
+        "5",
+        "-LRB-",
+        "or",
+        "so",
+        "-RRB-",
+        ",",
+        "''",
+        "he",
+        "'s",
+        "well",
+        "-",
+        "off",
+    ]
+    tags = [
+        "``",
+        "VB",
+        "RB",
+        "VB",
+        "$",
+        "CD",
+        "-LRB-",
+        "CC",
+        "RB",
+        "-RRB-",
+        ",",
+        "''",
+        "PRP",
+        "VBZ",
+        "RB",
+        "HYPH",
+        "RB",
+    ]
+    spaces = guess_spaces(words, tags)
+    text = "".join(w + " " * s for w, s in zip(words, spaces, strict=True))
+    assert text == "``Don't pay $5 -LRB-or so-RRB-,'' he's well-off "
+
+
+def test_apply(nlp, tmp_path):
+    nlp.to_disk(tmp_path / "pipeline")
+    (tmp_path / "texts").mkdir()
+    srsly.write_jsonl(
+        tmp_path / "texts" / "texts.jsonl", [{"text": "The cat sat."}, {"text": "She sleeps quietly."}]
+    )
+    apply(tmp_path / "texts", tmp_path / "out.spacy", str(tmp_path / "pipeline"), "text", 1, 1)
+    docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(Vocab()))
+    assert sorted(len(doc._.constituents) for doc in docs) == [3, 4]
+
+
+def test_convert_and_evaluate(nlp, treebank, tmp_path):
+    assert convert_brackets(treebank, tmp_path / "new" / "gold.spacy", sentences_per_doc=2) == 2
+    nlp.to_disk(tmp_path / "pipeline")
+    scores = evaluate(
+        str(tmp_path / "pipeline"), tmp_path / "new" / "gold.spacy", tmp_path / "scores.json", silent=True
+    )
+    assert 0.3 < scores["const_f"] < 1.0 and set(scores["const_per_type"]) >= {"S", "NP", "VP", "PP"}
+    assert srsly.read_json(tmp_path / "scores.json")["const_f"] == pytest.approx(scores["const_f"])
+    with_corpus = nlp.evaluate(Corpus(tmp_path / "new" / "gold.spacy")(nlp))
+    assert with_corpus["const_f"] == pytest.approx(scores["const_f"])
+    gold_tokens = nlp.evaluate(BracketCorpus(treebank)(nlp))
+    assert gold_tokens["const_f"] == pytest.approx(scores["const_f"], abs=0.2)
+
+
+def test_assemble(model_file, tmp_path):
+    base = spacy.blank("en")
+    base.add_pipe("sentencizer")
+    base.add_pipe("list_tagger")
+    base.add_pipe("dtparse")
+    config = base.config.copy()
+    config["initialize"]["components"]["dtparse"] = {"model": str(model_file)}
+    config.to_disk(tmp_path / "config.cfg")
+
+    class Context:
+        args: tuple = ()
+
+    assemble_cli(Context(), tmp_path / "config.cfg", tmp_path / "assembled", code_path=None, verbose=False)
+    model_file.unlink()
+    loaded = spacy.load(tmp_path / "assembled")
+    assert len(loaded("The cat sat.")._.constituents) == 3
+
+
+def test_package(nlp, tmp_path, monkeypatch):
+    nlp.meta["name"] = "dtparse_packaged"
+    nlp.to_disk(tmp_path / "pipeline")
+    package(tmp_path / "pipeline", tmp_path, create_sdist=False, silent=True)
+    (folder,) = tmp_path.glob("en_dtparse_packaged-*")
+    shutil.copy(folder / "meta.json", folder / "en_dtparse_packaged")  # as the package's setup.py does
+    monkeypatch.syspath_prepend(str(folder))
+    module = importlib.import_module("en_dtparse_packaged")
+    try:
+        assert len(module.load()("The cat sat.")._.constituents) == 3
+        assert module.load().config["components"]["dtparse"]["model"] == "@saved"
+    finally:
+        sys.modules.pop("en_dtparse_packaged")
+
+
+def test_every_entry_point_resolves():
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    groups = {**project["entry-points"], "scripts": project["scripts"]}
+    assert {"spacy_factories", "spacy_scorers", "spacy_readers", "scripts"} <= set(groups)
+    for group in groups.values():
+        for target in group.values():
+            module, _, name = target.partition(":")
+            assert callable(getattr(importlib.import_module(module), name))
