@@ -1,0 +1,101 @@
+"""Replay: run a given action sequence through the parser's own states and feature kernel and write out every example.
+
+The trainer learns from these; loading a bundle replays its proof derivations through the same code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .features import OWN, SHARED, extract, record_parts, window_head
+from .jit import kernel
+from .state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
+
+SHIFT_ROW = -2
+"""Written in `out_gold` for the shift candidate where a shift is not the right action; see `replay`."""
+
+
+@kernel
+def replay(
+    grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, nodes, frontier, scratch,
+    windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts,
+):  # fmt: skip
+    """Write the examples of every state on a derivation.
+
+    `actions` int32 (n_actions, 3): window start i and end j (frontier positions in the state they apply to) and label
+    (number of labels = shift); an action whose window is not legal (arity) is carried out but makes no positive.
+    Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the label inferred in this state over
+    this window, -1 where none is; for the shift candidate: number of labels when it is right, else SHIFT_ROW.
+    `out_state` int32: state number within the sentence. `out_flags` int8: 1 when TOP is allowed over the window.
+    `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit. Returns (rows, states), or (-1, 0) when there is not enough room.
+
+    States with a single candidate make no rows.
+    """
+    low, size = np.int64(0), np.int64(n_tokens)
+    shift_reduce = grammar.options[0] == SHIFT_REDUCE
+    cursor = np.int64(n_tokens) if shift_reduce else np.int64(0)
+    n_labels = np.int64(grammar.options[3])
+    top = np.int64(grammar.options[4])
+    start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
+    rows = 0
+    at = 0
+    out_indptr[0] = 0
+    for step in range(n_actions):
+        gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+        n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
+        can_shift = shift_reduce and cursor > low
+        if n_windows > 0:
+            if rows + n_windows + 1 > room[0]:
+                return -1, 0
+            start = -1
+            shared = np.int64(0)
+            for w in range(n_windows):
+                i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+                if i != start:
+                    start = i
+                    scratch.mark[0] += 1
+                    shared = extract(
+                        table, atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
+                    )
+                scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
+                h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
+                count = extract(
+                    table, atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, shared
+                )
+                if parts.shape[0] > 0:
+                    record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
+                if at + count > room[1]:
+                    return -1, 0
+                for a in range(count):
+                    out_atoms[at + a] = scratch.atoms[a]
+                at += count
+                out_gold[rows] = gold if gold_i == i and gold_j == j and gold < n_labels else -1
+                out_state[rows] = step
+                out_flags[rows] = 1 if label_allowed(grammar, nodes, frontier, low, size, i, j, top) else 0
+                rows += 1
+                out_indptr[rows] = at
+            if can_shift:
+                i, j = cursor - 1, cursor
+                scratch.mark[0] += 1
+                count = extract(
+                    table, atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
+                )
+                count = extract(
+                    table, atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, count
+                )
+                if parts.shape[0] > 0:
+                    record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
+                if at + count > room[1]:
+                    return -1, 0
+                for a in range(count):
+                    out_atoms[at + a] = scratch.atoms[a]
+                at += count
+                out_gold[rows] = n_labels if gold == n_labels else SHIFT_ROW
+                out_state[rows] = step
+                out_flags[rows] = 0
+                rows += 1
+                out_indptr[rows] = at
+        low, cursor, size = infer(
+            grammar, heads, nodes, frontier, low, cursor, size, gold_i, gold_j, gold, scratch.children
+        )
+    return rows, n_actions

@@ -1,0 +1,338 @@
+"""Search over whole states: pop the cheapest, complete it greedily, queue every successor that was passed over.
+
+Turian & Melamed 2006a, sections 2 and 4.1: cost of an inference is ln(1 + exp(-h)), so costs only rise along a path and
+the first popped state that costs no less than the best complete parse proves that parse optimal. Successors live in
+growing arrays as (parent, window, label, cost); a popped state is rebuilt by applying its path from the start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+from .score import inference_cost, score_state
+from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, label_allowed, list_windows, start_sentence
+
+OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
+STATUSES = ("optimal", "complete", "greedy", "fallback")
+
+GLUE_COST = 1000.0
+"""Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
+
+_H1 = np.uint64(0x9E3779B97F4A7C15)
+_H2 = np.uint64(0xBF58476D1CE4E5B9)
+_S31 = np.uint64(31)
+_S29 = np.uint64(29)
+_EMPTY = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@kernel
+def _before(cost, a, b):
+    """Total order of queued states: cheaper first, then the one queued first."""
+    return cost[a] < cost[b] or (cost[a] == cost[b] and a < b)
+
+
+@kernel
+def _heap_push(heap, count, cost, state):
+    at = count
+    heap[at] = state
+    while at > 0:
+        up = (at - 1) >> 1
+        if not _before(cost, heap[at], heap[up]):
+            break
+        heap[at], heap[up] = heap[up], heap[at]
+        at = up
+    return count + 1
+
+
+@kernel
+def _heap_pop(heap, count, cost):
+    """Remove the first state; the caller reads heap[0] before. Returns the new count."""
+    count -= 1
+    heap[0] = heap[count]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= count:
+            return count
+        if child + 1 < count and _before(cost, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(cost, heap[child], heap[at]):
+            return count
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
+@kernel
+def _item_hash(start, end, label):
+    z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
+    z = (z ^ (z >> _S31)) * _H1
+    z = (z ^ (z >> _S29)) * _H2
+    return z ^ (z >> _S31)
+
+
+@kernel
+def _met(keys, costs, key, cost):
+    """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
+    mask = np.uint64(keys.shape[0] - 1)
+    key |= _ONE
+    at = (key >> _S29) & mask
+    while keys[at] != _EMPTY:
+        if keys[at] == key:
+            if costs[at] <= cost:
+                return True
+            costs[at] = cost
+            return False
+        at = (at + _ONE) & mask
+    keys[at] = key
+    costs[at] = cost
+    return False
+
+
+@kernel
+def _grow(array, size):
+    bigger = np.empty(size, dtype=array.dtype)
+    bigger[: array.shape[0]] = array
+    return bigger
+
+
+@kernel
+def _rehash(keys, costs, count):
+    """A table twice as large with the same entries."""
+    new_keys = np.zeros(2 * keys.shape[0], dtype=np.uint64)
+    new_costs = np.zeros(2 * keys.shape[0], dtype=np.float64)
+    for k in range(keys.shape[0]):
+        if keys[k] != _EMPTY:
+            _met(new_keys, new_costs, keys[k], costs[k])
+    return new_keys, new_costs
+
+
+@kernel
+def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cost, out_count):
+    """Parse one sentence of at least one token; the items of the parse are left in `nodes`, the root is the last node.
+
+    `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only.
+    `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
+    `out_count` int64 (5,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
+    states queued, shifts' cost in millionths (diagnostic). Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
+    """
+    grammar, heads = model.grammar, model.heads
+    strategy = np.int64(grammar.options[0])
+    n_labels = np.int64(grammar.options[3])
+    top = np.int64(grammar.options[4])
+    frontier = scratch.frontier
+    children = scratch.features.children
+    node_room = nodes.label.shape[0] - 1
+    keep = budget > 0
+    room = 4096 if keep else 8 * n_tokens + 64
+    parent = np.empty(room, dtype=np.int32)
+    at_i = np.empty(room, dtype=np.int32)
+    at_j = np.empty(room, dtype=np.int32)
+    at_label = np.empty(room, dtype=np.int32)
+    cost = np.empty(room, dtype=np.float64)
+    track = strategy == BOTTOM_UP and keep
+    hashes = np.zeros(room if track else 1, dtype=np.uint64)
+    met_keys = np.zeros(8192 if track else 2, dtype=np.uint64)
+    met_costs = np.zeros(8192 if track else 2, dtype=np.float64)
+    heap = np.empty(room if keep else 1, dtype=np.int32)
+    path = np.empty(4 * n_tokens + 64, dtype=np.int32)
+    parent[0], at_i[0], at_j[0], at_label[0], cost[0] = -1, 0, 0, -1, 0.0
+    n_states = 1
+    n_heap = 0
+    n_met = 0
+    best_state, best_cost, best_glued = -1, np.inf, False
+    first_state = -1
+    scored = 0
+    expanded = 0
+    current = np.int64(0)
+    status = GREEDY
+    while True:
+        # Rebuild the state `current` (the first time: the initial one).
+        length = 0
+        s = current
+        while s > 0:
+            if length == path.shape[0]:
+                path = _grow(path, 2 * length)
+            path[length] = s
+            length += 1
+            s = np.int64(parent[s])
+        start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
+        low, size = np.int64(0), np.int64(n_tokens)
+        cursor = np.int64(n_tokens) if strategy == SHIFT_REDUCE else np.int64(0)
+        for k in range(length - 1, -1, -1):
+            s = np.int64(path[k])
+            low, cursor, size = infer(
+                grammar, heads, nodes, frontier, low, cursor, size, np.int64(at_i[s]), np.int64(at_j[s]), np.int64(at_label[s]), children
+            )
+        # Complete it greedily; every successor passed over becomes a state.
+        queued_from = n_states
+        done, glued = False, False
+        while not done:
+            if is_complete(grammar, nodes, frontier, low, size):
+                done = True
+                break
+            can_shift = strategy == SHIFT_REDUCE and cursor > low
+            n_windows = 0
+            if nodes.used[0] < node_room:
+                n_windows = list_windows(
+                    grammar, nodes, tokens, frontier, cursor, size, scratch.windows_i, scratch.windows_j
+                )
+            expanded += 1
+            best_i, best_j, best_label, step = np.int64(-1), np.int64(-1), np.int64(-1), np.inf
+            if n_windows == 0:
+                if can_shift:
+                    best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
+            else:
+                score_state(
+                    model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, can_shift, scratch
+                )
+                top_allowed = size - low == 1
+                needed = n_states + n_windows * n_labels + 2
+                if keep and needed > cost.shape[0]:
+                    grown = 2 * needed
+                    parent, cost = _grow(parent, grown), _grow(cost, grown)
+                    at_i, at_j, at_label = _grow(at_i, grown), _grow(at_j, grown), _grow(at_label, grown)
+                    heap = _grow(heap, grown)
+                    if track:
+                        hashes = _grow(hashes, grown)
+                if track and 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
+                    while 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
+                        met_keys, met_costs = _rehash(met_keys, met_costs, n_met)
+                best_slot = -1
+                for w in range(n_windows):
+                    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+                    single = j - i == 1
+                    for label in range(n_labels):
+                        if label == top and not top_allowed:
+                            continue
+                        if (single or label == top) and not label_allowed(
+                            grammar, nodes, frontier, low, size, i, j, label
+                        ):
+                            continue
+                        scored += 1
+                        extra = inference_cost(scratch.scores[w, label])
+                        total = cost[current] + extra
+                        if total >= best_cost:
+                            continue
+                        slot = -1
+                        if track:
+                            key = hashes[current] ^ _item_hash(
+                                nodes.start[frontier[i]], nodes.end[frontier[j - 1]], label
+                            )
+                            n_met += 1
+                            if _met(met_keys, met_costs, key, total):
+                                continue
+                            hashes[n_states] = key
+                        if keep:
+                            slot = n_states
+                            parent[slot], at_i[slot], at_j[slot], at_label[slot] = current, i, j, label
+                            cost[slot] = total
+                            n_states += 1
+                        if extra < step:
+                            best_i, best_j, best_label, step = i, j, label, extra
+                            best_slot = slot
+                if can_shift:
+                    scored += 1
+                    extra = inference_cost(scratch.shift[0])
+                    total = cost[current] + extra
+                    if total < best_cost:
+                        slot = -1
+                        if keep:
+                            slot = n_states
+                            parent[slot], at_i[slot], at_j[slot] = current, cursor - 1, cursor
+                            at_label[slot] = n_labels
+                            cost[slot] = total
+                            n_states += 1
+                        if extra < step:
+                            best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
+                            best_slot = slot
+                if keep and best_slot >= 0:
+                    # the successor that is followed is not queued: mark it by an infinite key below
+                    low, cursor, size = infer(
+                        grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
+                    )
+                    current = best_slot
+                    at_label[best_slot] = best_label
+                    parent[best_slot] = -2 - parent[best_slot]
+                    continue
+            if best_label < 0:
+                if n_windows > 0:
+                    break  # every successor costs at least as much as the best parse, or was met before
+                glued = True
+                break
+            if n_states == cost.shape[0]:
+                grown = 2 * n_states
+                parent, cost = _grow(parent, grown), _grow(cost, grown)
+                at_i, at_j, at_label = _grow(at_i, grown), _grow(at_j, grown), _grow(at_label, grown)
+                if keep:
+                    heap = _grow(heap, grown)
+                if track:
+                    hashes = _grow(hashes, grown)
+            slot = n_states
+            parent[slot] = -2 - current if keep else current
+            at_i[slot], at_j[slot], at_label[slot] = best_i, best_j, best_label
+            cost[slot] = cost[current] + step
+            if track:
+                hashes[slot] = hashes[current]
+            n_states += 1
+            low, cursor, size = infer(
+                grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
+            )
+            current = slot
+        total = cost[current]
+        if glued:
+            total += GLUE_COST * (size - low)
+        if (done or glued) and total < best_cost:
+            best_cost, best_state, best_glued = total, current, glued
+            if first_state < 0:
+                first_state = current
+        if not keep:
+            break
+        for s in range(queued_from, n_states):
+            if parent[s] <= -2:
+                parent[s] = -2 - parent[s]  # followed, not queued
+            elif cost[s] < best_cost:
+                n_heap = _heap_push(heap, n_heap, cost, s)
+        if n_heap == 0 or cost[heap[0]] >= best_cost:
+            status = OPTIMAL
+            break
+        if scored >= budget and best_state >= 0:
+            status = COMPLETE
+            break
+        current = np.int64(heap[0])
+        n_heap = _heap_pop(heap, n_heap, cost)
+    # Leave the best parse in `nodes`.
+    length = 0
+    s = best_state
+    while s > 0:
+        if length == path.shape[0]:
+            path = _grow(path, 2 * length)
+        path[length] = s
+        length += 1
+        s = np.int64(parent[s])
+    start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
+    low, size = np.int64(0), np.int64(n_tokens)
+    cursor = np.int64(n_tokens) if strategy == SHIFT_REDUCE else np.int64(0)
+    shifts = 0.0
+    for k in range(length - 1, -1, -1):
+        s = np.int64(path[k])
+        step = cost[s] - cost[parent[s]]
+        if at_label[s] == n_labels:
+            shifts += step
+        else:
+            out_cost[nodes.used[0]] = step
+        low, cursor, size = infer(
+            grammar, heads, nodes, frontier, low, cursor, size, np.int64(at_i[s]), np.int64(at_j[s]), np.int64(at_label[s]), children
+        )
+    if best_glued:
+        out_cost[nodes.used[0]] = GLUE_COST * (size - low)
+        add_item(heads, nodes, frontier, low, size, top, children)
+        status = FALLBACK
+    out_cost[out_cost.shape[0] - 1] = best_cost
+    out_count[0] = expanded
+    out_count[1] = scored
+    out_count[2] = 1 if best_state == first_state else 0
+    out_count[3] = n_states
+    out_count[4] = np.int64(shifts * 1e6)
+    return status

@@ -1,0 +1,180 @@
+"""States of a parse: nodes, frontier, the legal windows of each strategy, and the application of an inference.
+
+A state is a frontier of nodes. A candidate inference is a window [i, j) of it and a label (Turian & Melamed 2006a,
+section 2). The frontier stands in [low, size) of an array. Under SHIFT_REDUCE [low, cursor) are the unread tokens and
+[cursor, size) is the stack, leftmost item on top; a shift moves the cursor one to the left. A reduction leaves the stack
+where it is and moves the unread tokens up to it, of which only the nearest `reach` are written (those that a template can
+see), so an action costs the same in a sentence of any length. The other strategies keep low = cursor = 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .features import PUNCT, Nodes
+from .heads import head_position
+from .jit import kernel
+
+L2R, R2L, BOTTOM_UP, SHIFT_REDUCE = 0, 1, 2, 3
+STRATEGIES = ("l2r", "r2l", "bottom_up", "shift_reduce")
+
+
+class Grammar(NamedTuple):
+    """What may be inferred: int32 arrays so that kernels compile once.
+
+    `options` int32 (6,): strategy, most children of an item, 1 if punctuation may be first or last child, number of
+    labels, number of the label TOP (the last label), how many frontier items left of a window a template can see.
+    A shift is written as label number `options[3]` with the window [cursor - 1, cursor).
+    """
+
+    options: np.ndarray
+
+
+@kernel
+def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
+    """Make the initial state: one node per token. `tag_symbols` int32 (n,): symbol of each token's tag."""
+    for t in range(n_tokens):
+        nodes.label[t] = tag_symbols[t]
+        nodes.start[t] = t
+        nodes.end[t] = t + 1
+        nodes.head[t] = t
+        nodes.first[t] = -1
+        nodes.last[t] = -1
+        nodes.middle[t] = -1
+        nodes.child_at[t] = 0
+        nodes.arity[t] = 0
+        frontier[t] = t
+    nodes.used[0] = n_tokens
+    nodes.used[1] = 0
+
+
+@kernel
+def in_unary_chain(nodes, node, label):
+    """True when `label` is already in the unary chain that ends in `node`."""
+    while nodes.first[node] >= 0:
+        if nodes.label[node] == label:
+            return True
+        if nodes.arity[node] != 1:
+            return False
+        node = nodes.first[node]
+    return False
+
+
+@kernel
+def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
+    """Write the legal windows of a state, ordered by start, then end; return how many.
+
+    Shifts are not windows. A window is legal when its arity fits, punctuation tokens do not stand at its edge (unless
+    allowed) and the strategy permits it. Labels are restricted further by `label_allowed`.
+    """
+    strategy = grammar.options[0]
+    most = grammar.options[1]
+    punctuation_at_edge = grammar.options[2] == 1
+    lo, hi, pivot = 0, size, -1
+    if strategy == SHIFT_REDUCE:
+        lo, hi = cursor, min(cursor + 1, size)
+    elif strategy == R2L:
+        for k in range(size):
+            if nodes.first[frontier[k]] >= 0:
+                pivot = k
+                hi = k + 1
+                break
+    elif strategy == L2R:
+        for k in range(size - 1, -1, -1):
+            if nodes.first[frontier[k]] >= 0:
+                pivot = k
+                lo = max(0, k + 1 - most)
+                break
+    count = 0
+    for i in range(lo, hi):
+        node = frontier[i]
+        if not punctuation_at_edge and node < tokens.shape[0] and tokens[node, PUNCT] == 1:
+            continue
+        for j in range(i + 1, min(i + most, size) + 1):
+            # l2r: the window holds the rightmost item already built or lies wholly to its right.
+            if strategy == L2R and pivot >= 0 and i <= pivot and j <= pivot:
+                continue
+            node = frontier[j - 1]
+            if not punctuation_at_edge and node < tokens.shape[0] and tokens[node, PUNCT] == 1:
+                continue
+            out_i[count] = i
+            out_j[count] = j
+            count += 1
+    return count
+
+
+@kernel
+def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
+    """TOP only over the one item that covers everything, nothing over TOP, no label twice in a unary chain."""
+    top = grammar.options[4]
+    node = frontier[i]
+    if label == top:
+        return size - low == 1 and nodes.first[node] >= 0 and nodes.label[node] != top
+    if j - i == 1:
+        return nodes.label[node] != top and not in_unary_chain(nodes, node, label)
+    return True
+
+
+@kernel
+def add_item(heads, nodes, frontier, i, j, label, children):
+    """Create the item (label, frontier[i:j]) with the head that the label's rules choose; return its node number."""
+    node = np.int64(nodes.used[0])
+    at = np.int64(nodes.used[1])
+    for k in range(i, j):
+        nodes.pool[at + k - i] = frontier[k]
+        if k - i < children.shape[0]:
+            children[k - i] = nodes.label[frontier[k]]
+    h = 0
+    if j - i > 1 and j - i <= children.shape[0]:
+        h = head_position(heads, label, children, j - i)
+    head_child = frontier[i + h]
+    nodes.label[node] = label
+    nodes.start[node] = nodes.start[frontier[i]]
+    nodes.end[node] = nodes.end[frontier[j - 1]]
+    nodes.head[node] = nodes.head[head_child]
+    nodes.first[node] = frontier[i]
+    nodes.last[node] = frontier[j - 1]
+    nodes.middle[node] = head_child
+    nodes.child_at[node] = at
+    nodes.arity[node] = j - i
+    nodes.used[0] = node + 1
+    nodes.used[1] = at + j - i
+    return node
+
+
+@kernel
+def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, children):
+    """Apply one inference (or a shift, label number = number of labels); return the new (low, cursor, size)."""
+    reach = max(1, grammar.options[5])
+    if label == grammar.options[3]:
+        if cursor - 1 - reach >= low:  # one more unread token comes into reach
+            frontier[cursor - 1 - reach] = cursor - low - 1 - reach
+        return low, cursor - 1, size
+    node = add_item(heads, nodes, frontier, i, j, label, children)
+    gap = j - i - 1
+    if grammar.options[0] == SHIFT_REDUCE:
+        frontier[j - 1] = node
+        if gap > 0:
+            unread = cursor - low
+            for k in range(min(unread, reach)):
+                frontier[j - 2 - k] = unread - 1 - k
+        return low + gap, cursor + gap, size
+    frontier[i] = node
+    if gap > 0:
+        for k in range(i + 1, size - gap):
+            frontier[k] = frontier[k + gap]
+    return np.int64(0), np.int64(0), size - gap
+
+
+@kernel
+def is_complete(grammar, nodes, frontier, low, size):
+    """True when the frontier is the one item TOP."""
+    return size - low == 1 and nodes.label[frontier[size - 1]] == grammar.options[4]
+
+
+def make_nodes(capacity: int, pool: int) -> Nodes:
+    """Room for `capacity` nodes with `pool` children in all."""
+    arrays = [np.zeros(capacity, dtype=np.int32) for _ in range(9)]
+    return Nodes(*arrays, np.zeros(pool, dtype=np.int32), np.zeros(2, dtype=np.int32))

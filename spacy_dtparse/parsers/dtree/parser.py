@@ -1,0 +1,174 @@
+"""The boosted-tree parser: words and tags in, a tree that covers every token out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX, OFFSET, SCORE
+from ...errors import DtparseError, ModelFormatError
+from ...kernels.search import STATUSES, search
+from ...kernels.state import make_nodes
+from ...model.bundle import KIND, read_model, write_model
+from ...model.dtree import CompiledDtree, DtreeModel, compile_model
+from ...trees.tree import Tree
+from ...trees.transforms import Recipe
+from ..base import ParseResult
+from .settings import SearchSettings
+
+
+
+class DtreeParser:
+    """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
+
+    Raises DtparseError on words and tags of different number or on an empty word.
+    """
+
+    name = KIND
+
+    def __init__(
+        self, model: DtreeModel, settings: SearchSettings | None = None, compiled: CompiledDtree | None = None
+    ):
+        self.model = model
+        self.settings = settings or SearchSettings()
+        self.compiled = compiled or compile_model(model)
+        self.recipe = Recipe(model.recipe)
+        self._restores = any(step not in ("drop_repeated_unary",) for step in self.recipe.steps)
+        self._local = threading.local()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of constituents, without TOP."""
+        return self.model.lexicon.labels.strings[:-1]
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Plain data about the model: treebanks, licence, scores."""
+        return self.model.meta
+
+    @classmethod
+    def from_bytes(cls, data: bytes, settings: SearchSettings | None = None) -> DtreeParser:
+        """A parser from the bytes of a bundle; its proof derivations are parsed again and compared.
+
+        Raises ModelFormatError if the bytes are damaged or do not score as they did where they were made.
+        """
+        model, proofs = read_model(data)
+        parser = cls(model, settings)
+        parser.check(proofs)
+        return parser
+
+    @classmethod
+    def from_disk(cls, path: str | Path, settings: SearchSettings | None = None) -> DtreeParser:
+        """A parser from a bundle file; see `from_bytes`."""
+        return cls.from_bytes(Path(path).read_bytes(), settings)
+
+    def to_bytes(self) -> bytes:
+        """The bundle of the model, with fresh proof derivations."""
+        return write_model(self.model, self.prove())
+
+    def to_disk(self, path: str | Path) -> None:
+        """Write the bundle to a file."""
+        Path(path).write_bytes(self.to_bytes())
+
+    def with_settings(self, *, budget: int | None = None, max_tokens: int | None = None) -> DtreeParser:
+        """A parser on the same model with other search settings."""
+        changes = {"budget": budget, "max_tokens": max_tokens}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return DtreeParser(self.model, self.settings.with_changes(**given), self.compiled)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"data": self.to_bytes(), "settings": self.settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model, _ = read_model(state["data"])
+        self.__init__(model, state["settings"])  # type: ignore[misc]
+
+    def prove(self) -> list[dict[str, Any]]:
+        """Greedy derivations of a few fixed token sequences with their costs, to be checked when a bundle is loaded."""
+        tags = self.model.lexicon.tags
+        words = self.model.lexicon.words.strings
+        proofs = []
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            picked_tags = [tags[k] for k in rng.integers(len(tags), size=9)]
+            picked_words = [words[k] for k in rng.integers(len(words), size=9)]
+            tokens = self.model.lexicon.encode(picked_words, picked_tags)
+            items, cost, _, _ = self._search(tokens, 0)
+            proofs.append({"words": picked_words, "tags": picked_tags, "items": items.tolist(), "cost": cost})
+        return proofs
+
+    def check(self, proofs: Sequence[dict[str, Any]]) -> None:
+        """Raise ModelFormatError unless every proof derivation comes out again."""
+        for number, proof in enumerate(proofs):
+            tokens = self.model.lexicon.encode(proof["words"], proof["tags"])
+            items, cost, _, _ = self._search(tokens, 0)
+            if items.tolist() != proof["items"] or abs(cost - proof["cost"]) > 1e-6 * (1 + abs(cost)):
+                raise ModelFormatError(
+                    f"proof derivation {number} of the model scores {cost:.9f}, but {proof['cost']:.9f} where the "
+                    "model was made: its tables or this release's feature kernel differ; retrain the model or "
+                    "install the release that made it"
+                )
+
+    def _search(self, tokens: np.ndarray, budget: int) -> tuple[np.ndarray, float, str, np.ndarray]:
+        """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
+        local, n = self._local, len(tokens)
+        room = getattr(local, "room", 0)
+        if room < n:
+            local.room = max(64, 2 * n) if n <= 4096 else n
+            local.scratch = self.compiled.scratch(local.room)
+            local.nodes = make_nodes(8 * local.room + 64, 16 * local.room + 1024)
+            local.costs = np.zeros(8 * local.room + 65, dtype=SCORE)
+        nodes, costs = local.nodes, local.costs
+        if local.scratch.features.mark[0] > 2**31 - 2**26:
+            local.scratch.features.mark[0] = 0
+            local.scratch.features.stamp[:] = 0
+        counts = np.zeros(5, dtype=OFFSET)
+        tag_symbols = np.ascontiguousarray(tokens[:, 1])
+        status = search(
+            self.compiled.search, tokens, tag_symbols, n, budget, nodes, local.scratch, costs, counts
+        )
+        used = int(nodes.used[0])
+        number = np.arange(n, used)
+        start, end = nodes.start[n:used], nodes.end[n:used]
+        order = np.lexsort((-number, -end, start))
+        items = np.stack([start, end, nodes.label[n:used]], axis=1)[order].astype(INDEX)
+        local.item_costs = costs[number[order]]
+        return items, float(costs[-1]), STATUSES[status], counts
+
+    def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
+        """Parse one sentence of raw words with their tags.
+
+        Never fails on a non-empty sentence: `status` says whether the parse is proven optimal, the best found within
+        the budget ("complete"), greedy, or glued together because no inference was left ("fallback").
+        """
+        if len(words) != len(tags):
+            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
+        if not words:
+            raise DtparseError("an empty sentence has no parse; give at least one word")
+        record = self.recipe.prepare(words, tags)
+        kept_words = [words[k] for k in record.kept]
+        kept_tags = [tags[k] for k in record.kept]
+        tokens = self.model.lexicon.encode(kept_words, kept_tags)
+        items, cost, status, counts = self._search(tokens, self.settings.budget_for(len(kept_words)))
+        names = self.model.lexicon.labels.strings
+        tree = Tree.trusted(
+            kept_words,
+            kept_tags,
+            [names[label] for label in items[:, 2].tolist()],
+            items[:, 0].tolist(),
+            items[:, 1].tolist(),
+        )
+        scores = tuple(self._local.item_costs.tolist())
+        if self._restores:
+            tree = self.recipe.restore(tree, record)
+            if len(tree.labels) != len(scores):
+                scores = (float("nan"),) * len(tree.labels)
+        proven = bool(counts[2]) if status in ("optimal", "complete") else None
+        return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven)
+
+
+__all__ = ["KIND", "DtreeParser"]

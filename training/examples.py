@@ -1,0 +1,269 @@
+"""Examples: gold derivations replayed through the parser's own kernels into stores of atom rows.
+
+Three stores come out of one replay: `window` (every window of every state, for all labels but TOP), `shift` (the shift
+candidates) and `top` (the windows that TOP may cover). Rows are written to files that trainers map into memory, so any
+number of processes share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
+from spacy_dtparse.features.lexicon import Lexicon
+from spacy_dtparse.features.templates import Templates, compile_templates
+from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.heads import HeadTable
+from spacy_dtparse.kernels.jit import kernel
+from spacy_dtparse.kernels.replay import SHIFT_ROW, replay
+from spacy_dtparse.kernels.state import Grammar, make_nodes
+from spacy_dtparse.model.dtree import hash_table, make_feature_scratch
+
+STORES = ("window", "shift", "top")
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """One training sentence: token columns int32 (n, TOKEN_COLUMNS), actions int32 (a, 3), weight of its states."""
+
+    tokens: np.ndarray
+    actions: np.ndarray
+    weight: float = 1.0
+
+
+@dataclass
+class Replayer:
+    """Runs derivations through `kernels.replay` with buffers that grow as needed."""
+
+    grammar: Grammar
+    heads: HeadTable
+    table: k.TemplateTable
+    atoms: k.AtomMap
+    n_stamps: int
+    parts: np.ndarray = field(default_factory=lambda: np.zeros((0, k.PARTS_WIDTH), dtype=INDEX))
+    _room: tuple[int, int] = (4096, 1 << 19)
+    _buffers: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scratch = make_feature_scratch(self.table, self.n_stamps)
+        self._allocate()
+
+    def _allocate(self) -> None:
+        rows, atoms = self._room
+        self._buffers = {
+            "indptr": np.zeros(rows + 1, dtype=OFFSET),
+            "atoms": np.zeros(atoms, dtype=INDEX),
+            "gold": np.zeros(rows, dtype=np.int16),
+            "state": np.zeros(rows, dtype=INDEX),
+            "flags": np.zeros(rows, dtype=np.int8),
+        }
+
+    def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, atoms, gold, state, flags) of one derivation; views into buffers that the next call reuses."""
+        tokens, actions = derivation.tokens, derivation.actions
+        n = len(tokens)
+        items = len(actions)
+        nodes = make_nodes(n + items + 1, 2 * (n + items) + 16)
+        frontier = np.zeros(n + 1, dtype=INDEX)
+        windows = (n + 1) * int(self.grammar.options[1]) + 1
+        windows_i, windows_j = np.zeros(windows, dtype=INDEX), np.zeros(windows, dtype=INDEX)
+        tag_symbols = np.ascontiguousarray(tokens[:, k.TAG])
+        if self.scratch.mark[0] > 2**31 - 2**24:
+            self.scratch.mark[0] = 0
+            self.scratch.stamp[:] = 0
+        while True:
+            b = self._buffers
+            rows, _ = replay(
+                self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items, nodes,
+                frontier, self.scratch, windows_i, windows_j, b["indptr"], b["atoms"], b["gold"], b["state"],
+                b["flags"], np.array(self._room, dtype=OFFSET), self.parts,
+            )  # fmt: skip
+            if rows >= 0:
+                break
+            self._room = (self._room[0] * 2, self._room[1] * 2)
+            self._allocate()
+        return (
+            b["indptr"][: rows + 1],
+            b["atoms"][: b["indptr"][rows]],
+            b["gold"][:rows],
+            b["state"][:rows],
+            b["flags"][:rows],
+        )
+
+
+@kernel
+def _count(atoms, counts):
+    for a in atoms:
+        counts[a] += 1
+
+
+def collect_atoms(
+    grammar: Grammar,
+    heads: HeadTable,
+    templates: Templates,
+    lexicon: Lexicon,
+    derivations: Iterable[Derivation],
+    min_count: int = 10,
+    capacity_bits: int = 24,
+) -> tuple[k.AtomMap, np.ndarray]:
+    """Number the atoms seen in at least `min_count` examples, most frequent first.
+
+    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once so far
+    are forgotten (lossy counting).
+    """
+    table, n_direct = compile_templates(templates, lexicon.sizes)
+    capacity = 1 << capacity_bits
+    state = np.array([n_direct, 0, 1], dtype=OFFSET)
+    atoms = k.AtomMap(
+        np.arange(n_direct, dtype=INDEX),
+        np.zeros(capacity, dtype=np.uint64),
+        np.full(capacity, -1, dtype=INDEX),
+        state,
+    )
+    counts = np.zeros(n_direct + capacity, dtype=OFFSET)
+    replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity)
+    for derivation in derivations:
+        _count(replayer.run(derivation)[1], counts)
+        if state[1] > capacity * 0.6:
+            _forget(atoms, counts, n_direct)
+            replayer.scratch.stamp[:] = 0
+            replayer.scratch.mark[0] = 0
+    used = np.flatnonzero(counts >= min_count)
+    order = used[np.argsort(-counts[used], kind="stable")]
+    number = np.full(len(counts), -1, dtype=INDEX)
+    number[order] = np.arange(len(order), dtype=INDEX)
+    held = np.flatnonzero(atoms.keys)
+    kept = held[number[atoms.values[held]] >= 0]
+    keys = atoms.keys[kept]
+    new_keys, new_values = hash_table(keys, number[atoms.values[kept]])
+    final = k.AtomMap(
+        number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET)
+    )
+    return final, counts[order]
+
+
+def _forget(atoms: k.AtomMap, counts: np.ndarray, n_direct: int) -> None:
+    """Drop hashed keys seen at most once and renumber the others, in place."""
+    held = np.flatnonzero(atoms.keys)
+    values = atoms.values[held]
+    least = 1
+    while True:
+        keep = counts[values] > least
+        if keep.mean() < 0.5:
+            break
+        least *= 2
+    keys, old = atoms.keys[held[keep]], values[keep]
+    new = np.arange(n_direct, n_direct + len(keys))
+    kept_counts = counts[old].copy()
+    counts[n_direct:] = 0
+    counts[new] = kept_counts
+    atoms.keys[:] = 0
+    atoms.values[:] = -1
+    k.insert_keys(keys, new.astype(INDEX), atoms.keys, atoms.values)
+    atoms.state[0], atoms.state[1] = n_direct + len(keys), len(keys)
+
+
+def example_rows(
+    replayer: Replayer, derivation: Derivation, n_labels: int
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """(store, row numbers, b_pos, b_neg) of one replayed derivation, to be read before the next `run`.
+
+    Half of a state's weight is shared by its positives, half by its negatives over all labels.
+    """
+    indptr, _, gold, state, flags = replayer.run(derivation)
+    rows = len(gold)
+    if rows == 0:
+        return
+    is_shift = (gold == n_labels) | (gold == SHIFT_ROW)
+    n_states = int(state[-1]) + 1
+    # candidates per row: every label but TOP over a window, TOP where it may stand, one for a shift
+    candidates = np.where(is_shift, 1, n_labels - 1 + flags)
+    positives = np.bincount(state, weights=(gold >= 0), minlength=n_states)
+    total = np.bincount(state, weights=candidates, minlength=n_states)
+    negatives = np.maximum(total - positives, 1)
+    b_pos = (derivation.weight / np.maximum(positives, 1))[state].astype(WEIGHT)
+    b_neg = (derivation.weight / negatives)[state].astype(WEIGHT)
+    for store, mask in (("window", ~is_shift), ("shift", is_shift), ("top", flags == 1)):
+        chosen = np.flatnonzero(mask)
+        if len(chosen):
+            yield store, chosen, b_pos[chosen], b_neg[chosen]
+
+
+@kernel
+def _gather(indptr, atoms, rows, out):
+    at = 0
+    for r in rows:
+        for p in range(indptr[r], indptr[r + 1]):
+            out[at] = atoms[p]
+            at += 1
+    return at
+
+
+def write_stores(
+    folder: Path,
+    grammar: Grammar,
+    heads: HeadTable,
+    templates: Templates,
+    lexicon: Lexicon,
+    atoms: k.AtomMap,
+    derivations: Sequence[Derivation] | Iterable[Derivation],
+) -> dict[str, dict[str, Any]]:
+    """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy; returns counts per store.
+
+    Array types: indptr int64 (rows + 1,), atoms int32 (postings,), gold int16 (rows,), b_pos and b_neg float32 (rows,).
+    """
+    table, _ = compile_templates(templates, lexicon.sizes)
+    replayer = Replayer(grammar, heads, table, atoms, int(atoms.state[0]))
+    n_labels = len(lexicon.labels)
+    files: dict[str, dict[str, Any]] = {}
+    totals = {store: [0, 0] for store in STORES}
+    lengths: dict[str, list[np.ndarray]] = {store: [] for store in STORES}
+    for store in STORES:
+        (folder / store).mkdir(parents=True, exist_ok=True)
+        files[store] = {name: open(folder / store / f"{name}.raw", "wb") for name in ("atoms", "gold", "b_pos", "b_neg")}
+    try:
+        for derivation in derivations:
+            for store, rows, b_pos, b_neg in example_rows(replayer, derivation, n_labels):
+                buffers = replayer._buffers
+                indptr, flat = buffers["indptr"], buffers["atoms"]
+                widths = (indptr[rows + 1] - indptr[rows]).astype(INDEX)
+                out = np.empty(int(widths.sum()), dtype=INDEX)
+                _gather(indptr, flat, rows, out)
+                gold = buffers["gold"][rows]
+                if store == "shift":
+                    gold = np.where(gold == n_labels, n_labels, -1).astype(np.int16)
+                out.tofile(files[store]["atoms"])
+                gold.tofile(files[store]["gold"])
+                b_pos.tofile(files[store]["b_pos"])
+                b_neg.tofile(files[store]["b_neg"])
+                lengths[store].append(widths)
+                totals[store][0] += len(rows)
+                totals[store][1] += len(out)
+    finally:
+        for store in STORES:
+            for handle in files[store].values():
+                handle.close()
+    types = {"atoms": INDEX, "gold": np.int16, "b_pos": WEIGHT, "b_neg": WEIGHT}
+    for store in STORES:
+        widths = np.concatenate(lengths[store]) if lengths[store] else np.zeros(0, dtype=INDEX)
+        np.save(folder / store / "indptr.npy", np.concatenate([[0], np.cumsum(widths, dtype=OFFSET)]).astype(OFFSET))
+        for name, dtype in types.items():
+            _raw_to_npy(folder / store / f"{name}.raw", folder / store / f"{name}.npy", dtype)
+    return {store: {"rows": totals[store][0], "postings": totals[store][1]} for store in STORES}
+
+
+def _raw_to_npy(raw: Path, path: Path, dtype: Any) -> None:
+    """Give a raw file the .npy header, a block at a time."""
+    count = raw.stat().st_size // np.dtype(dtype).itemsize
+    with open(path, "wb") as out, open(raw, "rb") as source:
+        np.lib.format.write_array_header_1_0(
+            out, {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
+        )
+        while block := source.read(1 << 24):
+            out.write(block)
+    raw.unlink()
