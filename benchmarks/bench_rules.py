@@ -18,7 +18,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.rules import make_scratch, rules_begin, rules_extend, rules_finish
+from spacy_dtparse.kernels.rules import make_scratch, rules_add, rules_start, rules_sum
 from spacy_dtparse.kernels.treewalk import walk_forest
 from spacy_dtparse.model.ensemble import LabelEnsemble, concat, stack, stats
 from spacy_dtparse.model.rules import compile_rules
@@ -80,28 +80,13 @@ def compact(rules, atoms: np.ndarray) -> list[np.ndarray]:
 
 
 @kernel
-def score_ragged(rules, scratch, atoms, start, split, group, mark, scores):
+def score_all(rules, scratch, atoms, start, split, group, scores):
     """Every `group` candidates share a state: their atoms up to `split` are applied once."""
-    state_mark = mark
     for c in range(start.shape[0] - 1):
         if c % group == 0:
-            mark += 1
-            state_mark = mark
-            rules_begin(rules, atoms, start[c], split[c], state_mark, scratch.stamp, scratch.shared)
-        mark += 1
-        rules_extend(
-            rules,
-            scratch.shared,
-            atoms,
-            split[c],
-            start[c + 1],
-            state_mark,
-            mark,
-            scratch.stamp,
-            scratch.live,
-        )
-        rules_finish(rules, scratch.live, state_mark, mark, scratch.stamp, scores[c])
-    return mark
+            rules_start(rules, atoms, start[c], split[c], scratch.shared)
+        rules_add(rules, scratch.shared, atoms, split[c], start[c + 1], scratch.live)
+        rules_sum(rules, scratch.live, scores[c])
 
 
 def best_of(call, times: int = 7) -> float:
@@ -162,20 +147,15 @@ def main() -> None:
         flat = np.concatenate(rows).astype(INDEX)
         split = start[:-1] + np.count_nonzero(rules.atom_map[examples[:, :shared]] >= 0, axis=1)
         scratch, scores = make_scratch(rules), np.zeros_like(walked)
-        score_ragged(rules, scratch, flat, start, split, group, 0, scores)
+        score_all(rules, scratch, flat, start, split, group, scores)
         identical = np.array_equal(scores.view(np.uint64), walked.view(np.uint64))
-        mark = [10**6]
-
-        def run(split, group, rules=rules, scratch=scratch, flat=flat, start=start, scores=scores, mark=mark):
-            mark[0] = score_ragged(rules, scratch, flat, start, split, group, mark[0], scores)
-
-        alone = best_of(lambda: run(start[:-1], 1)) / len(rows)  # noqa: B023
-        together = best_of(lambda: run(split, group)) / len(rows)  # noqa: B023
+        alone = best_of(lambda: score_all(rules, scratch, flat, start, start[:-1], 1, scores)) / len(rows)  # noqa: B023
+        together = best_of(lambda: score_all(rules, scratch, flat, start, split, group, scores)) / len(rows)  # noqa: B023
         size = sum(array.nbytes for array in rules) / 2**20
         print(
             f"rules                {alone * 1e6:9.1f} us per candidate ({slow / alone:.0f} x), "
             f"{together * 1e6:.1f} us with {shared} atoms shared by {group} ({slow / together:.0f} x); "
-            f"{len(rules.sleepers)} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
+            f"{rules.label_word[-1]} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
             f"{size:.1f} MiB, compiled in {compile_seconds:.2f} s; scores identical: {identical}"
         )
         if not identical:

@@ -116,15 +116,12 @@ def compile_rules(
     n_atoms: int,
     *,
     bias: np.ndarray | None = None,
-    frequency: np.ndarray | None = None,
     dense_share: float = DENSE_SHARE,
 ) -> RuleSet:
     """Pack the ensembles of all labels for `kernels.rules`.
 
-    `bias` float64 (L,), on the confidence grid: added to every score of a label. `frequency` (n_atoms,): how
-    often an atom is active, if known; a rule with several present atoms is woken by its rarest (without it,
-    by the one found in the fewest rules). `dense_share` only trades memory for speed. Raises
-    `ModelFormatError` if an ensemble or the bias is malformed.
+    `bias` float64 (L,), on the confidence grid: added to every score of a label. `dense_share` only trades
+    memory for speed. Raises `ModelFormatError` if an ensemble or the bias is malformed.
     """
     rules = conjunctions(ensembles, n_atoms)
     n_labels = len(ensembles)
@@ -158,29 +155,22 @@ def compile_rules(
     value = np.zeros(n_words * 64, dtype=np.int32)
     value[slot] = rules.units
 
-    # One present atom wakes a rule; the others are checked when it is still alive at the end.
-    uses = np.bincount(atom, minlength=n_atoms)
-    rank = uses if frequency is None else np.asarray(frequency)
-    if rank.shape != (n_atoms,):
-        raise ModelFormatError(
-            f"frequency has shape {rank.shape}; give one number for each of {n_atoms} atoms"
-        )
+    # The k-th present atom of each rule is awaited in the k-th word that belongs to the rule's word.
     needs = np.flatnonzero(present)
-    by_rule = needs[np.lexsort((atom[needs], rank[atom[needs]], owner[needs]))]
-    is_trigger = np.ones(len(by_rule), dtype=bool)
-    is_trigger[1:] = owner[by_rule[1:]] != owner[by_rule[:-1]]
-    trigger, more = by_rule[is_trigger], by_rule[~is_trigger]
-    sleepers = _bitset(slot[owner[trigger]], n_words)
-    checked = _bitset(slot[owner[more]], n_words)
-    more_order = np.argsort(slot[owner[more]], kind="stable")
-    more_start = np.zeros(n_words * 64 + 1, dtype=INDEX)
-    np.cumsum(np.bincount(slot[owner[more]], minlength=n_words * 64), out=more_start[1:])
+    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
+    word_of_need = slot[owner[needs]] >> 6
+    layers = np.zeros(n_words, dtype=np.int64)
+    np.maximum.at(layers, word_of_need, turn + 1)
+    wait_start = n_words + np.concatenate([[0], np.cumsum(layers)])
+    wait_bit = (wait_start[word_of_need] + turn) * 64 + (slot[owner[needs]] & 63)
+    fresh = _bitset(wait_bit, int(wait_start[-1]))
+    fresh[:n_words] = ~BITS(0)
 
     # Compact atoms: by falling number of words in which the atom clears rules, so dense rows come first.
     absent = np.flatnonzero(~present)
     kill_start, kill_word, kill_bits = _by_atom(atom[absent], slot[owner[absent]], n_atoms, n_words)
     words_hit = np.diff(kill_start)
-    used = np.flatnonzero(uses)
+    used = np.flatnonzero(np.bincount(atom, minlength=n_atoms))
     used = used[np.argsort(-words_hit[used], kind="stable")]
     atom_map = np.full(n_atoms, -1, dtype=INDEX)
     atom_map[used] = np.arange(len(used))
@@ -189,25 +179,25 @@ def compile_rules(
     dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
     dense[np.repeat(np.arange(n_dense), np.diff(rows)), kill_word[take]] = ~kill_bits[take]
 
-    # All else that an atom clears, word by word: alive bits of sparse atoms, sleeping bits of all atoms.
+    # All else that an atom clears, word by word: alive bits of sparse atoms, awaited bits of all atoms.
     sparse = absent[atom_map[atom[absent]] >= n_dense]
-    clears = np.concatenate([sparse, trigger])
-    bit = slot[owner[clears]]
-    bit[len(sparse) :] += 64 * n_words
-    kill_start, kill_word, kill_bits = _by_atom(atom_map[atom[clears]], bit, len(used), 2 * n_words)
+    kill_start, kill_word, kill_bits = _by_atom(
+        atom_map[np.concatenate([atom[sparse], atom[needs]])],
+        np.concatenate([slot[owner[sparse]], wait_bit]),
+        len(used),
+        len(fresh),
+    )
     return RuleSet(
         atom_map=atom_map,
         label_word=label_word,
         bias=rules.bias * CONFIDENCE_GRID + extra,
-        sleepers=sleepers,
-        checked=checked,
         value=value,
+        fresh=fresh,
+        wait_start=wait_start.astype(INDEX),
         dense=dense,
         kill_start=kill_start.astype(INDEX),
         kill_word=kill_word,
         kill_keep=~kill_bits,
-        more_start=more_start,
-        more_atom=atom_map[atom[more[more_order]]],
     )
 
 
@@ -226,18 +216,17 @@ def _split_large(rules: Conjunctions) -> Conjunctions:
 
 
 def _order(rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Rules in the order of their slots: by label; rules to check, to wake, the rest; alike conjunctions
+    """Rules in the order of their slots: by label; most present atoms first; then alike conjunctions
     together."""
     n_rules = len(rules.label)
     needs = np.bincount(owner[present], minlength=n_rules)
-    group = np.where(needs > 1, 0, np.where(needs == 1, 1, 2))
     counts = np.bincount(atom[~present])
     common = np.argsort(-counts, kind="stable")[:64]
     weight = np.zeros(len(counts), dtype=BITS)
     weight[common] = BITS(1) << np.arange(63, 63 - len(common), -1).astype(BITS)
     signature = np.zeros(n_rules, dtype=BITS)
     np.bitwise_or.at(signature, owner[~present], weight[atom[~present]])
-    return np.lexsort((np.arange(n_rules), signature, group, rules.label))
+    return np.lexsort((np.arange(n_rules), signature, -needs, rules.label))
 
 
 def _bitset(slots: np.ndarray, n_words: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.rules import make_scratch, rules_begin, rules_extend, rules_finish, rules_score
+from spacy_dtparse.kernels.rules import make_scratch, rules_add, rules_score, rules_start, rules_sum
 from spacy_dtparse.kernels.treewalk import walk_forest, walk_score
 from spacy_dtparse.model.ensemble import stack
 from spacy_dtparse.model.rules import compile_rules
@@ -57,7 +57,7 @@ def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
     for mark, active in enumerate(subsets(n_atoms), start=1):
         expected = [score(trees, set(active)) * GRID for trees in labels]
         atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), mark, scores)
+        rules_score(rules, scratch, atoms, len(atoms), scores)
         stamp[list(active)] = mark
         walk_forest(forest, label_tree, stamp, mark, walked)
         assert same_bits(scores, expected)
@@ -71,53 +71,49 @@ def test_candidates_of_one_state_share_its_atoms(dense_share):
     rng, n_atoms = random.Random(7), 12
     labels = label_trees(rng, n_atoms)
     rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
-    scratch, scores, mark = make_scratch(rules), np.zeros(len(labels)), 0
-    woken_by_both = 0
+    scratch, scores = make_scratch(rules), np.zeros(len(labels))
+    in_both = 0
     for _ in range(15):
         context = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 6))]
         row = compact(rules, context)
-        mark += 1
-        state_mark = mark
-        rules_begin(rules, row, 0, len(row), state_mark, scratch.stamp, scratch.shared)
+        rules_start(rules, row, 0, len(row), scratch.shared)
         for _ in range(4):
             own = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))]
-            woken_by_both += bool(set(context) & set(own))
-            row = np.concatenate(
-                [np.array([0, 1], dtype=np.int32), compact(rules, own)]
-            )  # atoms before lo are not read
-            mark += 1
-            rules_extend(
-                rules, scratch.shared, row, 2, len(row), state_mark, mark, scratch.stamp, scratch.live
-            )
-            rules_finish(rules, scratch.live, state_mark, mark, scratch.stamp, scores)
+            in_both += bool(set(context) & set(own))
+            before = np.array([0, 1], dtype=np.int32)  # atoms before lo are not read
+            row = np.concatenate([before, compact(rules, own)])
+            rules_add(rules, scratch.shared, row, 2, len(row), scratch.live)
+            rules_sum(rules, scratch.live, scores)
             assert same_bits(scores, [score(trees, {*context, *own}) * GRID for trees in labels])
-    assert woken_by_both > 5
+            rules_sum(rules, scratch.shared, scores)  # the state itself is still as it was
+            assert same_bits(scores, [score(trees, set(context)) * GRID for trees in labels])
+    assert in_both > 5
 
 
 def test_rules_with_several_present_atoms_need_all_of_them():
     both = (0, (1, (2, 0, 8), 0), 0)  # 0 and 1 present, 2 absent
     rules = compile_rules([flatten([both])], 3)
-    assert list(rules.checked) == [1]
+    assert rules.wait_start.tolist() == [1, 3]  # one word, and two of awaited bits
     scratch, out = make_scratch(rules), np.zeros(1)
     got = {}
-    for mark, active in enumerate(subsets(3), start=1):
+    for active in subsets(3):
         atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), mark, out)
+        rules_score(rules, scratch, atoms, len(atoms), out)
         got[active] = out[0] / GRID
     assert {active for active, units in got.items() if units} == {(0, 1)}
     assert got[0, 1] == 8
 
 
 def test_presence_is_forgotten_with_the_next_candidate():
-    rules = compile_rules([flatten([(0, (1, 8, 0), 0)])], 2, frequency=np.array([1, 2]))
-    assert np.diff(rules.kill_start)[rules.atom_map].tolist() == [1, 0]  # atom 0 wakes, atom 1 is looked up
+    rules = compile_rules([flatten([(0, (1, 8, 0), 0)])], 2)
     scratch, out = make_scratch(rules), np.zeros(1)
-    first, other = compact(rules, [0]), compact(rules, [1])
-    rules_begin(rules, first, 0, 1, 1, scratch.stamp, scratch.shared)
-    for mark, own, units in ((2, other, 8), (3, other[:0], 0), (4, other, 8), (5, other[:0], 0)):
-        rules_extend(rules, scratch.shared, own, 0, len(own), 1, mark, scratch.stamp, scratch.live)
-        rules_finish(rules, scratch.live, 1, mark, scratch.stamp, out)
-        assert out[0] == units * GRID
+    for state, candidate in ((0, 1), (1, 0)):
+        first, other = compact(rules, [state]), compact(rules, [candidate])
+        rules_start(rules, first, 0, 1, scratch.shared)
+        for own, units in ((other, 8), (other[:0], 0), (other, 8), (first, 0)):
+            rules_add(rules, scratch.shared, own, 0, len(own), scratch.live)
+            rules_sum(rules, scratch.live, out)
+            assert out[0] == units * GRID
 
 
 def test_a_label_of_many_words():
@@ -126,19 +122,19 @@ def test_a_label_of_many_words():
     rules = compile_rules([flatten([]), flatten(trees), flatten(trees[:64])], 300)
     assert list(np.diff(rules.label_word)) == [0, 5, 1]
     scratch, out, rng = make_scratch(rules), np.zeros(3), random.Random(1)
-    for mark in range(1, 20):
+    for _ in range(20):
         active = rng.sample(range(300), 80)
         atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), mark, out)
+        rules_score(rules, scratch, atoms, len(atoms), out)
         assert same_bits(out, [0.0, score(trees, set(active)) * GRID, score(trees[:64], set(active)) * GRID])
 
 
 def test_no_labels_and_no_rules():
     for ensembles in ([], [flatten([])], [flatten([]), flatten([3])]):
         rules = compile_rules(ensembles, 4)
-        assert len(rules.sleepers) == 0 and not (rules.atom_map >= 0).any()
+        assert len(rules.fresh) == 0 and not (rules.atom_map >= 0).any()
         scratch, out = make_scratch(rules), np.full(len(ensembles), 9.0)
-        rules_score(rules, scratch, np.zeros(0, dtype=np.int32), 0, 1, out)
+        rules_score(rules, scratch, np.zeros(0, dtype=np.int32), 0, out)
         assert same_bits(out, [0.0, 3 * GRID][: len(ensembles)])
 
 
@@ -147,9 +143,9 @@ def test_values_beyond_int32_stay_exact():
     top = 2**28
     trees = [(0, 0, top)] * 40 + [(1, 0, -top + 1)] * 30 + [(1, (0, 1, 0), 0)]
     rules = compile_rules([flatten(trees)], 2)
-    assert 40 * top > 2**31 and len(rules.sleepers) == 1
+    assert 40 * top > 2**31 and rules.label_word.tolist() == [0, 1]
     scratch, out = make_scratch(rules), np.zeros(1)
-    for mark, active in enumerate(subsets(2), start=1):
+    for active in subsets(2):
         atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), mark, out)
+        rules_score(rules, scratch, atoms, len(atoms), out)
         assert out[0] == score(trees, set(active)) * GRID

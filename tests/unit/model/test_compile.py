@@ -91,10 +91,9 @@ def test_arrays_are_writable_contiguous_and_of_one_type(dense_share):
     rng = random.Random(3)
     trees = [random_list(rng, 40, 9, present=0.4) for _ in range(150)]
     expected = dict(
-        atom_map="int32", label_word="int32", bias="float64", sleepers="uint64", checked="uint64",
-        value="int32", dense="uint64", kill_start="int32", kill_word="int32",
-        kill_keep="uint64", more_start="int32",
-        more_atom="int32",
+        atom_map="int32", label_word="int32", bias="float64",
+        value="int32", fresh="uint64", wait_start="int32",
+        dense="uint64", kill_start="int32", kill_word="int32", kill_keep="uint64",
     )  # fmt: skip
     for ensembles in ([flatten(trees), flatten([]), flatten(trees[:3])], [flatten([])], []):
         rules = compile_rules(ensembles, 40, dense_share=dense_share)
@@ -107,9 +106,9 @@ def test_dense_rows_and_pairs_hold_the_same_masks():
     rng = random.Random(4)
     ensembles = [flatten([random_list(rng, 30, 12) for _ in range(200)])]
     dense, pairs = (compile_rules(ensembles, 30, dense_share=share) for share in (-1.0, 1.0))
-    n_words = len(dense.sleepers)
+    n_words = dense.dense.shape[1]
     assert len(pairs.dense) == 0 and len(dense.dense) == len(dense.kill_start) - 1
-    assert (dense.kill_word >= n_words).all()  # only the sleeping sets are left to go word by word
+    assert (dense.kill_word >= n_words).all()  # only awaited bits are left to go word by word
     masks = np.full_like(dense.dense, ~np.uint64(0))
     for atom in range(len(pairs.kill_start) - 1):
         for k in range(pairs.kill_start[atom], pairs.kill_start[atom + 1]):
@@ -120,24 +119,25 @@ def test_dense_rows_and_pairs_hold_the_same_masks():
     assert (np.diff(hit) <= 0).all()  # busiest first, so that dense rows are the first atoms
 
 
-def test_the_rarest_present_atom_wakes_a_rule():
-    tree = (0, (1, (2, 8, 0), 0), 0)
-
-    def waker(**options) -> int:
-        rules = compile_rules([flatten([tree, (0, 1, 0), (1, 2, 0), (1, (3, 3, 0), 0)])], 4, **options)
-        slot = int(np.flatnonzero(rules.value == 8)[0])
-        assert (rules.sleepers[0] & rules.checked[0]) >> np.uint64(slot) & np.uint64(1)
-        awake = []
-        for atom in np.flatnonzero(rules.atom_map >= 0):
-            first, end = rules.kill_start[rules.atom_map[atom]], rules.kill_start[rules.atom_map[atom] + 1]
-            cleared = ~rules.kill_keep[first:end][rules.kill_word[first:end] >= len(rules.sleepers)]
-            if any(bits >> np.uint64(slot) & np.uint64(1) for bits in cleared):
-                awake.append(int(atom))
-        (only,) = awake
-        return only
-
-    assert waker() == 2  # in one rule; atom 0 is in two, atom 1 in three
-    assert waker(frequency=np.array([5, 3, 9, 0])) == 1
+def test_each_present_atom_of_a_rule_is_awaited_in_a_word_of_its_own():
+    """One word of rules; its awaited words hold one bit for each present atom of each rule, and no more."""
+    trees = [(0, (1, (2, 8, 0), 0), 0), (0, 1, 0), (1, (3, 3, 0), 0), (3, 0, 5)]
+    rules = compile_rules([flatten(trees)], 4)
+    assert rules.wait_start.tolist() == [1, 4]
+    slot = {int(value): k for k, value in enumerate(rules.value) if value}
+    awaited = [{units for units, k in slot.items() if int(word) >> k & 1} for word in rules.fresh[1:]]
+    assert awaited == [{8, 1, 3}, {8, 3}, {8}]
+    assert sum(int(word).bit_count() for word in rules.fresh[1:]) == 6
+    assert sorted(slot[units] for units in (8, 3)) == [0, 1]  # rules with most present atoms come first
+    for atom, owners in enumerate(({8, 1}, {8, 3}, {8}, {3})):
+        first, end = rules.kill_start[rules.atom_map[atom]], rules.kill_start[rules.atom_map[atom] + 1]
+        ended = [
+            units
+            for word, keep in zip(rules.kill_word[first:end], rules.kill_keep[first:end], strict=True)
+            for units, k in slot.items()
+            if word >= 1 and not int(keep) >> k & 1
+        ]
+        assert sorted(ended) == sorted(owners)
 
 
 def test_bias_is_added_and_checked():
@@ -149,8 +149,6 @@ def test_bias_is_added_and_checked():
         compile_rules(ensembles, 1, bias=np.zeros(3))
     with pytest.raises(ModelFormatError, match="finite"):
         compile_rules(ensembles, 1, bias=np.array([0.5, np.nan]))
-    with pytest.raises(ModelFormatError, match="frequency"):
-        compile_rules(ensembles, 1, frequency=np.zeros(3))
 
 
 def test_malformed_ensembles_are_named():
