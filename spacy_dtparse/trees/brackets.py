@@ -159,8 +159,8 @@ class _Reader:
                 if kind == _LEAF:
                     problem = self._leaf(match[1], match[2])
                 elif kind == _OPEN:
-                    rest = bool(match[3]) or not text[match.end() :].isspace()
-                    problem = self._open(match[3], number, column, rest)
+                    certain = bool(match[3]) or text[match.end() :].strip() != ""
+                    problem = self._open(match[3], number, column, certain)
                 elif kind == _TEXT:
                     problem = self._text(match[5])
                 else:
@@ -287,8 +287,10 @@ class _Reader:
         return f"is a ')' missing in the tree that begins in line {line}, column {column}?"
 
     def _unclosed(self) -> None:
-        line, column = self.places[-1]
-        label, begun = self.labels[self.stack[-1]], self._begun()
+        # A bracket in column 1 further in is likely the next tree: the fault lies before it.
+        inner = next((i for i, place in enumerate(self.places) if i and place[1] == 1), len(self.places)) - 1
+        line, column = self.places[inner]
+        label, begun = self.labels[self.stack[inner]], self._begun()
         self._clear()
         self._report(f"the bracket '({label}' is never closed; {begun}", line, column)
 
