@@ -1,5 +1,4 @@
-"""Time of the bit-parallel rule scorer against the tree walk, on synthetic ensembles shaped like trained
-ones.
+"""Time of the bit-parallel rule scorer against the tree walk, on ensembles shaped like trained ones.
 
     python benchmarks/bench_rules.py [--rules 30000] [--labels 30] [--candidates 2000]
 

@@ -20,8 +20,7 @@ from .jit import kernel
 
 
 class RuleSet(NamedTuple):
-    """All rules of L labels on W words of 64 bits, over R compact atoms; `model.rules.compile_rules` builds
-    it.
+    """All rules of L labels on W words of 64 bits, over R compact atoms (see `model.rules.compile_rules`).
 
     `atom_map` int32 (model's atoms,): compact number of an atom, -1 if no rule uses it: compose it into the
     feature tables, the kernels take compact numbers only. `label_word` int32 (L + 1,): a label's words.
