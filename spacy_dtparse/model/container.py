@@ -81,7 +81,7 @@ def container_to_bytes(
 def container_from_bytes(
     data: bytes | bytearray | memoryview, kind: str, *, max_expanded: int = MAX_EXPANDED
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(meta, arrays) of a container; arrays are new, C-contiguous, writable, of the dtypes they were given in.
+    """(meta, arrays) of a container; arrays are new, C-contiguous, writable, of their original dtypes.
 
     Raises `ModelFormatError` if `data` is no container, of another kind or a newer version, truncated,
     damaged, followed by further bytes, larger than `max_expanded` when expanded, or has a directory that does
