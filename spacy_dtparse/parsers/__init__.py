@@ -19,10 +19,17 @@ def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
     data = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else read_model(source)
     if not data:
         raise ModelFormatError("the model is empty (0 bytes); give a file written by spacy-dtparse")
-    # One container kind so far. The next parser adds its kind to the container's header and a branch here.
-    from .dtree import DtreeParser
+    from ..model.container import container_kind
 
-    return DtreeParser.from_bytes(data)
+    kind = container_kind(data)
+    if kind == "dtree":
+        from .dtree import DtreeParser
+
+        return DtreeParser.from_bytes(data)
+    raise ModelFormatError(
+        f"this release has no parser for model files of kind {kind!r}, only 'dtree'; "
+        "install a newer spacy-dtparse"
+    )
 
 
 def read_model(path: str | os.PathLike) -> bytes:
