@@ -78,11 +78,15 @@ def load_pipeline(
     else:
         try:
             nlp = spacy.load(pipeline)
+        except DtparseError:
+            raise
         except OSError as error:
             raise ModelFormatError(
                 f"cannot load the pipeline {pipeline!r}: it is neither an installed spaCy package nor "
                 f"a folder of one ({str(error).splitlines()[0]})"
             ) from error
+        except ValueError as error:  # spaCy's words for a config it cannot build
+            raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
     if not any(nlp.get_pipe_meta(name).factory == "dtparse" for name in nlp.pipe_names):
         nlp.add_pipe("dtparse", config={"model": model})
     parser = get_component(nlp)
