@@ -3,10 +3,12 @@ conversions."""
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import textwrap
+import weakref
 from pathlib import Path
 
 import pytest
@@ -287,3 +289,19 @@ def test_all_extensions_are_registered_and_spawn_safe():
     for owner, name in ((Doc, "constituents"), (Span, "children"), (Token, "parent")):
         getter = owner.get_extension(name)[2]
         assert getattr(sys.modules[getter.__module__], getter.__name__) is getter
+
+
+def test_reading_constituents_keeps_no_doc_alive(nlp):
+    doc = nlp("The cat sat.")
+    assert doc._.constituents and doc[0:2]._.labels == ("NP",)
+    alive = weakref.ref(doc)
+    del doc
+    gc.collect()
+    assert alive() is None
+
+
+def test_memory_zones(nlp):
+    with nlp.memory_zone():
+        inside = [span.label_ for span in nlp("Run quietly.")._.constituents]
+    assert [span.label_ for span in nlp("Run quietly.")._.constituents] == inside == ["S", "VP", "ADVP"]
+    assert nlp("Run.")[0:2]._.labels == ("S", "VP")

@@ -13,10 +13,11 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.model.container import container_to_bytes
 from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
-from .conftest import make_nlp
+from .conftest import REAL_LOAD, make_nlp
 from .rule_parser import RuleParser
 
 ROOT = Path(__file__).parents[2]
@@ -240,3 +241,10 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         [sys.executable, "-c", program, str(ROOT)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_model_files_of_no_known_kind(tmp_path):
+    with pytest.raises(ModelFormatError, match="no parser for model files of kind 'pcfgla', only 'dtree'"):
+        REAL_LOAD(container_to_bytes("pcfgla", {}, {}))
+    with pytest.raises(ModelFormatError, match="not a spacy-dtparse model file"):
+        REAL_LOAD(b"PK\x03\x04 something else entirely, long enough to have a header " * 4)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import spacy
 
 import spacy_dtparse.parsers
 from spacy_dtparse.cli import main
@@ -137,6 +138,7 @@ def test_model_and_budget(capsys, pipeline, tmp_path):
             1,
             "cannot load the pipeline 'no_such_pipeline'",
         ),
+        (["parse", "--text", "a", "--pipeline", "UNKNOWN"], 1, "Can't find factory for 'nobody_s_component'"),
         (["parse", "--tagged", "--pretokenized"], 2, "not allowed with"),
         (["prase", "x.txt"], 2, "'prase' is not a command"),
         (["LATIN"], 2, "is a file; to parse its text: dtparse parse"),
@@ -147,7 +149,11 @@ def test_model_and_budget(capsys, pipeline, tmp_path):
 )
 def test_bad_input(capsys, tmp_path, arguments, code, message):
     (tmp_path / "latin.txt").write_bytes("fine\ncaf\u00e9\n".encode("latin-1"))
-    names = {"LATIN": str(tmp_path / "latin.txt"), "FOLDER": str(tmp_path)}
+    unknown = tmp_path / "unknown"
+    spacy.blank("en").to_disk(unknown)
+    config = (unknown / "config.cfg").read_text().replace("pipeline = []", 'pipeline = ["x"]')
+    (unknown / "config.cfg").write_text(config + '\n[components.x]\nfactory = "nobody_s_component"\n')
+    names = {"UNKNOWN": str(unknown), "LATIN": str(tmp_path / "latin.txt"), "FOLDER": str(tmp_path)}
     found, out, err = run(capsys, *(names.get(argument, argument) for argument in arguments))
     assert (found, out) == (code, "") and message in err
 
