@@ -19,12 +19,12 @@ if TYPE_CHECKING:
         labels,
         parent,
         parse_string,
-        register_extensions,
         score,
         sentence_infos,
         subconstituents,
         to_tree,
     )
+    from .pipeline.extensions import register_extensions
 
 __version__ = "0.1.0"
 
@@ -35,7 +35,6 @@ _ATTRIBUTES = (
     "labels",
     "parent",
     "parse_string",
-    "register_extensions",
     "score",
     "sentence_infos",
     "subconstituents",
@@ -78,8 +77,10 @@ def load(**overrides: Any) -> Language:
 def __getattr__(name: str) -> Any:
     if name in _ATTRIBUTES:
         return getattr(import_module(".pipeline.attributes", __name__), name)
+    if name == "register_extensions":
+        return import_module(".pipeline.extensions", __name__).register_extensions
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ATTRIBUTES})
+    return sorted({*globals(), *__all__})

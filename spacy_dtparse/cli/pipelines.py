@@ -65,9 +65,9 @@ def load_pipeline(
     import spacy
 
     from .. import load
-    from ..models import EMBEDDED_PIPELINE
+    from ..models import EMBEDDED_PIPELINE, find_model
     from ..parsers import load_parser
-    from ..pipeline.component import find_model
+    from ..pipeline import component  # noqa: F401 (registers the factory)
 
     announce_compilation()
     if pipeline is None and model is not None and not (EMBEDDED_PIPELINE / "config.cfg").is_file():

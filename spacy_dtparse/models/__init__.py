@@ -31,6 +31,20 @@ def embedded_model() -> Path:
     return path
 
 
+def find_model(path: Path) -> Path:
+    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's."""
+    if path.is_dir():
+        for candidate in (path / MODEL_FILE, path / "dtparse" / MODEL_FILE):
+            if candidate.is_file():
+                return candidate
+        raise ModelFormatError(
+            f"{path} is a folder without a {MODEL_FILE!r} file in it or in its dtparse/; give a model "
+            "file, the folder "
+            f"of a dtparse component, or the folder of a pipeline with one, such as {EMBEDDED_PIPELINE.name}"
+        )
+    return path
+
+
 def _missing(path: Path) -> str:
     return (
         f"this installation of spacy-dtparse has no English model ({path} is missing); install the "

@@ -1,6 +1,6 @@
-"""Questions about constituents: plain functions, and the same as `doc._.…`, `span._.…` and `token._.…`.
+"""Questions about constituents, as plain functions (`extensions` makes `doc._.…` and `span._.…` of them).
 
-The extensions have the names and the meaning that benepar gave them, so code written for it runs on. A
+They have the names and the meaning that benepar gave its extensions, so code written for it runs on. A
 plain span stands for the whole unary chain at its place, as there. A span out of `doc._.constituents`
 carries its chain level as its id and stands for that one constituent, so the members of a chain can be told
 apart. White space at a span's edges does not count: `sent._.parse_string` works for a sentence with a
@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from spacy.tokens import Doc, Span, Token
+from spacy.tokens import Doc, Span
 
 from ..errors import TreeError
 from ..parsers.base import UNKNOWN_TAG
@@ -278,67 +278,3 @@ def _canonical(span: Span) -> Span:
     """The span without white space at its edges, labelled as the constituent it stands for."""
     doc, found, number, start, end, exact = _locate(span)
     return make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]
-
-
-def _doc_constituents(doc: Doc) -> list[Span]:
-    return constituents(doc)
-
-
-def _as_span(token: Token) -> Span:
-    return token.doc[token.i : token.i + 1]
-
-
-def token_labels(token: Token) -> tuple[str, ...]:
-    """`labels` of the one-token span."""
-    return labels(_as_span(token))
-
-
-def token_parse_string(token: Token) -> str:
-    """`parse_string` of the one-token span."""
-    return parse_string(_as_span(token))
-
-
-def token_parent(token: Token) -> Span | None:
-    """`parent` of the one-token span."""
-    return parent(_as_span(token))
-
-
-# Getters are module-level functions: a lambda would break every process started by spawn.
-_EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
-    (Doc, "constituents", _doc_constituents),
-    (Span, "labels", labels),
-    (Span, "parse_string", parse_string),
-    (Span, "children", children),
-    (Span, "parent", parent),
-    (Span, "constituents", subconstituents),
-    (Token, "labels", token_labels),
-    (Token, "parse_string", token_parse_string),
-    (Token, "parent", token_parent),
-)
-
-
-def register_extensions(force: bool = False) -> list[str]:
-    """Register the extension attributes and return the names that another package holds, such as
-    "Span.labels".
-
-    Taken names are left alone, and while benepar is installed but not imported its names are left free,
-    since its import fails on a taken name. `force` takes them all. Creating a dtparse component does this;
-    call it to read parsed Docs in a program that creates none.
-    """
-    reserved = not force and _benepar_is_waiting()
-    held = []
-    for owner, name, getter in _EXTENSIONS:
-        if owner is not Doc and reserved:
-            held.append(f"{owner.__name__}.{name}")
-        elif force or not owner.has_extension(name):
-            owner.set_extension(name, getter=getter, force=force)
-        elif owner.get_extension(name)[2] is not getter:
-            held.append(f"{owner.__name__}.{name}")
-    return held
-
-
-def _benepar_is_waiting() -> bool:
-    import importlib.util
-    import sys
-
-    return "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None

@@ -18,10 +18,10 @@ from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, ModelFormatError
-from ..models import EMBEDDED_PIPELINE, MODEL_FILE, embedded_model
+from ..models import MODEL_FILE, embedded_model, find_model
 from ..parsers.base import ConstituentParser, ParseResult
-from .attributes import register_extensions
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+from .extensions import register_extensions
 from .scorer import parseval_score
 from .sentences import SentenceInput, has_boundaries, read_sentences
 
@@ -317,17 +317,3 @@ def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes
         parser_class, data = packed
         component.set_parser(parser_class.from_bytes(data))
     return component
-
-
-def find_model(path: Path) -> Path:
-    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's."""
-    if path.is_dir():
-        for candidate in (path / MODEL_FILE, path / "dtparse" / MODEL_FILE):
-            if candidate.is_file():
-                return candidate
-        raise ModelFormatError(
-            f"{path} is a folder without a {MODEL_FILE!r} file in it or in its dtparse/; give a model "
-            "file, the folder "
-            f"of a dtparse component, or the folder of a pipeline with one, such as {EMBEDDED_PIPELINE.name}"
-        )
-    return path

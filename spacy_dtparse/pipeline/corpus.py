@@ -180,7 +180,9 @@ def convert_brackets(
 ) -> int:
     """Write the trees of `source` to the DocBin file `target` (.spacy) and return the number of Docs.
 
-    The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1. Raises as `read_docs` does.
+    The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1 (not with `gold_preproc = true`:
+    spaCy drops span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). Raises as
+    `read_docs` does.
     """
     from spacy import blank
 

@@ -18,7 +18,7 @@ from spacy.vocab import Vocab
 
 import spacy_dtparse
 from spacy_dtparse.errors import TreeError
-from spacy_dtparse.pipeline import attributes
+from spacy_dtparse.pipeline import attributes, extensions
 from spacy_dtparse.pipeline.constituents import (
     NonConstituentError,
     NotParsedError,
@@ -57,7 +57,7 @@ def texts(spans):
 
 
 def test_extensions_mean_what_benepar_s_mean(nlp):
-    attributes.register_extensions()
+    extensions.register_extensions()
     doc = gold_doc(PLAIN, CHAIN)
     sent, short = doc.sents
     assert sent._.parse_string == "(S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (PRP it)))) (. .))"
@@ -238,11 +238,11 @@ def test_registering_leaves_names_of_others_alone():
     kept = Span.get_extension("labels") if Span.has_extension("labels") else None
     Span.set_extension("labels", getter=someone_s_labels, force=True)
     try:
-        assert attributes.register_extensions() == ["Span.labels"]
+        assert extensions.register_extensions() == ["Span.labels"]
         assert Span.get_extension("labels")[2] is someone_s_labels
         doc = gold_doc(PLAIN)
         assert doc[0:2]._.labels == "mine" and spacy_dtparse.labels(doc[0:2]) == ("NP",)
-        assert attributes.register_extensions(force=True) == []
+        assert extensions.register_extensions(force=True) == []
         assert doc[0:2]._.labels == ("NP",)
     finally:
         if kept is not None:
@@ -268,7 +268,7 @@ def test_benepar_can_be_imported_after_a_component_was_made(tmp_path):
         """
         import sys
         sys.path[:0] = sys.argv[1:]
-        from spacy_dtparse.pipeline.attributes import register_extensions
+        from spacy_dtparse.pipeline.extensions import register_extensions
         held = register_extensions()
         import benepar
         from spacy.tokens import Doc, Span
@@ -285,7 +285,7 @@ def test_benepar_can_be_imported_after_a_component_was_made(tmp_path):
 
 
 def test_all_extensions_are_registered_and_spawn_safe():
-    attributes.register_extensions()
+    extensions.register_extensions()
     for owner, name in ((Doc, "constituents"), (Span, "children"), (Token, "parent")):
         getter = owner.get_extension(name)[2]
         assert getattr(sys.modules[getter.__module__], getter.__name__) is getter

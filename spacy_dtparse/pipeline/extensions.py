@@ -1,0 +1,73 @@
+"""The functions of `attributes` as extension attributes, `doc._.constituents`, `span._.parse_string` and
+others."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+from spacy.tokens import Doc, Span, Token
+
+from .attributes import children, constituents, labels, parent, parse_string, subconstituents
+
+
+def _doc_constituents(doc: Doc) -> list[Span]:
+    return constituents(doc)
+
+
+def _as_span(token: Token) -> Span:
+    return token.doc[token.i : token.i + 1]
+
+
+def token_labels(token: Token) -> tuple[str, ...]:
+    """`labels` of the one-token span."""
+    return labels(_as_span(token))
+
+
+def token_parse_string(token: Token) -> str:
+    """`parse_string` of the one-token span."""
+    return parse_string(_as_span(token))
+
+
+def token_parent(token: Token) -> Span | None:
+    """`parent` of the one-token span."""
+    return parent(_as_span(token))
+
+
+# Getters are module-level functions: a lambda would break every process started by spawn.
+_EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
+    (Doc, "constituents", _doc_constituents),
+    (Span, "labels", labels),
+    (Span, "parse_string", parse_string),
+    (Span, "children", children),
+    (Span, "parent", parent),
+    (Span, "constituents", subconstituents),
+    (Token, "labels", token_labels),
+    (Token, "parse_string", token_parse_string),
+    (Token, "parent", token_parent),
+)
+
+
+def register_extensions(force: bool = False) -> list[str]:
+    """Register the extension attributes and return the names that another package holds, such as
+    "Span.labels".
+
+    Taken names are left alone, and while benepar is installed but not imported its names are left free,
+    since its import fails on a taken name. `force` takes them all. Creating a dtparse component does this;
+    call it to read parsed Docs in a program that creates none.
+    """
+    reserved = not force and _benepar_is_waiting()
+    held = []
+    for owner, name, getter in _EXTENSIONS:
+        if owner is not Doc and reserved:
+            held.append(f"{owner.__name__}.{name}")
+        elif force or not owner.has_extension(name):
+            owner.set_extension(name, getter=getter, force=force)
+        elif owner.get_extension(name)[2] is not getter:
+            held.append(f"{owner.__name__}.{name}")
+    return held
+
+
+def _benepar_is_waiting() -> bool:
+    return "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None
