@@ -29,11 +29,15 @@ STORES = ("window", "shift", "top")
 
 @dataclass(frozen=True)
 class Derivation:
-    """One training sentence: token columns int32 (n, TOKEN_COLUMNS), actions int32 (a, 3), weight of its states."""
+    """One training sentence: token columns int32 (n, TOKEN_COLUMNS), actions int32 (a, 3).
+
+    `weight`: what the positives of a state weigh together; `negatives`: what its negatives weigh, as a multiple of it.
+    """
 
     tokens: np.ndarray
     actions: np.ndarray
     weight: float = 1.0
+    negatives: float = 1.0
 
 
 @dataclass
@@ -187,7 +191,7 @@ def example_rows(
     total = np.bincount(state, weights=candidates, minlength=n_states)
     negatives = np.maximum(total - positives, 1)
     b_pos = (derivation.weight / np.maximum(positives, 1))[state].astype(WEIGHT)
-    b_neg = (derivation.weight / negatives)[state].astype(WEIGHT)
+    b_neg = (derivation.weight * derivation.negatives / negatives)[state].astype(WEIGHT)
     for store, mask in (("window", ~is_shift), ("shift", is_shift), ("top", flags == 1)):
         chosen = np.flatnonzero(mask)
         if len(chosen):

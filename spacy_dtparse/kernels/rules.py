@@ -46,20 +46,16 @@ class RuleSet(NamedTuple):
 
 
 class RuleScratch(NamedTuple):
-    """Working memory of one thread: `shared`, `live` uint64 (B,), the bits of a state and of a candidate.
-
-    `stamp` int64 (0,) is not used by the scorer: callers of the older forms below pass it.
-    """
+    """Working memory of one thread: `shared`, `live` uint64 (B,), the bits of a state and of a candidate."""
 
     shared: np.ndarray
     live: np.ndarray
-    stamp: np.ndarray
 
 
 def make_scratch(rules: RuleSet) -> RuleScratch:
     """Fresh working memory for `rules`."""
     size = len(rules.fresh)
-    return RuleScratch(np.zeros(size, dtype=BITS), np.zeros(size, dtype=BITS), np.zeros(0, dtype=np.int64))
+    return RuleScratch(np.zeros(size, dtype=BITS), np.zeros(size, dtype=BITS))
 
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -140,24 +136,3 @@ def rules_score(rules, scratch, atoms, n, out):
     """Scores of all labels to `out` float64 (L,) for the one candidate with the compact atoms atoms[:n]."""
     rules_start(rules, atoms, 0, n, scratch.shared)
     rules_sum(rules, scratch.shared, out)
-
-
-# Older forms, from when some present atoms were looked up in a stamp: marks and stamps have no effect.
-
-
-@kernel
-def rules_begin(rules, atoms, lo, hi, mark, stamp, shared):
-    """`rules_start`."""
-    rules_start(rules, atoms, lo, hi, shared)
-
-
-@kernel
-def rules_extend(rules, shared, atoms, lo, hi, state_mark, mark, stamp, live):
-    """`rules_add`."""
-    rules_add(rules, shared, atoms, lo, hi, live)
-
-
-@kernel
-def rules_finish(rules, live, state_mark, mark, stamp, out):
-    """`rules_sum`."""
-    rules_sum(rules, live, out)

@@ -10,7 +10,7 @@ import numpy as np
 from .features import OWN, SHARED, AtomMap, FeatureScratch, TemplateTable, extract, window_head
 from .heads import HeadTable
 from .jit import kernel
-from .rules import RuleScratch, RuleSet, rules_begin, rules_extend, rules_finish
+from .rules import RuleScratch, RuleSet, rules_add, rules_start, rules_sum
 from .state import Grammar
 
 
@@ -29,14 +29,13 @@ class SearchModel(NamedTuple):
 
 class SearchScratch(NamedTuple):
     """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 (most windows of a state,),
-    `scores` float64 (most windows, labels), `shift` float64 (1,), `mark` int64 (1,), and the scratch of features and rules."""
+    `scores` float64 (most windows, labels), `shift` float64 (1,), and the scratch of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray
     windows_j: np.ndarray
     scores: np.ndarray
     shift: np.ndarray
-    mark: np.ndarray
     features: FeatureScratch
     window: RuleScratch
     shifts: RuleScratch
@@ -59,52 +58,35 @@ def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_w
     """
     features = scratch.features
     atoms = features.atoms
-    start = -1
+    start = np.int64(-1)
     shared = np.int64(0)
-    state_mark = np.int64(0)
     for w in range(n_windows):
         i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
         features.mark[0] += 1
-        scratch.mark[0] += 1
         if i != start:
             start = i
             shared = extract(
                 model.table, model.window_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i,
                 features, np.int64(0),
             )  # fmt: skip
-            state_mark = scratch.mark[0]
-            rules_begin(
-                model.window_rules, atoms, 0, shared, state_mark, scratch.window.stamp, scratch.window.shared
-            )
-            scratch.mark[0] += 1
+            rules_start(model.window_rules, atoms, 0, shared, scratch.window.shared)
         h = np.int64(window_head(model.heads, nodes, frontier, i, j, features.children))
         count = extract(
             model.table, model.window_atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, h, features,
             shared,
         )  # fmt: skip
-        rules_extend(
-            model.window_rules, scratch.window.shared, atoms, shared, count, state_mark, scratch.mark[0],
-            scratch.window.stamp, scratch.window.live,
-        )  # fmt: skip
-        rules_finish(
-            model.window_rules, scratch.window.live, state_mark, scratch.mark[0], scratch.window.stamp,
-            scratch.scores[w],
-        )  # fmt: skip
+        rules_add(model.window_rules, scratch.window.shared, atoms, shared, count, scratch.window.live)
+        rules_sum(model.window_rules, scratch.window.live, scratch.scores[w])
     if can_shift:
         i, j = cursor - 1, cursor
         features.mark[0] += 1
-        scratch.mark[0] += 1
         count = extract(
-            model.table, model.shift_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features, np.int64(0)
-        )
+            model.table, model.shift_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
+            np.int64(0),
+        )  # fmt: skip
         count = extract(
             model.table, model.shift_atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
             count,
         )  # fmt: skip
-        rules_begin(
-            model.shift_rules, atoms, 0, count, scratch.mark[0], scratch.shifts.stamp, scratch.shifts.shared
-        )
-        rules_finish(
-            model.shift_rules, scratch.shifts.shared, scratch.mark[0], scratch.mark[0], scratch.shifts.stamp,
-            scratch.shift,
-        )  # fmt: skip
+        rules_start(model.shift_rules, atoms, 0, count, scratch.shifts.shared)
+        rules_sum(model.shift_rules, scratch.shifts.shared, scratch.shift)

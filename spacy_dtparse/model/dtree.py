@@ -163,7 +163,6 @@ class CompiledDtree:
             windows_j=np.zeros(windows, dtype=INDEX),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros(1, dtype=SCORE),
-            mark=np.zeros(1, dtype=np.int64),
             features=make_feature_scratch(table, self.n_stamps),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),
@@ -197,7 +196,7 @@ def compile_model(model: DtreeModel) -> CompiledDtree:
         window_rules=window,
         shift_rules=shift,
     )
-    stamps = max(len(window.kill_start), len(shift.kill_start))
+    stamps = 1 + max(int(window.atom_map.max(initial=-1)), int(shift.atom_map.max(initial=-1)))
     return CompiledDtree(search, stamps)
 
 

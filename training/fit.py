@@ -1,0 +1,276 @@
+"""Fit a parser: treebanks and tags in, a model bundle out. Resumes from its working folder after a kill."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.lexicon import Lexicon, frequent_words
+from spacy_dtparse.features.tables import get_templates
+from spacy_dtparse.features.templates import compile_templates
+from spacy_dtparse.kernels import features as k
+from spacy_dtparse.model.dtree import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
+from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from spacy_dtparse.scoring import ParsevalReport
+from spacy_dtparse.trees import TOP, HeadRules, Recipe, Tree
+from spacy_dtparse.trees.heads import COLLINS
+from spacy_dtparse.trees.heads_compiled import compile_head_rules
+
+from .boosting.labels import Label
+from .boosting.path import PathResult, train_path
+from .boosting.plot import plot_path
+from .boosting.store import DirectStore
+from .corpus import CorpusReport, Sentence, survey, training_tree
+from .examples import STORES, Derivation, Replayer, collect_atoms, write_stores
+from .oracle import child_lists, derivation
+from .recipe import FitRecipe
+
+logger = logging.getLogger(__name__)
+
+
+class Fit:
+    """One training run in a working folder.
+
+    `sentences`: training; `dev`: the sentences whose F1 chooses λ. `heads`: head rules. `executor`: runs the label
+    tasks; by default processes on this machine.
+    """
+
+    def __init__(
+        self,
+        recipe: FitRecipe,
+        sentences: Sequence[Sentence],
+        dev: Sequence[Sentence],
+        workdir: str | Path,
+        heads: HeadRules = COLLINS,
+        executor: Executor | None = None,
+        meta: dict[str, Any] | None = None,
+    ):
+        if not sentences:
+            raise TrainingDataError("there are no training sentences; give at least one treebank with trees")
+        self.recipe, self.dev, self.heads, self.executor = recipe, list(dev), heads, executor
+        self.workdir = Path(workdir)
+        self.workdir.mkdir(parents=True, exist_ok=True)
+        self.meta = dict(meta or {})
+        self.preprocessing = Recipe(recipe.preprocessing)
+        self.templates = get_templates(recipe.templates)
+        began = time.perf_counter()
+        self.trees = [training_tree(sentence, self.preprocessing) for sentence in sentences]
+        self.weights = [sentence.weight for sentence in sentences]
+        self.report = survey(self.trees, child_lists, recipe.max_arity)
+        self.lexicon = build_lexicon(self.trees, recipe.min_word_sentences)
+        self.table, _ = compile_templates(self.templates, self.lexicon.sizes)
+        self.head_table = compile_head_rules(heads, self.lexicon.symbols)
+        self.grammar = make_grammar(
+            recipe.strategy,
+            recipe.max_arity,
+            recipe.edge_punctuation,
+            len(self.lexicon.labels),
+            self.templates.reach(),
+        )
+        self.derivations = [
+            Derivation(
+                self.lexicon.encode(tree.words, tree.tags),
+                derivation(tree, self.lexicon.labels, recipe.strategy, recipe.seed + number),
+                weight,
+                recipe.negative_weight,
+            )
+            for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
+        ]
+        self.log("corpus", seconds=time.perf_counter() - began, **vars(self.report))
+
+    def log(self, what: str, **facts: Any) -> None:
+        """Append a JSON line to fit.jsonl and say it on the logger."""
+        with open(self.workdir / "fit.jsonl", "a", encoding="utf8") as out:
+            out.write(json.dumps({"what": what, **facts}) + "\n")
+        logger.info("%s %s", what, facts)
+
+    def prepare(self) -> k.AtomMap:
+        """Number the atoms and write the stores, unless the working folder has them already."""
+        done = self.workdir / "stores.json"
+        arrays = self.workdir / "atoms.npz"
+        facts = {
+            "templates": self.templates.fingerprint(),
+            "lexicon": self.lexicon.fingerprint(),
+            "recipe": {key: value for key, value in self.recipe.to_dict().items() if key not in _NOT_IN_STORES},
+            "sentences": len(self.trees),
+            "weight": float(sum(self.weights)),
+        }
+        if done.exists():
+            if json.loads(done.read_text(encoding="utf8"))["facts"] != json.loads(json.dumps(facts)):
+                raise TrainingDataError(
+                    f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to resume, "
+                    "or another folder"
+                )
+            with np.load(arrays) as held:
+                return k.AtomMap(*(held[name] for name in k.AtomMap._fields))
+        began = time.perf_counter()
+        chosen = self._sampled(self.recipe.atom_sentences)
+        share = len(chosen) / len(self.derivations)
+        atoms, counts = collect_atoms(
+            self.grammar,
+            self.head_table,
+            self.templates,
+            self.lexicon,
+            [self.derivations[n] for n in chosen],
+            max(1, round(self.recipe.min_atom_count * share)),
+            self.recipe.atom_table_bits,
+        )
+        self.log(
+            "atoms",
+            seconds=time.perf_counter() - began,
+            atoms=int(atoms.state[0]),
+            hashed=int(atoms.state[1]),
+            sentences=len(chosen),
+        )
+        np.savez(arrays, **atoms._asdict())
+        began = time.perf_counter()
+        expected = float(counts.sum()) / share * 4 * 1.6
+        direct = expected <= self.recipe.memory_gib * 2**30
+        if direct:
+            totals = write_stores(
+                self.workdir / "stores",
+                self.grammar,
+                self.head_table,
+                self.templates,
+                self.lexicon,
+                atoms,
+                self.derivations,
+            )
+            for store in STORES:
+                folder = self.workdir / "stores" / store
+                DirectStore.build(
+                    folder,
+                    np.load(folder / "indptr.npy", mmap_mode="c"),
+                    np.load(folder / "atoms.npy", mmap_mode="c"),
+                    int(atoms.state[0]),
+                )
+        else:
+            from .indirect import IndirectStore
+
+            totals = IndirectStore.build_all(
+                self.workdir / "stores",
+                self.grammar,
+                self.head_table,
+                self.templates,
+                self.lexicon,
+                atoms,
+                self.derivations,
+            )
+        self.log("stores", seconds=time.perf_counter() - began, direct=direct, expected_bytes=int(expected), **totals)
+        done.write_text(json.dumps({"facts": facts, "direct": direct, "totals": totals}), encoding="utf8")
+        return atoms
+
+    def _sampled(self, n: int) -> list[int]:
+        if n >= len(self.derivations):
+            return list(range(len(self.derivations)))
+        chosen = np.random.default_rng(self.recipe.seed).choice(len(self.derivations), size=n, replace=False)
+        return sorted(chosen.tolist())
+
+    def model(self, ensembles: dict[str, LabelEnsemble], atoms: k.AtomMap, named: bool = False) -> DtreeModel:
+        """A model of the given ensembles; `named`: with what its hashed atoms stand for (takes a replay)."""
+        ordered = [ensembles.get(name, empty_ensemble()) for name in (*self.lexicon.labels, SHIFT)]
+        numbers = used_atoms(ordered, int(atoms.state[0]))
+        used = compose(atoms, numbers)
+        n_atoms = int(used.state[0])
+        parts = np.zeros((n_atoms, k.PARTS_WIDTH), dtype=INDEX)
+        if named and n_atoms:
+            replayer = Replayer(self.grammar, self.head_table, self.table, used, n_atoms, parts)
+            hashed = used.values[used.keys != 0]
+            for n in self._sampled(self.recipe.atom_sentences):
+                replayer.run(self.derivations[n])
+                if n % 256 == 0 and bool((parts[hashed, 1] > 0).all()):
+                    break
+        return DtreeModel(
+            self.lexicon,
+            self.templates,
+            self.heads,
+            self.recipe.strategy,
+            self.recipe.max_arity,
+            self.recipe.edge_punctuation,
+            self.preprocessing.steps,
+            used,
+            parts,
+            tuple(renumber(ensemble, numbers) for ensemble in ordered),
+            {**self.meta, "recipe": self.recipe.to_dict()},
+        )
+
+    def evaluator(self, atoms: k.AtomMap):
+        """The function that scores ensembles on the dev sentences for the λ path."""
+        step = max(1, len(self.dev) // self.recipe.dev_sentences)
+        dev = self.dev[::step]
+
+        def evaluate(ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:
+            began = time.perf_counter()
+            parser = DtreeParser(self.model(ensembles, atoms), SearchSettings(budget=self.recipe.dev_budget))
+            scores = evaluate_parser(parser, dev)
+            return {**scores, "seconds": time.perf_counter() - began}
+
+        return evaluate
+
+    def run(self) -> tuple[DtreeModel, PathResult]:
+        """Train and return the model of the best λ; the log, checkpoints and the plot are in the working folder."""
+        atoms = self.prepare()
+        began = time.perf_counter()
+        n_labels = len(self.lexicon.labels)
+        labels = [Label(SHIFT, n_labels, "shift")] if self.recipe.strategy == "shift_reduce" else []
+        labels += [
+            Label(name, number, "top" if name == TOP else "window")
+            for number, name in enumerate(self.lexicon.labels)
+        ]
+        stores = {store: self.workdir / "stores" / store for store in STORES if store != "shift" or labels[0][0] == SHIFT}
+        config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=self.recipe.n_workers)
+        evaluate = self.evaluator(atoms) if self.dev else None
+        executor = self.executor
+        pool = None
+        if executor is None and self.recipe.n_workers > 1:
+            pool = executor = ProcessPoolExecutor(self.recipe.n_workers, mp_context=get_context("forkserver"))
+        try:
+            result = train_path(stores, labels, config, executor, self.workdir / "path", evaluate)
+        finally:
+            if pool is not None:
+                pool.shutdown()
+        self.log("path", seconds=time.perf_counter() - began, stopped=result.stopped, notes=result.notes)
+        plot_path({self.recipe.name: result.rows}, self.workdir / "f1.svg")
+        return self.model(result.ensembles, atoms, named=True), result
+
+
+_NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget"})
+
+
+def build_lexicon(trees: Sequence[Tree], min_word_sentences: int) -> Lexicon:
+    """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest."""
+    labels = sorted({label for tree in trees for label in tree.labels} - {TOP})
+    counts: dict[str, int] = {}
+    for tree in trees:
+        for tag in tree.tags:
+            counts[tag] = counts.get(tag, 0) + 1
+    unknown = max(sorted(counts), key=lambda tag: counts[tag])
+    words = frequent_words((tree.words for tree in trees), min_word_sentences)
+    return Lexicon.build([*labels, TOP], sorted(counts), words, unknown)
+
+
+def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
+    """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, as percentages."""
+    report = ParsevalReport()
+    for sentence in dev:
+        gold = sentence.tree
+        report.add(gold, parser.parse(gold.words, sentence.tags).tree)
+    figures = report.to_dict()
+    return {"f1": figures["all"]["f1"], "f1_evalb": figures["evalb"]["f1"]}
+
+
+def corpus_report(fit: Fit) -> CorpusReport:
+    """The survey of a run's training trees."""
+    return fit.report
