@@ -18,18 +18,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from training.boosting.config import LearnerConfig  # noqa: E402
-from training.boosting.labels import LabelData  # noqa: E402
-from training.boosting.learner import STEPS, LabelLearner  # noqa: E402
-from training.boosting.leaves import log_loss  # noqa: E402
-from training.boosting.store import DirectStore  # noqa: E402
-from training.boosting.tree import n_parameters  # noqa: E402
+from training.boosting.config import LearnerConfig
+from training.boosting.labels import LabelData
+from training.boosting.learner import STEPS, LabelLearner
+from training.boosting.leaves import log_loss
+from training.boosting.store import DirectStore
+from training.boosting.tree import n_parameters
 
 
 def synthetic(
     folder: Path, n: int, n_slots: int, n_atoms: int, n_labels: int, seed: int
 ) -> tuple[DirectStore, LabelData]:
-    """A store of n examples with one zipfian atom in each of n_slots slots, and labels that depend on the atoms.
+    """A store of n examples with one zipfian atom in each of n_slots slots, and labels that depend on the
+    atoms.
 
     Neighbouring examples come in states of 12; of each state one example is positive.
     """
@@ -65,8 +66,12 @@ def synthetic(
     indptr = np.arange(n + 1, dtype=np.int64) * n_slots
     clock = time.perf_counter()
     store = DirectStore.build(folder, indptr, atoms, n_atoms)
-    print(f"column index built in {time.perf_counter() - clock:.1f} s, {store.n_bytes / 2**30:.2f} GiB in all, "
-          f"{int((store.columns.slot >= 0).sum())} bitsets, {store.columns.postings.nbytes / 2**30:.2f} GiB postings")  # fmt: skip
+    seconds, gigabytes = time.perf_counter() - clock, store.n_bytes / 2**30
+    n_bitsets, postings = int((store.columns.slot >= 0).sum()), store.columns.postings.nbytes / 2**30
+    print(
+        f"column index built in {seconds:.1f} s, {gigabytes:.2f} GiB in all, "
+        f"{n_bitsets} bitsets, {postings:.2f} GiB postings"
+    )
     b_pos, b_neg = np.full(n, 1.0, np.float32), np.full(n, 1 / (12 * n_labels - 1), np.float32)
     return store, LabelData(gold, b_pos, b_neg)
 

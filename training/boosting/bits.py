@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
+from numba import types
+from numba.core import config
 from numba.extending import intrinsic
 
 ONE = np.uint64(1)
@@ -15,7 +16,7 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 LOW6 = np.uint64(63)
 SIX = np.uint64(6)
 
-if config.DISABLE_JIT:
+if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set at run time
 
     def lowest_bit(word: np.uint64) -> np.uint64:
         """Position of the lowest set bit of `word`, which must not be 0."""

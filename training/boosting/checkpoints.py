@@ -1,4 +1,6 @@
-"""What a training run keeps on disk: each label's state and scores, the log, all written so that a kill never hurts."""
+"""What a training run keeps on disk: each label's state and scores, the log, all written so that a kill
+never hurts.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from .learner import Progress
 class LabelState(NamedTuple):
     """Where one label stands on the λ path.
 
-    `counts`: trees at the end of each finished level, so level r's ensemble is the first counts[r] trees. `grown`:
-    trees grown at the level now being trained.
+    `counts`: trees at the end of each finished level, so level r's ensemble is the first counts[r] trees.
+    `grown`: trees grown at the level now being trained.
     """
 
     ensemble: LabelEnsemble
@@ -75,13 +77,16 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
         return LabelState(ensemble, Progress(**facts["progress"]), tuple(facts["counts"]), facts["grown"])
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise TrainingDataError(
-            f"{source} is no readable training state ({error}); delete that file to train the label again from the "
+            f"{source} is no readable training state ({error}); delete that file to train the label again "
+            f"from the "
             "start, or the whole folder to start over."
         ) from error
 
 
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
-    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
+    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong
+    to.
+    """
     target = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():

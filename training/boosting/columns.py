@@ -1,8 +1,8 @@
 """Kernels of the direct store: its column index, the gather of rows, and the percolation of all examples.
 
-A column is the set of examples with one atom: a bitset when it is frequent, else a sorted list of example numbers.
-Places are cast to unsigned numbers in the inner loops: numba wraps negative places around, and that test costs more
-than the work itself (4 times as much in the gather).
+A column is the set of examples with one atom: a bitset when it is frequent, else a sorted list of example
+numbers. Places are cast to unsigned numbers in the inner loops: numba wraps negative places around, and that
+test costs more than the work itself (4 times as much in the gather).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .bits import ALL, LOW6, ONE, SIX, ZERO, lowest_bit
 class Columns(NamedTuple):
     """Column index of n examples. `slot` int32 (n_atoms,): row of the atom in `bits`, -1 when it has a list.
 
-    `bits` uint64 (n_slots, ceil(n / 64)): bit i % 64 of word i // 64 is example i. `starts` int64 (n_atoms + 1,):
-    the atom's part of `postings` int32, empty for atoms with a bitset.
+    `bits` uint64 (n_slots, ceil(n / 64)): bit i % 64 of word i // 64 is example i. `starts` int64 (n_atoms +
+    1,): the atom's part of `postings` int32, empty for atoms with a bitset.
     """
 
     slot: np.ndarray
@@ -69,7 +69,9 @@ def fill_columns(indptr, atoms, slot, bits, starts, postings):
 
 @kernel
 def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
-    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are written."""
+    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are
+    written.
+    """
     end = np.uint64(0)
     out_indptr[0] = 0
     for k in range(len(ids)):
@@ -108,9 +110,10 @@ def _contains(postings, start, end, example):
 def percolate(columns, n, atom, yes, no, pool, arena, out):
     """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
 
-    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a part
-    of `arena` int32 (n,)) below a split by a rare atom. `pool` uint64 (inner nodes + 1, n_words) is scratch. All
-    examples are first given to the leaf at the end of the chain of "no" answers, where most of them stay.
+    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a
+    part of `arena` int32 (n,)) below a split by a rare atom. `pool` uint64 (inner nodes + 1, n_words) is
+    scratch. All examples are first given to the leaf at the end of the chain of "no" answers, where most of
+    them stay.
     """
     slot, bits, starts, postings = columns
     n_words = (n + 63) >> 6
@@ -179,14 +182,14 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
         if column < 0:  # a rare atom: its members become a list, the others keep the bitset
             begin = used
             for place in range(starts[test], starts[test + 1]):
-                example = np.uint64(postings[place])
-                mask = ONE << (example & LOW6)
-                if members[example >> SIX] & mask != ZERO:
-                    members[example >> SIX] ^= mask
+                rare = np.uint64(postings[place])
+                mask = ONE << (rare & LOW6)
+                if members[rare >> SIX] & mask != ZERO:
+                    members[rare >> SIX] ^= mask
                     if left_leaf:
-                        out[example] = left
+                        out[rare] = left
                     else:
-                        arena[used] = example
+                        arena[used] = rare
                         used += 1
             if not left_leaf:
                 where[left], stop[left] = -1 - begin, used
@@ -195,10 +198,10 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
         elif left_leaf:
             column_bits = bits[column]
             for k in range(n_words):
-                word = np.uint64(k)
-                both = members[word] & column_bits[word]
+                at = np.uint64(k)
+                both = members[at] & column_bits[at]
                 if both != ZERO:
-                    members[word] ^= both
+                    members[at] ^= both
                     _mark(both, k << 6, left, out)
         else:
             column_bits = bits[column]

@@ -57,13 +57,16 @@ class LearnerConfig:
 class PathConfig:
     """How λ goes down and when training stops.
 
-    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None takes decay × the largest root
-    gradient of any label. lambda_floor: no level below it. max_levels, max_trees_per_level: None = no limit.
-    patience: stop when the dev F1 has not risen for this many levels. budget_seconds: wall clock of this call of
+    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None takes decay × the largest
+    root gradient of any label. lambda_floor: no level below it. max_levels, max_trees_per_level: None = no
+    limit.
+    patience: stop when the dev F1 has not risen for this many levels. budget_seconds: wall clock of this
+    call of
     `train_path`, None = no limit. lookahead: a label may be this many levels ahead of the slowest one; 0 is a
     barrier after every level. keep_scores: write every label's scores between levels (4 bytes per example)
     instead of computing them again. save_seconds: a level that takes longer is saved in between.
-    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else the number of CPUs. quiet: no progress bar.
+    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else
+    the number of CPUs. quiet: no progress bar.
     """
 
     decay: float = 0.9
@@ -94,6 +97,7 @@ class PathConfig:
         _check("save_seconds", self.save_seconds, self.save_seconds > 0, "above 0")
         if floor == 0 and self.max_levels is None and self.patience is None and budget is None:
             raise ConfigError(
-                "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training would never "
+                "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training "
+                "would never "
                 "end; set one of them."
             )

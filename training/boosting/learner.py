@@ -1,7 +1,8 @@
 """Training the classifier of one label: trees on priority samples, leaf values over all examples.
 
-Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Where we differ: histogram subtraction, percolation by
-posting lists, leaf values by steps of a majoriser instead of a line search, exact sums on grids.
+Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Where we differ: histogram subtraction,
+percolation by posting lists, leaf values by steps of a majoriser instead of a line search, exact sums on
+grids.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spacy_dtparse.dtypes import SCORE
 from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
 
 from .config import LearnerConfig
-from .growing import Matrix, Workspace, grow_tree, make_matrix, on_grid
+from .growing import grow_tree
 from .labels import LabelData, check_label_data
 from .leaves import (
     add_units,
@@ -27,6 +28,7 @@ from .leaves import (
     step_units,
     update_scores,
 )
+from .matrix import Matrix, Workspace, make_matrix, on_grid
 from .sampling import PrioritySampler, Sample, label_key, stream_keys
 from .store import Store
 from .tree import Tree, concatenate, single_leaf, tree_at
@@ -35,11 +37,14 @@ STEPS = ("sample", "extract", "build", "percolate", "leaves")
 """Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
 
 
+_LONE_LEAF_SWEEPS = 50  # a lone leaf goes all the way, as no other tree will mend it
+
+
 class Progress(NamedTuple):
     """Where a label's training stands: with the ensemble and the seed it fixes everything that follows.
 
-    `draws`: samples drawn so far. `empty`: trees in a row whose leaves were all 0. `gradient`: the largest |g| of a
-    child of the root when the root was last found unsplittable, infinite before.
+    `draws`: samples drawn so far. `empty`: trees in a row whose leaves were all 0. `gradient`: the largest
+    |g| of a child of the root when the root was last found unsplittable, infinite before.
     """
 
     draws: int = 0
@@ -48,7 +53,8 @@ class Progress(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was added.
+    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was
+    added.
 
     `nonzero`: leaves whose confidence is not 0. `lost`: share of the examples' weight outside the sample.
     `gradient`: largest |g| of a child of the root.
@@ -64,10 +70,10 @@ class StepResult(NamedTuple):
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples (data (n,) arrays). number, name: the label's number in `data.gold`, and its name, which
-    fixes the random numbers. ensemble, score, progress: where to go on from; `score` int32 (n,), in units of
-    CONFIDENCE_GRID, must be the ensemble's scores and is computed when None. checked: `data` has been
-    through `check_label_data` before.
+    store, data: the examples (data (n,) arrays). number, name: the label's number in `data.gold`, and its
+    name, which fixes the random numbers. ensemble, score, progress: where to go on from; `score` int32 (n,),
+    in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None. checked: `data` has
+    been through `check_label_data` before.
 
     Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
     """
@@ -121,7 +127,7 @@ class LabelLearner:
         The draw is not counted: the first tree sees the same sample.
         """
         matrix, _ = self._matrix()
-        tree, steepest = grow_tree(matrix, np.inf, False, 1.0, 0.0, 1, self._space)
+        _, steepest = grow_tree(matrix, np.inf, False, 1.0, 0.0, 1, self._space)
         return steepest
 
     def _matrix(self) -> tuple[Matrix, Sample]:
@@ -145,8 +151,8 @@ class LabelLearner:
     def step(self, penalty: float) -> StepResult:
         """Draw a sample, grow one tree at λ = `penalty`, and set its leaves over all examples.
 
-        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label without
-        positives gets a lone leaf, while its weight is above λ.
+        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label
+        without positives gets a lone leaf, while its weight is above λ.
         """
         config = self.config
         matrix, sample = self._matrix()
@@ -185,12 +191,14 @@ class LabelLearner:
         return StepResult(True, nonzero > 0, nonzero, lost, steepest)
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
-        """(node values int64 in units, weight of all examples before the update); updates scores and weights."""
+        """(node values int64 in units, weight of all examples before the update); updates scores and
+        weights.
+        """
         units = np.zeros(n_nodes, dtype=np.int64)
         sums = np.empty((n_nodes, 2), dtype=SCORE)
         newton = self.config.solver == "newton"
         total = 0.0
-        for sweep in range(self.config.sweeps):
+        for sweep in range(self.config.sweeps if n_nodes > 1 else _LONE_LEAF_SWEEPS):
             leaf_sums(leaf, self.weight, sums)
             if sweep == 0:
                 total = float(sums.sum())
@@ -214,26 +222,30 @@ class LabelLearner:
         done: int = 0,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[bool, int]:
-        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()` is true.
+        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`,
+        asked after each tree, is true.
 
-        `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so far).
+        `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so
+        far).
         """
         if self.progress.gradient <= penalty:  # nothing has changed since the root could not be split
             return True, done
         while max_trees is None or done < max_trees:
             if self.progress.empty >= self.config.max_empty:
                 break
-            if stop is not None and stop():
-                return False, done
             if not self.step(penalty).grown:
                 break
             done += 1
+            if stop is not None and done != max_trees and stop():
+                return False, done
         self.progress = self.progress._replace(empty=0)
         return True, done
 
 
 def ensemble_scores(store: Store, ensemble: LabelEnsemble) -> np.ndarray:
-    """Scores int32 (n,) of all examples, in units of CONFIDENCE_GRID, by percolating them through every tree."""
+    """Scores int32 (n,) of all examples, in units of CONFIDENCE_GRID, by percolating them through every
+    tree.
+    """
     score = np.zeros(store.n_examples, dtype=np.int32)
     for index in range(len(ensemble.roots)):
         tree, units = tree_at(ensemble, index)

@@ -1,8 +1,8 @@
 """Leaf confidences over all examples, and the update of scores and weights.
 
-The score h of an example is an int32 in units of CONFIDENCE_GRID, so it is exact whatever the order of the sums.
-Signed bias and signed weight are float32, their sign being the class y of the example (Collins, Schapire & Singer's
-log-loss: w = b / (1 + e^(y h))).
+The score h of an example is an int32 in units of CONFIDENCE_GRID, so it is exact whatever the order of the
+sums. Signed bias and signed weight are float32, their sign being the class y of the example (Collins,
+Schapire & Singer's log-loss: w = b / (1 + e^(y h))).
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ MAX_STEP_UNITS = 16 << 16
 
 @kernel
 def _weights(margin_units, bias, count, scale_bits, scale, out):
-    """out[j] = bias[j] / (1 + e^margin), margin = margin_units[j] × grid × sign(bias[j]); relative error ~2e-7."""
+    """out[j] = bias[j] / (1 + e^margin), margin = margin_units[j] × grid × sign(bias[j]); relative error
+    ~2e-7.
+    """
     for j in range(count):
         margin = np.float32(margin_units[j]) * _UNIT
         z = min(np.abs(margin), _LIMIT) * _LOG2E
@@ -129,8 +131,8 @@ def majoriser_step(positive: float, negative: float, penalty: float, value: floa
     """Step δ that minimises W⁺ e^-δ + W⁻ e^δ + λ |value + δ|, which bounds the objective from above.
 
     `positive`, `negative`: W⁺, W⁻ at the present confidence `value`. From value = 0 the step is 0 when
-    |W⁺ - W⁻| ≤ λ. A step never passes the objective's own minimum, so the objective falls with every step and with
-    any part of one.
+    |W⁺ - W⁻| ≤ λ. A step never passes the objective's own minimum, so the objective falls with every step
+    and with any part of one.
     """
     if value == 0.0:
         if abs(positive - negative) <= penalty:
@@ -146,7 +148,9 @@ def majoriser_step(positive: float, negative: float, penalty: float, value: floa
 
 
 def _minimum(ahead: float, behind: float, penalty: float) -> float:
-    """δ that minimises ahead · e^-δ + behind · e^δ + penalty · δ (no sum may be negative, ahead or penalty above 0)."""
+    """δ that minimises ahead · e^-δ + behind · e^δ + penalty · δ (no sum may be negative, ahead or penalty
+    above 0).
+    """
     if ahead == 0.0:
         return -np.inf
     # the root of behind x² + penalty x - ahead, in the form that does not cancel; covers behind = 0
@@ -157,8 +161,8 @@ def _minimum(ahead: float, behind: float, penalty: float) -> float:
 def newton_step(positive: float, negative: float, curvature: float, penalty: float, value: float) -> float:
     """Damped Newton step ln(1 + |slope| / curvature) of one leaf, signed; 0 where the objective cannot fall.
 
-    The log-loss's third derivative is at most its second, so the curvature grows at most by e^|δ| on the way, and
-    the step never passes the minimum.
+    The log-loss's third derivative is at most its second, so the curvature grows at most by e^|δ| on the
+    way, and the step never passes the minimum.
     """
     slope = positive - negative
     if value == 0.0:
@@ -180,8 +184,8 @@ def step_units(
 ) -> np.ndarray:
     """Steps of all nodes as int32 multiples of CONFIDENCE_GRID, cut towards 0 (so never too long).
 
-    `sums` float64 (n, 2): W⁺, W⁻; `value` int64 (n,): present confidences in units. With `curvature` float64 (n,)
-    the longer of the majoriser's and the Newton step is taken: neither passes the minimum.
+    `sums` float64 (n, 2): W⁺, W⁻; `value` int64 (n,): present confidences in units. With `curvature` float64
+    (n,) the longer of the majoriser's and the Newton step is taken: neither passes the minimum.
     """
     out = np.zeros(len(sums), dtype=np.int32)
     for node in range(len(sums)):

@@ -1,12 +1,13 @@
 """The λ path over all labels: parallel training level by level, development scores, stopping, resuming.
 
-Turian & Melamed 2006a, listing 1. Where we differ: the labels share one grid of λ, and are trained in parallel.
+Turian & Melamed 2006a, listing 1. Where we differ: the labels share one grid of λ, and are trained in
+parallel.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
+import json
 import logging
 import math
 import os
@@ -16,18 +17,16 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.ensemble import LabelEnsemble
 
 from .checkpoints import append_line, load_state, read_lines, write_json
 from .config import PathConfig
-from .labels import Label, check_label_data, open_label_data
-from .learner import STEPS
-from .store import STORE_FILE, open_store
+from .labels import Label
+from .rows import best_row, checked_scores, make_row, progress_bar, waited
+from .survey import survey_data
 from .task import STOP_FILE, LevelReport, LevelTask, root_gradient, run_level
-from .tree import first_trees, n_parameters
+from .tree import first_trees
 
 LOG_FILE = "log.jsonl"
 REPORTS_FILE = "reports.jsonl"
@@ -40,8 +39,9 @@ Evaluate = Callable[[dict[str, LabelEnsemble]], Mapping[str, float]]
 class PathResult(NamedTuple):
     """`ensembles`: of the best level by dev F1 (the last level without `evaluate`; equals: the larger λ).
 
-    `best`: that level's line of the log, None when no level was finished. `rows`: all lines of the log. `notes`:
-    what is worth knowing about the data (labels met once or never, examples of labels that are not trained).
+    `best`: that level's line of the log, None when no level was finished. `rows`: all lines of the log.
+    `notes`: what is worth knowing about the data (labels met once or never, examples of labels that are not
+    trained).
     `stopped`: why training ended: "patience", "levels" or "budget".
     """
 
@@ -62,10 +62,11 @@ def train_path(
 ) -> PathResult:
     """Train all `labels` down the λ path and return the ensembles of the level that is best on the dev set.
 
-    stores: name -> folder of a store with label data. executor: runs the tasks; None runs them here, one by one; a
-    Dask client's `get_executor()` will do when its workers see the same folders. workdir: states, scores and logs;
-    an unfinished run in it is resumed, with the same result as if it had not been interrupted. evaluate: called in
-    this process after each level with name -> ensemble; must return a mapping with "f1" (larger is better).
+    stores: name -> folder of a store with label data. executor: runs the tasks; None runs them here, one by
+    one; a Dask client's `get_executor()` will do when its workers see the same folders. workdir: states,
+    scores and logs; an unfinished run in it is resumed, with the same result as if it had not been
+    interrupted. evaluate: called in this process after each level with name -> ensemble; must return a
+    mapping with "f1" (larger is better).
 
     Raises ConfigError for settings that cannot be, or that differ from those of the run in `workdir`, and
     TrainingDataError for data that cannot be used.
@@ -95,8 +96,8 @@ class _Path:
         for label in labels:
             if label.store not in self.stores:
                 raise ConfigError(
-                    f"label {label.name!r} names the store {label.store!r}; given are {sorted(self.stores)}. Add the "
-                    "store, or correct the label."
+                    f"label {label.name!r} names the store {label.store!r}; given are "
+                    f"{sorted(self.stores)}. Add the store, or correct the label."
                 )
         self.begin = time.time()
         self.deadline = math.inf if config.budget_seconds is None else self.begin + config.budget_seconds
@@ -105,56 +106,25 @@ class _Path:
             self.n_workers = 1
         workdir.mkdir(parents=True, exist_ok=True)
         (workdir / STOP_FILE).unlink(missing_ok=True)
-        self.notes, self.expected, facts = self._look_at_data()
-        self.start = self._start(facts)
+        survey = survey_data(self.stores, labels)
+        self.notes, self.expected = survey.notes, dict(survey.expected)
+        for note in self.notes:
+            logger.warning(note)
+        self.start = self._start(
+            {
+                "labels": {label.name: [label.number, label.store] for label in labels},
+                "data": survey.digests,
+                "learner": dataclasses.asdict(config.learner),
+                "decay": config.decay,
+                "lambda_start": config.lambda_start,
+                "max_trees_per_level": config.max_trees_per_level,
+            }
+        )
         self.rows = read_lines(workdir / LOG_FILE)
         self.reports: dict[int, dict[str, list[LevelReport]]] = {}
         for line in read_lines(workdir / REPORTS_FILE):
             self._note_report(LevelReport(**{**line, "steps": tuple(line["steps"])}))
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
-
-    def _look_at_data(self) -> tuple[list[str], dict[str, float], dict[str, Any]]:
-        """(notes, a first guess of each label's cost, facts that must not change when a run is resumed)."""
-        notes, expected, digests = [], {}, {}
-        for store_name in sorted({label.store for label in self.labels.values()}):
-            folder = self.stores[store_name]
-            store, data = open_store(folder), open_label_data(folder)
-            check_label_data(data, store.n_examples)
-            if not store.n_examples:
-                raise TrainingDataError(
-                    f"the store {store_name!r} in {folder} has no examples; build it again."
-                )
-            counts = np.bincount(data.gold[data.gold >= 0].astype(np.int64))
-            mine = [label for label in self.labels.values() if label.store == store_name]
-            for label in mine:
-                seen = int(counts[label.number]) if 0 <= label.number < len(counts) else 0
-                expected[label.name] = float(min(seen, store.n_examples - seen))
-                if seen == 0:
-                    notes.append(f"label {label.name} has no positive example: its classifier always says no")
-                elif seen == 1:
-                    notes.append(f"label {label.name} has one positive example")
-            others = int(
-                counts.sum() - sum(counts[n] for n in {m.number for m in mine} if 0 <= n < len(counts))
-            )
-            if others:
-                notes.append(
-                    f"store {store_name}: {others} positive examples are of labels that are not trained"
-                )
-            digest = hashlib.blake2b(data.gold.tobytes(), digest_size=12)
-            digest.update(data.b_pos.tobytes() + data.b_neg.tobytes())
-            digest.update((Path(folder) / STORE_FILE).read_bytes())
-            digests[store_name] = digest.hexdigest()
-        for note in notes:
-            logger.warning(note)
-        facts = {
-            "labels": {label.name: [label.number, label.store] for label in self.labels.values()},
-            "data": digests,
-            "learner": dataclasses.asdict(self.config.learner),
-            "decay": self.config.decay,
-            "lambda_start": self.config.lambda_start,
-            "max_trees_per_level": self.config.max_trees_per_level,
-        }
-        return notes, expected, facts
 
     def _start(self, facts: dict[str, Any]) -> float:
         """λ of level 0: as set, as in the run that is resumed, or from the largest root gradient."""
@@ -165,7 +135,8 @@ class _Path:
             if different:
                 raise ConfigError(
                     f"{self.workdir} holds a run with other {', '.join(different)} (was "
-                    f"{ {key: have.get(key) for key in different} }, now { {key: facts[key] for key in different} }); "
+                    f"{ {key: have.get(key) for key in different} }, now "
+                    f"{ {key: facts[key] for key in different} }); "
                     "give the same settings and data to resume it, or another folder to start a new run."
                 )
             return float(have["start"])
@@ -181,8 +152,8 @@ class _Path:
             start = self.config.decay * max(gradients)
             if not start > 0:
                 raise TrainingDataError(
-                    "every example has bias 0, so there is nothing to learn; check how the weight of the states is "
-                    "shared out."
+                    "every example has bias 0, so there is nothing to learn; check how the weight of the "
+                    "states is shared out."
                 )
         write_json(path, {**facts, "start": start, "notes": self.notes})
         return start
@@ -217,7 +188,7 @@ class _Path:
         """Train until the path ends."""
         flying: dict[Future, str] = {}
         try:
-            with _bar(self.config.quiet) as bar:
+            with progress_bar(self.config.quiet) as bar:
                 stopped = self._loop(flying, bar)
         except BaseException:
             (self.workdir / STOP_FILE).touch()  # tasks that run on end after their tree
@@ -234,7 +205,7 @@ class _Path:
             while min(self.levels_done.values()) > evaluated:
                 self._finish_level(evaluated, bar)
                 evaluated += 1
-            out_of_patience = self._out_of_patience()
+            out_of_patience = self.config.patience is not None and waited(self.rows) >= self.config.patience
             over_time = time.time() > self.deadline
             if not out_of_patience and not over_time:
                 if self.executor is None:
@@ -297,7 +268,9 @@ class _Path:
         return ensembles
 
     def _finish_level(self, level: int | None, bar: Any) -> None:
-        """Evaluate a level that all labels have reached (None: whatever there is when time is up) and log it."""
+        """Evaluate a level that all labels have reached (None: whatever there is when time is up) and log
+        it.
+        """
         ensembles = self._ensembles(level)
         trees = {name: len(ensemble.roots) for name, ensemble in ensembles.items()}
         last = self.rows[-1] if self.rows else None
@@ -308,41 +281,11 @@ class _Path:
         if last is not None and last["trees_of"] == trees:
             scores = last["scores"]
         elif self.evaluate is not None:
-            scores = _checked_scores(self.evaluate(ensembles))
+            scores = checked_scores(self.evaluate(ensembles))
         done = max(self.levels_done.values()) if level is None else level
-        reports = {name: self.reports.get(done, {}).get(name, []) for name in self.labels}
-        grown = sum(report.grown for one in reports.values() for report in one)
-        row = {
-            "level": done,
-            "partial": level is None,
-            "lambda": self.penalty(done),
-            "parameters": sum(n_parameters(ensemble) for ensemble in ensembles.values()),
-            "trees": sum(trees.values()),
-            "f1": scores.get("f1"),
-            "scores": scores,
-            "seconds": round(time.time() - self.begin, 3),
-            "train_seconds": round(sum(report.seconds for one in reports.values() for report in one), 3),
-            "ms_per_tree": {
-                step: round(1e3 * sum(r.steps[k] for one in reports.values() for r in one) / grown, 3)
-                if grown
-                else 0
-                for k, step in enumerate(STEPS)
-            },
-            "weight_lost": round(sum(r.lost for one in reports.values() for r in one) / grown, 6)
-            if grown
-            else 0,
-            "labels": {
-                name: {
-                    "trees": trees[name],
-                    "parameters": n_parameters(ensembles[name]),
-                    "grown": sum(report.grown for report in one),
-                    "seconds": round(sum(report.seconds for report in one), 3),
-                    "weight_lost": round(sum(r.lost for r in one) / max(1, sum(r.grown for r in one)), 6),
-                }
-                for name, one in reports.items()
-            },
-            "trees_of": trees,
-        }
+        row = make_row(
+            done, level is None, self.penalty(done), ensembles, scores, self.reports.get(done, {}), self.begin
+        )
         self.rows.append(row)
         append_line(self.workdir / LOG_FILE, row)
         f1 = "" if row["f1"] is None else f", dev F1 {row['f1']:.4f}"
@@ -350,26 +293,8 @@ class _Path:
             f"level {done}: λ {row['lambda']:.4g}, {row['parameters']} parameters, {row['trees']} trees{f1}"
         )
 
-    def _out_of_patience(self) -> bool:
-        """Whether `patience` levels that added trees have passed since the best dev F1."""
-        if self.evaluate is None or self.config.patience is None:
-            return False
-        best, waited, trees = -math.inf, 0, None
-        for row in self.rows:
-            if row["partial"] or row["trees_of"] == trees:
-                continue
-            trees = row["trees_of"]
-            if row["f1"] > best:
-                best, waited = row["f1"], 0
-            elif best > 0:
-                waited += 1
-        return waited >= self.config.patience
-
     def _result(self, stopped: str) -> PathResult:
-        best = None
-        for row in self.rows:
-            if best is None or row["f1"] is None or row["f1"] > best["f1"]:
-                best = row
+        best = best_row(self.rows)
         ensembles = {}
         for name in self.labels:
             ensemble = load_state(self.workdir, name).ensemble
@@ -378,43 +303,7 @@ class _Path:
 
 
 def _read_run(path: Path) -> dict:
-    import json
-
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} is damaged ({error}); give another folder to start a new run.") from error
-
-
-def _checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
-    """Dev scores as plain floats; ConfigError unless there is a finite "f1"."""
-    if "f1" not in scores or not math.isfinite(scores["f1"]):
-        raise ConfigError(
-            f'evaluate returned {dict(scores)!r}; it must return a mapping with a finite number under "f1", larger '
-            "being better."
-        )
-    return {key: float(value) for key, value in scores.items()}
-
-
-class _NoBar:
-    """Stands in for tqdm when training is quiet."""
-
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def update(self, _: int) -> None: ...
-
-    def set_postfix_str(self, _: str) -> None: ...
-
-    def write(self, line: str) -> None:
-        logger.info(line)
-
-
-def _bar(quiet: bool) -> Any:
-    if quiet:
-        return _NoBar()
-    from tqdm import tqdm  # a dependency of spaCy
-
-    return tqdm(unit=" trees", desc="boosting", dynamic_ncols=True)

@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 def plot_path(runs: dict[str, str | os.PathLike | Sequence[dict]], target: str | os.PathLike) -> bool:
     """Draw one curve per run into the file `target` (its suffix chooses the format: .svg, .png, .pdf).
 
-    runs: name -> working folder of `train_path`, or the rows of its result. Returns whether it was drawn: without
-    matplotlib a note is logged instead, and training goes on.
+    runs: name -> working folder of `train_path`, or the rows of its result. Returns whether it was drawn:
+    without matplotlib a note is logged instead, and training goes on.
     """
     try:
         from matplotlib.figure import Figure

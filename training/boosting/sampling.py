@@ -1,4 +1,6 @@
-"""Priority sampling of examples (Duffield, Lund & Thorup 2005): few examples, unbiased sums of their weights."""
+"""Priority sampling of examples (Duffield, Lund & Thorup 2005): few examples, unbiased sums of their
+weights.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ def stream_keys(seed: int, key: int, draw: int) -> tuple[int, int]:
 
 @kernel
 def uniforms(first, count, key0, key1, out):
-    """out float32 [j] = a number in (0, 1) that depends on example first + j and the keys only (counter-based).
+    """out float32 [j] = a number in (0, 1) that depends on example first + j and the keys only
+    (counter-based).
 
     Two rounds of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32); 23 bits.
     """
@@ -159,7 +162,9 @@ class PrioritySampler:
 
 
 def first_guess(signed_weight: np.ndarray, size: int) -> float:
-    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th example."""
+    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th
+    example.
+    """
     stride = max(1, len(signed_weight) // 65536)
     weight = np.sort(np.abs(signed_weight[::stride]).astype(SCORE))[::-1]
     wanted = size * len(weight) / len(signed_weight)

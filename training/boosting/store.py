@@ -1,4 +1,6 @@
-"""Where the examples' atoms are kept: the protocol of a store, and the direct store (every row written out)."""
+"""Where the examples' atoms are kept: the protocol of a store, and the direct store (every row written
+out).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .tree import NODE, Tree
 
 STORE_FILE = "store.json"
 BITSET_SHARE = 1 / 48
-"""An atom of more than this share of the examples has a bitset: 1/8 byte per example against 4 per posting."""
+"""An atom of more than this share of the examples has a bitset: 1/8 byte per example against 4 per
+posting.
+"""
 
 
 @runtime_checkable
@@ -47,9 +51,10 @@ class Store(Protocol):
 class DirectStore:
     """All rows in memory or in mapped files, with a column index.
 
-    `indptr` int64 (n + 1,), `atoms` int32 (indptr[-1],): the rows; no atom twice in a row. They are kept as given
-    (mapped files stay on disk). Size in bytes: 4 per atom of a row, and for the index at most 4 more (1/8 per
-    example for an atom of more than 1/48 of the examples, 4 per occurrence for the others); see `n_bytes`.
+    `indptr` int64 (n + 1,), `atoms` int32 (indptr[-1],): the rows; no atom twice in a row. They are kept as
+    given (mapped files stay on disk). Size in bytes: 4 per atom of a row, and for the index at most 4 more
+    (1/8 per example for an atom of more than 1/48 of the examples, 4 per occurrence for the others); see
+    `n_bytes`.
 
     Raises TrainingDataError for malformed rows.
     """
@@ -90,7 +95,8 @@ class DirectStore:
         inner = tree.atom[tree.atom >= 0]
         if len(inner) and inner.max() >= self.n_atoms:
             raise TrainingDataError(
-                f"the tree tests atom {inner.max()}, but the store has atoms 0 to {self.n_atoms - 1}; it was trained "
+                f"the tree tests atom {inner.max()}, but the store has atoms 0 to {self.n_atoms - 1}; it "
+                f"was trained "
                 "on another store. Train again, or open the store it belongs to."
             )
         n_words = (self.n_examples + 63) // 64
@@ -110,8 +116,8 @@ class DirectStore:
     ) -> DirectStore:
         """Write rows and index below the folder `path` without holding the index in memory, and open it.
 
-        Files that `indptr` and `atoms` are already mapped from in that folder (`indptr.npy`, `atoms.npy`) are used
-        as they are.
+        Files that `indptr` and `atoms` are already mapped from in that folder (`indptr.npy`, `atoms.npy`)
+        are used as they are.
         """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
@@ -164,7 +170,8 @@ def _checked(
     """(indptr, atoms) as plain arrays of the right types, and the number of examples per atom."""
     if indptr.ndim != 1 or len(indptr) < 1 or indptr[0] != 0 or indptr[-1] != len(atoms):
         raise TrainingDataError(
-            f"row pointers of shape {indptr.shape} do not span the {len(atoms)} atoms; they must be one-dimensional, "
+            f"row pointers of shape {indptr.shape} do not span the {len(atoms)} atoms; they must be "
+            f"one-dimensional, "
             "start at 0 and end at the number of atoms. Build the rows again."
         )
     if len(indptr) - 1 >= np.iinfo(INDEX).max:
@@ -183,7 +190,8 @@ def _checked(
         seen = atoms[indptr[row] : indptr[row + 1]].tolist()
         what = f"an atom outside 0 to {n_atoms - 1}" if kind == 1 else "an atom twice"
         raise TrainingDataError(
-            f"example {row} has {what}: {seen[:50]}; a row is a set of atoms of the store's table. Extract the "
+            f"example {row} has {what}: {seen[:50]}; a row is a set of atoms of the store's table. "
+            f"Extract the "
             "examples again with the table the store was made for."
         )
     return indptr, atoms, counts
@@ -213,7 +221,8 @@ def read_store_file(folder: Path) -> dict:
         return json.loads((folder / STORE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise TrainingDataError(
-            f"{folder} is not a finished store of examples (no readable {STORE_FILE}: {error}); give the folder a "
+            f"{folder} is not a finished store of examples (no readable {STORE_FILE}: {error}); give the "
+            f"folder a "
             "store was built in, or build it again."
         ) from error
 

@@ -1,4 +1,6 @@
-"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it."""
+"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can
+run it.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,11 @@ class LevelTask(NamedTuple):
 
 
 class LevelReport(NamedTuple):
-    """What a task did. `finished`: the level is done, not cut short. `trees`, `parameters`: of the whole ensemble.
+    """What a task did. `finished`: the level is done, not cut short. `trees`, `parameters`: of the whole
+    ensemble.
 
-    `grown`: trees grown by this task, kept or not. `lost`: sum over them of the share of weight outside the sample.
+    `grown`: trees grown by this task, kept or not. `lost`: sum over them of the share of weight outside the
+    sample.
     `steps`: seconds per step of STEPS. `seconds`: of the whole task. `gradient`: see `Progress`.
     """
 
@@ -60,7 +64,8 @@ class LevelReport(NamedTuple):
 def run_level(task: LevelTask) -> LevelReport:
     """Go on with the label at the task's level, save its state, and report.
 
-    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run again.
+    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run
+    again.
     """
     begin = time.perf_counter()
     state = load_state(task.workdir, task.name)

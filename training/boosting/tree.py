@@ -33,7 +33,9 @@ def single_leaf() -> Tree:
 
 
 def append_tree(ensemble: LabelEnsemble, tree: Tree, units: np.ndarray) -> LabelEnsemble:
-    """`ensemble` with `tree` at its end; `units` int64 (N,): each node's value in multiples of CONFIDENCE_GRID."""
+    """`ensemble` with `tree` at its end; `units` int64 (N,): each node's value in multiples of
+    CONFIDENCE_GRID.
+    """
     first = len(ensemble.atom)
     shift = lambda child: np.where(child < 0, INDEX(-1), child + INDEX(first)).astype(INDEX)  # noqa: E731
     return LabelEnsemble(
@@ -46,7 +48,9 @@ def append_tree(ensemble: LabelEnsemble, tree: Tree, units: np.ndarray) -> Label
 
 
 def concatenate(ensemble: LabelEnsemble, trees: list[tuple[Tree, np.ndarray]]) -> LabelEnsemble:
-    """`ensemble` followed by `trees`, a list of (tree, units) as in `append_tree`; linear in the result's size."""
+    """`ensemble` followed by `trees`, a list of (tree, units) as in `append_tree`; linear in the result's
+    size.
+    """
     parts = [ensemble]
     first = len(ensemble.atom)
     for tree, units in trees:
@@ -73,7 +77,9 @@ def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
 
 
 def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
-    """Tree number `index` with local node numbers, and its node values as int64 multiples of CONFIDENCE_GRID."""
+    """Tree number `index` with local node numbers, and its node values as int64 multiples of
+    CONFIDENCE_GRID.
+    """
     start = int(ensemble.roots[index])
     last = index + 1 == len(ensemble.roots)
     end = len(ensemble.atom) if last else int(ensemble.roots[index + 1])

@@ -1,0 +1,119 @@
+"""The direct store: rows, percolation against the slow twin, files, bad rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import TrainingDataError
+from tests.reference import boosting as naive
+from training.boosting.store import BITSET_SHARE, DirectStore, Store, open_store, read_store_file
+from training.boosting.tree import Tree, single_leaf
+
+pytestmark = pytest.mark.kernel
+
+
+def random_tree(rng: np.random.Generator, n_atoms: int, n_splits: int) -> Tree:
+    """A tree whose leaves are split at random, with atoms that may come again on the way down."""
+    atom, yes, no = [-1], [-1], [-1]
+    for _ in range(n_splits):
+        leaves = [node for node, test in enumerate(atom) if test < 0]
+        node = int(rng.choice(leaves[-2:] if rng.random() < 0.7 else leaves))
+        atom[node] = int(rng.integers(n_atoms))
+        yes[node], no[node] = len(atom), len(atom) + 1
+        atom += [-1, -1]
+        yes += [-1, -1]
+        no += [-1, -1]
+    return Tree(*(np.array(column, dtype=np.int32) for column in (atom, yes, no)))
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 300])
+def test_percolate_agrees_with_walking_the_tree(n):
+    rng = np.random.default_rng(n)
+    rows = naive.random_rows(rng, n, 60)
+    store = DirectStore(*naive.to_csr(rows), n_atoms=60)
+    slots = store.columns.slot
+    assert isinstance(store, Store)
+    if n == 300:  # both kinds of column take part
+        assert (slots >= 0).sum() >= 5 and (np.diff(store.columns.starts) > 0).sum() >= 5
+    for splits in (0, 1, 3, 12, 40):
+        for _ in range(6):
+            tree = random_tree(rng, 60, splits)
+            expected = naive.percolate(rows, *(column.tolist() for column in tree))
+            assert store.percolate(tree).tolist() == expected
+
+
+def test_rows_gathers_in_order_and_counts_decide_the_kind_of_column():
+    rng = np.random.default_rng(0)
+    rows = naive.random_rows(rng, 500, 50)
+    store = DirectStore(*naive.to_csr(rows), n_atoms=50)
+    ids = np.array([0, 3, 4, 77, 499])
+    indptr, atoms = store.rows(ids)
+    for k, example in enumerate(ids):
+        assert set(atoms[indptr[k] : indptr[k + 1]].tolist()) == rows[example]
+    for atom in range(50):
+        members = [i for i, row in enumerate(rows) if atom in row]
+        slot = store.columns.slot[atom]
+        assert (slot >= 0) == (len(members) > 500 * BITSET_SHARE)
+        if slot < 0:
+            start, end = store.columns.starts[atom : atom + 2]
+            assert store.columns.postings[start:end].tolist() == members
+    assert len(store.rows(np.array([], dtype=np.int32))[1]) == 0
+
+
+def test_files_open_as_the_same_store(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = naive.random_rows(rng, 200, 30)
+    indptr, atoms = naive.to_csr(rows)
+    (tmp_path / "s").mkdir()
+    np.save(tmp_path / "s" / "atoms.npy", atoms)
+    mapped = np.load(tmp_path / "s" / "atoms.npy", mmap_mode="r")
+    stamp = (tmp_path / "s" / "atoms.npy").stat().st_mtime_ns
+    built = DirectStore.build(tmp_path / "s", indptr, mapped, 30)
+    assert (tmp_path / "s" / "atoms.npy").stat().st_mtime_ns == stamp, (
+        "rows already in place are not written again"
+    )
+    again = open_store(str(tmp_path / "s"))
+    assert open_store(str(tmp_path / "s")) is again
+    memory = DirectStore(indptr, atoms, 30)
+    tree = random_tree(rng, 30, 15)
+    leaves = memory.percolate(tree).tolist()
+    assert built.percolate(tree).tolist() == leaves == again.percolate(tree).tolist()
+    assert memory.n_bytes == built.n_bytes > 0
+
+
+def test_a_store_that_is_not_ours_is_refused(tmp_path):
+    with pytest.raises(TrainingDataError, match="not a finished store"):
+        read_store_file(tmp_path)
+    (tmp_path / "store.json").write_text('{"opener": "os:system", "n_atoms": 3}')
+    with pytest.raises(TrainingDataError, match="allowed are classes below `training`"):
+        open_store(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0, 1], [2, 5]], r"example 1 has an atom outside 0 to 4: \[2, 5\]"),
+        ([[0], [-1]], r"example 1 has an atom outside 0 to 4: \[-1\]"),
+        ([[3, 1, 3]], r"example 0 has an atom twice: \[3, 1, 3\]"),
+    ],
+)
+def test_bad_rows_are_named(rows, message):
+    indptr = np.cumsum([0] + [len(row) for row in rows])
+    with pytest.raises(TrainingDataError, match=message):
+        DirectStore(indptr, np.array(sum(rows, []), dtype=np.int32), 5)
+
+
+def test_bad_row_pointers_are_named():
+    with pytest.raises(TrainingDataError, match="do not span the 3 atoms"):
+        DirectStore(np.array([0, 2]), np.array([0, 1, 2]), 5)
+    with pytest.raises(TrainingDataError, match="go down at row 1"):
+        DirectStore(np.array([0, 2, 1, 3]), np.array([0, 1, 2]), 5)
+
+
+def test_a_tree_of_another_store_is_refused():
+    store = DirectStore(np.array([0, 1]), np.array([0], dtype=np.int32), 2)
+    tree = Tree(*(np.array(x, dtype=np.int32) for x in ([7, -1, -1], [1, -1, -1], [2, -1, -1])))
+    with pytest.raises(TrainingDataError, match="the tree tests atom 7"):
+        store.percolate(tree)
+    assert store.percolate(single_leaf()).tolist() == [0]

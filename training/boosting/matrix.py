@@ -1,0 +1,194 @@
+"""The sample a tree is grown on: its rows, gradients, and a way to look up columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
+from spacy_dtparse.kernels.jit import kernel
+
+from .bits import LOW6, ONE, SIX
+from .columns import Columns
+
+
+class Matrix(NamedTuple):
+    """The sample of k examples by rows, with a way to look up columns.
+
+    `ids` int32 (k,): numbers of the examples, ascending. `gradient` float64 (k,): their y · w, on a common
+    grid so that every sum of them is exact. `indptr` int64 (k + 1,), `atoms` int32: rows. `histogram`
+    float64 (n_atoms,): sum of the gradients of each atom's examples.
+    `columns`: the column index of all examples, or of the sample when `own_columns` (then its examples are
+    numbered 0 to k - 1).
+    """
+
+    ids: np.ndarray
+    gradient: np.ndarray
+    indptr: np.ndarray
+    atoms: np.ndarray
+    histogram: np.ndarray
+    columns: Columns
+    own_columns: bool
+
+
+class Workspace:
+    """Arrays that are used again for every tree (fresh ones cost a page fault per 4 KiB)."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def take(self, name: str, size: int, dtype: type) -> np.ndarray:
+        """An array of `size` with whatever was left in it."""
+        have = self._arrays.get(name)
+        if have is None or len(have) < size:
+            have = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
+        return have[:size]
+
+
+def on_grid(gradient: np.ndarray) -> np.ndarray:
+    """`gradient` float64 rounded to a power-of-two grid on which no sum of its numbers rounds (2^-52 of the
+    total).
+    """
+    total = float(np.abs(gradient).sum())
+    if total == 0:
+        return gradient
+    step = 2.0 ** (np.ceil(np.log2(total)) - 51)
+    return np.rint(gradient / step) * step
+
+
+@kernel
+def list_columns(indptr, atoms, starts, postings):
+    """Posting lists of a sample's rows; `starts` int64 (n_atoms + 1,) must be 0 on entry."""
+    n_atoms = len(starts) - 1
+    for place in range(np.uint64(indptr[len(indptr) - 1])):
+        starts[np.uint64(atoms[np.uint64(place)]) + ONE] += 1
+    for atom in range(n_atoms):
+        starts[atom + 1] += starts[atom]
+    ends = starts[:-1].copy()
+    for row in range(len(indptr) - 1):
+        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            column = np.uint64(atoms[np.uint64(place)])
+            postings[np.uint64(ends[column])] = row
+            ends[column] += 1
+
+
+@kernel
+def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
+    """Add sign × the gradients of rows[:count] to the histogram of atoms."""
+    for k in range(count):
+        row = np.uint64(rows[k])
+        g = sign * gradient[row]
+        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + ONE])):
+            histogram[np.uint64(atoms[np.uint64(place)])] += g
+
+
+@kernel
+def sum_rows(gradient, rows, count):
+    """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one
+    grid.
+    """
+    total = 0.0
+    weight = 0.0
+    for k in range(count):
+        g = gradient[np.uint64(rows[k])]
+        total += g
+        weight += abs(g)
+    return (weight + total) * 0.5, (weight - total) * 0.5
+
+
+def make_matrix(
+    ids: np.ndarray,
+    gradient: np.ndarray,
+    indptr: np.ndarray,
+    atoms: np.ndarray,
+    n_atoms: int,
+    columns: Columns | None,
+    space: Workspace,
+) -> Matrix:
+    """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample
+    here.
+    """
+    histogram = space.take("histogram", n_atoms, SCORE)
+    histogram[:] = 0
+    everything = space.take("found", len(ids) + 1, INDEX)
+    everything[:] = np.arange(len(ids) + 1, dtype=INDEX)
+    add_rows(indptr, atoms, gradient, everything, len(ids), 1.0, histogram)
+    own = columns is None
+    if columns is None:
+        starts = space.take("starts", n_atoms + 1, OFFSET)
+        starts[:] = 0
+        postings = space.take("postings", len(atoms), INDEX)
+        list_columns(indptr, atoms, starts, postings)
+        columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
+    return Matrix(ids, gradient, indptr, atoms, histogram, columns, own)
+
+
+@kernel
+def find_rows(matrix, test, tag_of, tag, found):
+    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many.
+
+    Written without branches on what is found: the processor could not guess them.
+    """
+    columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
+    column = columns.slot[test]
+    n_found = 0
+    if column >= 0:
+        bits = columns.bits[column]
+        for row in range(k):
+            example = np.uint64(ids[row])
+            has = (bits[example >> SIX] >> (example & LOW6)) & ONE
+            found[np.uint64(n_found)] = row
+            n_found += int(has) & int(tag_of[row] == tag)
+        return n_found
+    start, end = columns.starts[test], columns.starts[test + 1]
+    postings = columns.postings
+    if matrix.own_columns:
+        for place in range(start, end):
+            member = np.uint64(postings[place])
+            found[np.uint64(n_found)] = member
+            n_found += int(tag_of[member] == tag)
+        return n_found
+    # two ascending lists: step through the shorter, search the longer from where the last search ended
+    if end - start < k:
+        row = 0
+        for place in range(start, end):
+            row = seek(ids, row, k, postings[place])
+            if row == k:
+                break
+            if ids[row] == postings[place] and tag_of[row] == tag:
+                found[n_found] = row
+                n_found += 1
+    else:
+        place = start
+        for row in range(k):
+            if tag_of[row] == tag:
+                place = seek(postings, place, end, ids[row])
+                if place == end:
+                    break
+                if postings[place] == ids[row]:
+                    found[n_found] = row
+                    n_found += 1
+    return n_found
+
+
+@kernel
+def seek(ascending, start, end, wanted):
+    """First place from `start` on whose number is not below `wanted` (`end` if none): doubling steps, then
+    halving.
+    """
+    step = 1
+    low = start
+    high = start
+    while high < end and ascending[high] < wanted:
+        low = high + 1
+        high += step
+        step <<= 1
+    high = min(high, end)
+    while low < high:
+        middle = (low + high) >> 1
+        if ascending[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
