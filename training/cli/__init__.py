@@ -1,0 +1,71 @@
+"""The trainers' command line: thin wrappers over plain functions."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from spacy_dtparse.errors import DtparseError
+
+from . import assemble, convert, evaluate, fit, verify
+
+COMMANDS = {"verify": verify, "convert": convert, "fit": fit, "assemble": assemble, "evaluate": evaluate}
+TAGGING = {"tag": "train", "jackknife": "jackknife"}
+
+EPILOG = """\
+tag and jackknife have options of their own: python -m training tag --help
+
+a parser for the sample treebank:
+  python -m training fit --recipe training/recipes/sample.json --train assets/sample/train.mrg \\
+    --dev assets/sample/dev.mrg --workdir build/fit --out build/dtparse.model
+  python -m training evaluate build/dtparse.model assets/sample/dev.mrg
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The argument parser with all commands."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training",
+        description="Train, evaluate and put together parsers.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--verbose", action="store_true", help="say more on standard error")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        summary = str(module.__doc__).splitlines()[0]
+        module.add_arguments(commands.add_parser(name, help=summary, description=module.__doc__))
+    commands.add_parser("tag", help="Train the tagger (and senter) as a spaCy pipeline.")
+    commands.add_parser("jackknife", help="Tag the training trees, each by a tagger that has not seen it.")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and arguments[0] in TAGGING:
+        from training.tagging.__main__ import main as tagging
+
+        return _guarded(lambda: tagging([TAGGING[arguments[0]], *arguments[1:]]))
+    options = build_parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
+    )
+    return _guarded(lambda: COMMANDS[options.command].run(options))
+
+
+def _guarded(call) -> int:  # type: ignore[no-untyped-def]
+    """The exit code of a command: what it returns, or 0; bad input is said in one line."""
+    try:
+        return call() or 0
+    except DtparseError as error:
+        message = str(error)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    print(f"training: error: {message}", file=sys.stderr)
+    return 1

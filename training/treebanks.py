@@ -1,0 +1,161 @@
+"""Treebank files named on the command line, and what the list of public treebanks says about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+
+from .corpus import Sentence, read_treebank
+
+CATALOGUE = Path(__file__).resolve().parents[1] / "assets" / "treebanks.json"
+SAMPLE_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
+ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
+"""Licences of models from the freest to the most demanding: what holds for a mixture is the last that occurs."""
+
+
+@dataclass(frozen=True)
+class TreebankFile:
+    """`PATH[,tags=PATH][,weight=W][,limit=N]`: trees, a tagger's tags for them, the weight of their states."""
+
+    path: Path
+    tags: Path | None = None
+    weight: float = 1.0
+    limit: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> TreebankFile:
+        """Read one command line argument. Raises ConfigError for an unknown option or a value out of range."""
+        path, *options = text.split(",")
+        found: dict[str, Any] = {}
+        for option in options:
+            name, _, value = option.partition("=")
+            try:
+                if name == "tags" and value:
+                    found[name] = Path(value)
+                elif name == "weight":
+                    found[name] = float(value)
+                elif name == "limit":
+                    found[name] = int(value)
+                else:
+                    raise ConfigError(
+                        f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, weight=NUMBER, limit=N"
+                    )
+            except ConfigError:
+                raise
+            except ValueError:
+                raise ConfigError(f"{text}: {value!r} is no number for {name!r}") from None
+        if not 0 < found.get("weight", 1.0) < float("inf"):
+            raise ConfigError(f"{text}: the weight is {found['weight']}; it must be above 0")
+        if found.get("limit", 1) < 1:
+            raise ConfigError(f"{text}: the limit is {found['limit']}; it must be at least 1")
+        return cls(Path(path), **found)
+
+    @property
+    def name(self) -> str:
+        """The treebank's name: of the folder that the file is in."""
+        return self.path.resolve().parent.name
+
+    def read(self) -> list[Sentence]:
+        """The sentences. Raises TrainingDataError when there is no such file or no tree in it."""
+        for path in (self.path, self.tags):
+            if path is not None and not path.is_file():
+                raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
+        sentences = read_treebank(self.path, self.tags, self.weight, self.limit)
+        if not sentences:
+            raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
+        return sentences
+
+
+def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:
+    """The sentences of all files, in order."""
+    return [sentence for file in files for sentence in file.read()]
+
+
+def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
+    """`NAME` and `NAME:WEIGHT` arguments as a mapping; without a weight it is 1.
+
+    Raises ConfigError for a name given twice or a weight that is no number above 0.
+    """
+    found: dict[str, float] = {}
+    for argument in arguments:
+        name, colon, text = argument.partition(":")
+        try:
+            weight = float(text) if colon else 1.0
+        except ValueError:
+            weight = 0.0
+        if not name or name in found or not 0 < weight < float("inf"):
+            raise ConfigError(f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0")
+        found[name] = weight
+    return found
+
+
+def corpus_files(
+    folder: Path, names: Sequence[str], part: str = "train", tags: Path | None = None
+) -> list[TreebankFile]:
+    """`folder`/NAME/`part`.mrg of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags is given.
+
+    A treebank without a dev part is left out of "dev".
+    """
+    files = []
+    for name, weight in weighted_names(names).items():
+        path = folder / name / f"{part}.mrg"
+        if part == "dev" and not path.is_file():
+            continue
+        files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))
+    return files
+
+
+def catalogue(path: Path = CATALOGUE) -> dict[str, dict[str, Any]]:
+    """The public treebanks by id. Raises ConfigError when the list cannot be read."""
+    try:
+        document = json.loads(path.read_text(encoding="utf8"))
+        return {entry["id"]: entry for entry in document["treebanks"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: cannot read the list of treebanks ({error})") from error
+
+
+def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Licence, credits and sources of a model trained on the named treebanks, as plain data.
+
+    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a sentence that
+    says why not. `notices`: licence texts that travel along, relative to the folder of the list.
+    """
+    known = catalogue() if known is None else known
+    credits: list[str] = []
+    sources: list[dict[str, str]] = []
+    notices: list[str] = []
+    licences: list[str] = []
+    problems: list[str] = []
+    for name in dict.fromkeys(names):
+        if name == "sample":
+            licences.append(SAMPLE_LICENCE["spdx"])
+            sources.append({"name": "sample treebank of spacy-dtparse", "license": SAMPLE_LICENCE["name"]})
+            continue
+        entry = known.get(name)
+        if entry is None:
+            problems.append(f"the terms of {name} are not known")
+            sources.append({"name": name, "license": "not known"})
+            continue
+        credits += entry["credits"]
+        repositories = ", ".join(f"https://github.com/{repository}" for repository in entry["source"]["github"])
+        sources.append({"name": entry["name"], "url": repositories, "license": entry["licence"]["name"]})
+        if "text" in entry["licence"]:
+            notices.append(entry["licence"]["text"])
+        if not entry["model_may_be_shipped"]:
+            problems.append(f"{entry['name']}: {entry['terms']}")
+        elif entry["licence"]["spdx"]:
+            licences.append(entry["licence"]["spdx"])
+    licence = max(licences, key=ORDER.index, default=ORDER[0])
+    # Attribution licences of several versions together: the share-alike one, or the latest.
+    text = licence.replace("-", " ", licence.count("-")).replace("CC BY SA", "CC BY-SA")
+    return {
+        "license": f"not to be published: {'; '.join(problems)}" if problems else text,
+        "credits": credits,
+        "sources": sources,
+        "notices": notices,
+    }
