@@ -148,7 +148,9 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
             notices.append(entry["licence"]["text"])
         if not entry["model_may_be_shipped"]:
             problems.append(f"{entry['name']}: {entry['terms']}")
-        elif entry["licence"]["spdx"]:
+        elif entry["licence"]["spdx"] not in (None, *ORDER):
+            problems.append(f"no rule for the licence {entry['licence']['spdx']} of {entry['name']}")
+        elif entry["licence"]["spdx"] in ORDER:
             licences.append(entry["licence"]["spdx"])
     licence = max(licences, key=ORDER.index, default=ORDER[0])
     # Attribution licences of several versions together: the share-alike one, or the latest.

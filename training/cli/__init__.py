@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.errors import ConfigError, DtparseError
 
 from . import assemble, convert, evaluate, fit, verify
 
@@ -46,14 +46,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and arguments[0] in TAGGING:
-        from training.tagging.__main__ import main as tagging
-
-        return _guarded(lambda: tagging([TAGGING[arguments[0]], *arguments[1:]]))
+        return _guarded(lambda: run_tagging(TAGGING[arguments[0]], arguments[1:]))
     options = build_parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
     return _guarded(lambda: COMMANDS[options.command].run(options))
+
+
+def run_tagging(command: str, arguments: Sequence[str]) -> None:
+    """Run a command of `training.tagging`; `--corpus DIR --names NAME[:WEIGHT] …` stand for its --treebank options."""
+    from training.tagging.__main__ import main as tagging
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--corpus")
+    parser.add_argument("--names", nargs="+", default=[])
+    options, rest = parser.parse_known_args(list(arguments))
+    if options.names and options.corpus is None:
+        raise ConfigError("--names needs --corpus, the folder that the treebanks are in")
+    treebanks = [part for name in options.names for part in ("--treebank", f"{options.corpus}/{name}")]
+    tagging([command, *treebanks, *rest])
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]

@@ -1,0 +1,117 @@
+"""A tagger pipeline and a parser become one spaCy pipeline folder, with its licence, credits and notices."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import spacy
+import srsly
+from spacy.language import Language
+
+from spacy_dtparse import __version__
+from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+
+from .treebanks import CATALOGUE, provenance, weighted_names
+
+MAX_TOTAL = 25_000_000
+MAX_FILE = 12_000_000
+"""Bytes of a pipeline folder, and of one file in it: what ships in a wheel and in a repository stays small."""
+
+
+@dataclass(frozen=True)
+class PipelineFacts:
+    """What meta.json says about a pipeline. `treebanks`: ids of the list, of tagger and parser together."""
+
+    name: str = "dtparse"
+    version: str = __version__
+    treebanks: Sequence[str] = ()
+    description: str = "Constituency parsing with boosted decision trees: tokenizer, tagger, senter, dtparse"
+    performance: dict[str, Any] = field(default_factory=dict)
+
+
+def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Language:
+    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file.
+
+    `out` is replaced when it holds a pipeline. It loads again before this returns, and is then what is returned.
+    Raises ModelFormatError for parts that cannot be read, ConfigError when `out` is something else or the result is
+    larger than MAX_TOTAL or MAX_FILE.
+    """
+    if not (tagger / "config.cfg").is_file():
+        raise ModelFormatError(f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …")
+    if out.exists() and not (out / "meta.json").is_file() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ConfigError(f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten")
+    parser = load_parser(model)
+    nlp = spacy.load(tagger)
+    if not nlp.has_pipe("tagger"):
+        raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; dtparse reads tags")
+    if nlp.has_pipe("dtparse"):
+        nlp.remove_pipe("dtparse")
+    nlp.add_pipe("dtparse", config={"model": str(model)})
+    origin = provenance(list(weighted_names(facts.treebanks)))
+    nlp.meta.update(
+        {
+            "name": facts.name,
+            "version": facts.version,
+            "description": facts.description,
+            "author": "spacy-dtparse",
+            "license": origin["license"],
+            "sources": [{"author": "", "url": "", **source} for source in origin["sources"]],
+            "credits": origin["credits"],
+            "requirements": [f"spacy-dtparse>={__version__}"],
+            "performance": {**nlp.meta.get("performance", {}), **_dev_scores(parser.meta), **facts.performance},
+        }
+    )
+    if out.exists():
+        shutil.rmtree(out)
+    nlp.to_disk(out)
+    _slim(out)
+    _add_notices(out, origin)
+    check_size(out)
+    return spacy.load(out)
+
+
+def _dev_scores(meta: dict[str, Any]) -> dict[str, float]:
+    dev = meta.get("fit", {}).get("dev", {})
+    return {f"const_{name}_fit": round(value, 5) for name, value in dev.items() if name.startswith("f1")}
+
+
+def _slim(folder: Path) -> None:
+    """Write JSON without white space, as the strings alone are much of a small pipeline."""
+    strings = folder / "vocab" / "strings.json"
+    if strings.is_file():
+        strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
+
+
+def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
+    """LICENSE and CREDITS, and the licence texts that must travel along with the data."""
+    lines = [f"License of this model: {origin['license']}", ""]
+    if origin["license"] == "CC BY-SA 4.0":
+        lines += ["https://creativecommons.org/licenses/by-sa/4.0/", ""]
+    lines += ["It was trained on:", ""]
+    for source in origin["sources"]:
+        lines.append(f"- {source['name']} ({source['license']}) {source.get('url', '')}".rstrip())
+    lines += ["", "Credits:", "", *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"])]
+    for notice in origin["notices"]:
+        target = folder / f"LICENSE.{Path(notice).name}"
+        shutil.copyfile(CATALOGUE.parent / notice, target)
+        lines += ["", f"The licence text in {target.name} must stay with this model."]
+    (folder / "LICENSE").write_text("\n".join(lines) + "\n", encoding="utf8")
+
+
+def check_size(folder: Path) -> int:
+    """The bytes of all files. Raises ConfigError when they, or one of them, are more than allowed."""
+    sizes = {path: path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
+    total = sum(sizes.values())
+    largest = max(sizes, key=lambda path: sizes[path])
+    if total > MAX_TOTAL or sizes[largest] > MAX_FILE:
+        raise ConfigError(
+            f"{folder} has {total} bytes, {largest.relative_to(folder)} alone {sizes[largest]}; allowed are "
+            f"{MAX_TOTAL} in all and {MAX_FILE} per file: train with a larger λ or a smaller tagger"
+        )
+    return total

@@ -1,0 +1,165 @@
+"""Score a parser on treebank files: PARSEVAL by both conventions, speed, and what the search did."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_dtparse.cli.pipelines import get_component
+from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
+from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from spacy_dtparse.scoring import ParsevalReport
+from spacy_dtparse.trees import Tree
+
+from .corpus import Sentence
+from .treebanks import TreebankFile
+
+TAGS = ("gold", "predicted")
+FIGURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossing", "no_crossing")
+
+
+def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
+    """The parser of a model file, or the parser and the pipeline of a pipeline folder.
+
+    Raises ModelFormatError when there is neither.
+    """
+    if (source / "config.cfg").is_file():
+        nlp = spacy.load(source)
+        return get_component(nlp).parser, nlp
+    if source.is_dir():
+        raise ModelFormatError(f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline")
+    return load_parser(source), None
+
+
+def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 256) -> list[tuple[str, ...]]:
+    """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and dtparse are left out."""
+    skipped = [n for n in nlp.pipe_names if nlp.get_pipe_meta(n).factory in ("dtparse", "senter", "parser", "sentencizer")]
+    docs = (Doc(nlp.vocab, words=list(sentence.tree.words)) for sentence in sentences)
+    with nlp.select_pipes(disable=skipped):
+        return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=batch_size)]
+
+
+def score_parser(
+    parser: ConstituentParser, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    """Parse the sentences with the given tags, one by one in this process, and score the trees.
+
+    Returns plain data: `all` and `evalb` with FIGURES as fractions (`crossing` per sentence), `tag_accuracy`,
+    `sentences`, `tokens`, `seconds`, `tokens_per_second` (parser alone), `status`: sentences by STATUSES,
+    `greedy_optimal`: share of all sentences whose greedy parse was proven optimal, `scored_per_token`.
+    """
+    report = ParsevalReport(strict=True)
+    status: Counter[str] = Counter()
+    scored = proven = right = tokens = 0
+    parser.parse(sentences[0].tree.words, tags[0])  # kernels are compiled or loaded now
+    seconds = 0.0
+    for sentence, row in zip(sentences, tags, strict=True):
+        began = time.perf_counter()
+        result = parser.parse(sentence.tree.words, row)
+        seconds += time.perf_counter() - began
+        found = result.tree
+        report.add(sentence.tree, Tree.trusted(found.words, found.tags, found.labels, found.starts, found.ends))
+        status[result.status] += 1
+        scored += result.n_scored
+        proven += result.status == "optimal" and bool(result.greedy_optimal)
+        tokens += len(row)
+        right += sum(a == b for a, b in zip(row, sentence.tree.tags, strict=True))
+    totals = report.to_dict()
+    return {
+        **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
+        "tag_accuracy": right / tokens,
+        "sentences": len(sentences),
+        "tokens": tokens,
+        "seconds": seconds,
+        "tokens_per_second": tokens / seconds,
+        "status": {name: status[name] for name in STATUSES if status[name]},
+        "greedy_optimal": proven / len(sentences),
+        "scored_per_token": scored / tokens,
+    }
+
+
+def evaluate(
+    source: Path,
+    files: Sequence[TreebankFile],
+    tags: Sequence[str] = ("gold",),
+    budgets: Sequence[int | None] = (None,),
+) -> list[dict[str, Any]]:
+    """Score a model file or a pipeline on every file, kind of tags and search budget; one record each.
+
+    A budget of None is the model's own. Predicted tags are those of the file named with the treebank, else the
+    pipeline's. Records are those of `score_parser` with `treebank`, `file`, `tags` and `budget`.
+
+    Raises ConfigError when predicted tags are asked for and there is nothing that predicts them.
+    """
+    parser, nlp = load_source(source)
+    records = []
+    for file in files:
+        gold = replace(file, tags=None).read()
+        for kind in tags:
+            if kind not in TAGS:
+                raise ConfigError(f"tags={kind!r}; allowed are {', '.join(TAGS)}")
+            if kind == "gold":
+                used = [sentence.tree.tags for sentence in gold]
+            elif file.tags is not None:
+                used = [sentence.tags for sentence in file.read()]
+            elif nlp is not None:
+                used = tag_words(nlp, gold)
+            else:
+                raise ConfigError(
+                    f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; give a "
+                    "pipeline, or the tags as PATH,tags=PATH"
+                )
+            for budget in budgets:
+                record = score_parser(parser.with_settings(budget=budget), gold, used)
+                records.append(
+                    {"treebank": file.name, "file": file.path.name, "tags": kind, "budget": budget, **record}
+                )
+    return records
+
+
+def table(records: Sequence[dict[str, Any]]) -> str:
+    """The records as a text table."""
+    lines = [
+        f"{'treebank':12}{'tags':>10}{'budget':>9}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}{'tag acc':>8}"
+        f"{'tokens/s':>10}{'greedy optimal':>15}"
+    ]
+    for r in records:
+        budget = "model's" if r["budget"] is None else r["budget"]
+        lines.append(
+            f"{r['treebank']:12}{r['tags']:>10}{budget:>9}{100 * r['all']['f1']:8.2f}{100 * r['evalb']['f1']:9.2f}"
+            f"{100 * r['all']['exact_match']:7.2f}{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}"
+            f"{100 * r['greedy_optimal']:14.1f}%"
+        )
+    return "\n".join(lines)
+
+
+def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and so on."""
+    figures: dict[str, float] = {}
+    for record in records:
+        if record["budget"] is None:
+            end = f"{record['treebank']}_{record['tags']}"
+            figures[f"const_f_{end}"] = round(record["all"]["f1"], 5)
+            figures[f"const_f_evalb_{end}"] = round(record["evalb"]["f1"], 5)
+    return figures
+
+
+def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> None:
+    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline folder."""
+    import srsly
+
+    path = pipeline / "meta.json"
+    if not path.is_file():
+        raise TrainingDataError(f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one")
+    meta = srsly.read_json(path)
+    meta["performance"] = {**meta.get("performance", {}), **performance(records)}
+    srsly.write_json(path, meta)
