@@ -44,7 +44,7 @@ def gain(gradient: float, penalty: float, hard: bool) -> float:
     return abs(gradient) if hard else abs(gradient) - penalty
 
 
-def grow(rows: list[set[int]], gradients: list[float], penalty: float, hard: bool = False, ratio: float = 1.01,
+def grow(rows: list[set[int]], gradients: list[float], penalty: float, hard: bool = False, ratio=1.01,
          slack: float = 0.0, max_splits: int = 60):  # fmt: skip
     """A tree as nested dicts {"atom", "yes", "no", "number"} ("atom" None at a leaf), grown best-first."""
     atoms = sorted(set().union(*rows)) if rows else []

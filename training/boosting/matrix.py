@@ -9,7 +9,7 @@ import numpy as np
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .bits import LOW6, ONE, SIX
+from .bits import LOW6, ONE, SIX, ZERO
 from .columns import Columns
 
 
@@ -20,7 +20,7 @@ class Matrix(NamedTuple):
     grid so that every sum of them is exact. `indptr` int64 (k + 1,), `atoms` int32: rows. `histogram`
     float64 (n_atoms,): sum of the gradients of each atom's examples.
     `columns`: the column index of all examples, or of the sample when `own_columns` (then its examples are
-    numbered 0 to k - 1).
+    numbered 0 to k - 1). `present` uint64: bitset of `ids` among all examples (unused with `own_columns`).
     """
 
     ids: np.ndarray
@@ -30,6 +30,7 @@ class Matrix(NamedTuple):
     histogram: np.ndarray
     columns: Columns
     own_columns: bool
+    present: np.ndarray
 
 
 class Workspace:
@@ -37,6 +38,8 @@ class Workspace:
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
+        self._present = np.zeros(0, dtype=BITS)
+        self._present_ids = np.zeros(0, dtype=INDEX)
 
     def take(self, name: str, size: int, dtype: type) -> np.ndarray:
         """An array of `size` with whatever was left in it."""
@@ -44,6 +47,17 @@ class Workspace:
         if have is None or len(have) < size:
             have = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
         return have[:size]
+
+    def members(self, ids: np.ndarray, n_words: int) -> np.ndarray:
+        """A bitset of n_words uint64 with the bits of `ids` set; clears those of the call before."""
+        if len(self._present) != n_words:
+            self._present = np.zeros(n_words, dtype=BITS)
+        elif n_words:
+            clear_present(self._present_ids, self._present)
+        if n_words:
+            mark_present(ids, self._present)
+            self._present_ids = ids
+        return self._present
 
 
 def on_grid(gradient: np.ndarray) -> np.ndarray:
@@ -121,7 +135,8 @@ def make_matrix(
         postings = space.take("postings", len(atoms), INDEX)
         list_columns(indptr, atoms, starts, postings)
         columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
-    return Matrix(ids, gradient, indptr, atoms, histogram, columns, own)
+    present = space.members(ids, 0 if own else columns.bits.shape[1])
+    return Matrix(ids, gradient, indptr, atoms, histogram, columns, own, present)
 
 
 @kernel
@@ -149,27 +164,33 @@ def find_rows(matrix, test, tag_of, tag, found):
             found[np.uint64(n_found)] = member
             n_found += int(tag_of[member] == tag)
         return n_found
-    # two ascending lists: step through the shorter, search the longer from where the last search ended
-    if end - start < k:
-        row = 0
-        for place in range(start, end):
-            row = seek(ids, row, k, postings[place])
-            if row == k:
-                break
-            if ids[row] == postings[place] and tag_of[row] == tag:
-                found[n_found] = row
-                n_found += 1
-    else:
-        place = start
-        for row in range(k):
-            if tag_of[row] == tag:
-                place = seek(postings, place, end, ids[row])
-                if place == end:
-                    break
-                if postings[place] == ids[row]:
-                    found[n_found] = row
-                    n_found += 1
+    # who of the posting list is in the sample at all: few, whose rows are then looked up in order
+    hits = 0
+    for place in range(np.uint64(start), np.uint64(end)):
+        example = np.uint64(postings[np.uint64(place)])
+        found[np.uint64(hits)] = example
+        hits += int((matrix.present[example >> SIX] >> (example & LOW6)) & ONE)
+    row = 0
+    for hit in range(hits):
+        row = seek(ids, row, k, found[hit])
+        found[n_found] = row
+        n_found += int(tag_of[row] == tag)
     return n_found
+
+
+@kernel
+def mark_present(ids, present):
+    """Set the bits of the examples `ids` in the bitset `present`."""
+    for k in range(len(ids)):
+        example = np.uint64(ids[k])
+        present[example >> SIX] |= ONE << (example & LOW6)
+
+
+@kernel
+def clear_present(ids, present):
+    """Set the words of the examples `ids` in the bitset `present` to 0."""
+    for k in range(len(ids)):
+        present[np.uint64(ids[k]) >> SIX] = ZERO
 
 
 @kernel

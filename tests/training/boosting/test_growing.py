@@ -22,10 +22,12 @@ def grow_both(rng, n, n_atoms, penalty, hard, slack, max_splits, own_columns, sh
     for k, example in enumerate(ids):  # something to find
         if 2 in rows[example]:
             gradient[k] = abs(gradient[k])
-    matrix = make_matrix(
-        ids, gradient, *store.rows(ids), n_atoms, None if own_columns else store.columns, Workspace()
-    )
-    tree, steepest = grow_tree(matrix, penalty, hard, 1.01, slack, max_splits, Workspace())
+    space = Workspace()
+    columns = None if own_columns else store.columns
+    other = np.flatnonzero(rng.random(n) < 0.3).astype(np.int32)
+    make_matrix(other, np.ones(len(other)), *store.rows(other), n_atoms, columns, space)  # leaves its traces
+    matrix = make_matrix(ids, gradient, *store.rows(ids), n_atoms, columns, space)
+    tree, steepest = grow_tree(matrix, penalty, hard, 1.01, slack, max_splits, space)
     expected = naive.grow([rows[i] for i in ids], gradient.tolist(), penalty, hard, 1.01, slack, max_splits)
     total = gradient.sum()
     present = set().union(*(rows[i] for i in ids))

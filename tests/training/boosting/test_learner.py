@@ -90,7 +90,7 @@ def test_scores_are_the_ensembles_exact_scores():
 
 
 def test_zero_leaves_are_those_within_the_penalty_over_all_examples():
-    rows, data, learner = make_learner(sample_size=100)
+    rows, _, learner = make_learner(sample_size=100)
     before = learner.weight.copy()
     learner.step(0.8)
     tree, units = tree_at(learner.ensemble, 0)
@@ -160,7 +160,7 @@ def test_a_store_without_columns_gives_the_same_ensemble():
             self._store, self.n_examples, self.n_atoms = store, store.n_examples, store.n_atoms
             self.rows, self.percolate = store.rows, store.percolate
 
-    rows, data, learner = make_learner(sample_size=90)
+    _, data, learner = make_learner(sample_size=90)
     learner.fit(1.0, max_trees=5)
     bare = LabelLearner(RowsOnly(learner.store), data, 0, "NP", learner.config)
     bare.fit(1.0, max_trees=5)
@@ -201,8 +201,8 @@ def test_bad_label_data_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0}, {"seed": -1},
-     {"solver": "lbfgs"}, {"root_slack": -1}, {"max_empty": 0}],
+    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0},
+     {"seed": -1}, {"solver": "lbfgs"}, {"root_slack": -1}, {"max_empty": 0}],
 )  # fmt: skip
 def test_bad_learner_settings_are_named(settings):
     with pytest.raises(ConfigError, match=f"{next(iter(settings))} is .*allowed"):

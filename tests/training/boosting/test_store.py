@@ -101,7 +101,7 @@ def test_a_store_that_is_not_ours_is_refused(tmp_path):
 def test_bad_rows_are_named(rows, message):
     indptr = np.cumsum([0] + [len(row) for row in rows])
     with pytest.raises(TrainingDataError, match=message):
-        DirectStore(indptr, np.array(sum(rows, []), dtype=np.int32), 5)
+        DirectStore(indptr, np.array([atom for row in rows for atom in row], dtype=np.int32), 5)
 
 
 def test_bad_row_pointers_are_named():
