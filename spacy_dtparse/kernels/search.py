@@ -93,8 +93,38 @@ def _met(keys, costs, key, cost):
 @kernel
 def _grow(array, size):
     bigger = np.empty(size, dtype=array.dtype)
-    bigger[: array.shape[0]] = array
+    for k in range(array.shape[0]):
+        bigger[k] = array[k]
     return bigger
+
+
+@kernel
+def _rebuild(
+    grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, window_i, window_j, label, cost,
+    state, path, out_cost,
+):  # fmt: skip
+    """Make `state` the current one by applying its path from the initial state; returns (low, cursor, size).
+
+    `path` int32: room for the path, which is as long as the number of ancestors. The cost of every inference is written to
+    `out_cost` at the node it makes.
+    """
+    length = 0
+    s = np.int64(state)
+    while s > 0:
+        path[length] = s
+        length += 1
+        s = np.int64(parent[s])
+    start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
+    low, size = np.int64(0), np.int64(n_tokens)
+    cursor = np.int64(n_tokens) if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
+    for k in range(length - 1, -1, -1):
+        s = np.int64(path[k])
+        out_cost[nodes.used[0]] = cost[s] - cost[parent[s]]
+        low, cursor, size = infer(
+            grammar, heads, nodes, frontier, low, cursor, size, np.int64(window_i[s]), np.int64(window_j[s]),
+            np.int64(label[s]), children,
+        )  # fmt: skip
+    return low, cursor, size
 
 
 @kernel
@@ -114,8 +144,8 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
 
     `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only.
     `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
-    `out_count` int64 (5,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
-    states queued, shifts' cost in millionths (diagnostic). Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
+    `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned, states
+    made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
     """
     grammar, heads = model.grammar, model.heads
     strategy = np.int64(grammar.options[0])
@@ -136,9 +166,9 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
     met_keys = np.zeros(8192 if track else 2, dtype=np.uint64)
     met_costs = np.zeros(8192 if track else 2, dtype=np.float64)
     heap = np.empty(room if keep else 1, dtype=np.int32)
-    path = np.empty(4 * n_tokens + 64, dtype=np.int32)
+    path = np.empty(n_tokens + nodes.label.shape[0] + 1, dtype=np.int32)  # all shifts and all items
     parent[0], at_i[0], at_j[0], at_label[0], cost[0] = -1, 0, 0, -1, 0.0
-    n_states = 1
+    n_states = np.int64(1)
     n_heap = 0
     n_met = 0
     best_state, best_cost, best_glued = -1, np.inf, False
@@ -148,23 +178,10 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
     current = np.int64(0)
     status = GREEDY
     while True:
-        # Rebuild the state `current` (the first time: the initial one).
-        length = 0
-        s = current
-        while s > 0:
-            if length == path.shape[0]:
-                path = _grow(path, 2 * length)
-            path[length] = s
-            length += 1
-            s = np.int64(parent[s])
-        start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
-        low, size = np.int64(0), np.int64(n_tokens)
-        cursor = np.int64(n_tokens) if strategy == SHIFT_REDUCE else np.int64(0)
-        for k in range(length - 1, -1, -1):
-            s = np.int64(path[k])
-            low, cursor, size = infer(
-                grammar, heads, nodes, frontier, low, cursor, size, np.int64(at_i[s]), np.int64(at_j[s]), np.int64(at_label[s]), children
-            )
+        low, cursor, size = _rebuild(
+            grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, at_i, at_j, at_label, cost,
+            current, path, out_cost,
+        )  # fmt: skip
         # Complete it greedily; every successor passed over becomes a state.
         queued_from = n_states
         done, glued = False, False
@@ -180,6 +197,7 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                 )
             expanded += 1
             best_i, best_j, best_label, step = np.int64(-1), np.int64(-1), np.int64(-1), np.inf
+            best_slot = np.int64(-1)
             if n_windows == 0:
                 if can_shift:
                     best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
@@ -199,7 +217,6 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                 if track and 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
                     while 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
                         met_keys, met_costs = _rehash(met_keys, met_costs, n_met)
-                best_slot = -1
                 for w in range(n_windows):
                     i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
                     single = j - i == 1
@@ -215,7 +232,7 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                         total = cost[current] + extra
                         if total >= best_cost:
                             continue
-                        slot = -1
+                        slot = np.int64(-1)
                         if track:
                             key = hashes[current] ^ _item_hash(
                                 nodes.start[frontier[i]], nodes.end[frontier[j - 1]], label
@@ -237,7 +254,7 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                     extra = inference_cost(scratch.shift[0])
                     total = cost[current] + extra
                     if total < best_cost:
-                        slot = -1
+                        slot = np.int64(-1)
                         if keep:
                             slot = n_states
                             parent[slot], at_i[slot], at_j[slot] = current, cursor - 1, cursor
@@ -247,39 +264,33 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                         if extra < step:
                             best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
                             best_slot = slot
-                if keep and best_slot >= 0:
-                    # the successor that is followed is not queued: mark it by an infinite key below
-                    low, cursor, size = infer(
-                        grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
-                    )
-                    current = best_slot
-                    at_label[best_slot] = best_label
-                    parent[best_slot] = -2 - parent[best_slot]
-                    continue
             if best_label < 0:
                 if n_windows > 0:
                     break  # every successor costs at least as much as the best parse, or was met before
                 glued = True
                 break
-            if n_states == cost.shape[0]:
-                grown = 2 * n_states
-                parent, cost = _grow(parent, grown), _grow(cost, grown)
-                at_i, at_j, at_label = _grow(at_i, grown), _grow(at_j, grown), _grow(at_label, grown)
-                if keep:
-                    heap = _grow(heap, grown)
+            if best_slot < 0:
+                if n_states == cost.shape[0]:
+                    grown = 2 * n_states
+                    parent, cost = _grow(parent, grown), _grow(cost, grown)
+                    at_i, at_j, at_label = _grow(at_i, grown), _grow(at_j, grown), _grow(at_label, grown)
+                    if keep:
+                        heap = _grow(heap, grown)
+                    if track:
+                        hashes = _grow(hashes, grown)
+                best_slot = n_states
+                parent[best_slot] = current
+                at_i[best_slot], at_j[best_slot], at_label[best_slot] = best_i, best_j, best_label
+                cost[best_slot] = cost[current] + step
                 if track:
-                    hashes = _grow(hashes, grown)
-            slot = n_states
-            parent[slot] = -2 - current if keep else current
-            at_i[slot], at_j[slot], at_label[slot] = best_i, best_j, best_label
-            cost[slot] = cost[current] + step
-            if track:
-                hashes[slot] = hashes[current]
-            n_states += 1
+                    hashes[best_slot] = hashes[current]
+                n_states += 1
+            if keep:
+                parent[best_slot] = -2 - parent[best_slot]  # followed, so not to be queued
             low, cursor, size = infer(
                 grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
             )
-            current = slot
+            current = np.int64(best_slot)
         total = cost[current]
         if glued:
             total += GLUE_COST * (size - low)
@@ -302,29 +313,10 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
             break
         current = np.int64(heap[0])
         n_heap = _heap_pop(heap, n_heap, cost)
-    # Leave the best parse in `nodes`.
-    length = 0
-    s = best_state
-    while s > 0:
-        if length == path.shape[0]:
-            path = _grow(path, 2 * length)
-        path[length] = s
-        length += 1
-        s = np.int64(parent[s])
-    start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
-    low, size = np.int64(0), np.int64(n_tokens)
-    cursor = np.int64(n_tokens) if strategy == SHIFT_REDUCE else np.int64(0)
-    shifts = 0.0
-    for k in range(length - 1, -1, -1):
-        s = np.int64(path[k])
-        step = cost[s] - cost[parent[s]]
-        if at_label[s] == n_labels:
-            shifts += step
-        else:
-            out_cost[nodes.used[0]] = step
-        low, cursor, size = infer(
-            grammar, heads, nodes, frontier, low, cursor, size, np.int64(at_i[s]), np.int64(at_j[s]), np.int64(at_label[s]), children
-        )
+    low, cursor, size = _rebuild(
+        grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, at_i, at_j, at_label, cost,
+        best_state, path, out_cost,
+    )  # fmt: skip
     if best_glued:
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
         add_item(heads, nodes, frontier, low, size, top, children)
@@ -334,5 +326,4 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
     out_count[1] = scored
     out_count[2] = 1 if best_state == first_state else 0
     out_count[3] = n_states
-    out_count[4] = np.int64(shifts * 1e6)
     return status

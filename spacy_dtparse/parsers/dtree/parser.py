@@ -126,7 +126,7 @@ class DtreeParser:
         if local.scratch.features.mark[0] > 2**31 - 2**26:
             local.scratch.features.mark[0] = 0
             local.scratch.features.stamp[:] = 0
-        counts = np.zeros(5, dtype=OFFSET)
+        counts = np.zeros(4, dtype=OFFSET)
         tag_symbols = np.ascontiguousarray(tokens[:, 1])
         status = search(
             self.compiled.search, tokens, tag_symbols, n, budget, nodes, local.scratch, costs, counts
