@@ -9,9 +9,16 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, convert, evaluate, fit, verify
+from . import assemble, clean, convert, evaluate, fit, verify
 
-COMMANDS = {"verify": verify, "convert": convert, "fit": fit, "assemble": assemble, "evaluate": evaluate}
+COMMANDS = {
+    "verify": verify,
+    "convert": convert,
+    "fit": fit,
+    "assemble": assemble,
+    "evaluate": evaluate,
+    "clean": clean,
+}
 TAGGING = {"tag": "train", "jackknife": "jackknife"}
 
 EPILOG = """\

@@ -1,0 +1,99 @@
+"""Speed of the parser alone, one process, one core: tokens per second, and time by sentence length.
+
+    python benchmarks/bench_speed.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
+
+Figures: tokens per second on the dev sentences with gold tags, greedy and at the model's own budget; median and 99th
+percentile of the milliseconds for sentences of 10, 20, 40, 80, 160 and 1,000 tokens (dev sentences joined and cut to
+length, so that word and tag sequences are real); the share of dev sentences whose greedy parse is proven optimal.
+Times are CPU time of the process (time.process_time), so a busy machine disturbs them little.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from common import arguments, dev_sentences, percentile, save
+
+from spacy_dtparse.parsers import ConstituentParser
+from training.corpus import Sentence
+from training.evaluate import load_source
+
+LENGTHS = (10, 20, 40, 80, 160, 1000)
+
+
+def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats: int) -> dict[str, Any]:
+    """Tokens per second of CPU time, the best of `repeats` passes, and what the search did."""
+    rows = [(sentence.tree.words, sentence.tree.tags) for sentence in sentences]
+    tokens = sum(len(words) for words, _ in rows)
+    seconds, results = float("inf"), []
+    parser.parse(*rows[0])
+    for _ in range(repeats):
+        began = time.process_time()
+        results = [parser.parse(words, tags) for words, tags in rows]
+        seconds = min(seconds, time.process_time() - began)
+    proven = sum(r.status == "optimal" and bool(r.greedy_optimal) for r in results)
+    statuses = sorted({r.status for r in results})
+    return {
+        "tokens": tokens,
+        "sentences": len(rows),
+        "tokens_per_second": tokens / seconds,
+        "status": {status: sum(r.status == status for r in results) for status in statuses},
+        "greedy_proven_optimal": proven / len(rows),
+        "scored_per_token": sum(r.n_scored for r in results) / tokens,
+    }
+
+
+def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: int) -> list[dict[str, Any]]:
+    """Milliseconds of CPU time per sentence for LENGTHS; up to `count` sentences each."""
+    words = [word for sentence in sentences for word in sentence.tree.words]
+    tags = [tag for sentence in sentences for tag in sentence.tree.tags]
+    rows = []
+    for length in LENGTHS:
+        times: list[float] = []
+        for start in range(0, len(words) - length + 1, length):
+            piece = words[start : start + length], tags[start : start + length]
+            if not times:
+                parser.parse(*piece)  # buffers of this size are there now
+            began = time.process_time()
+            parser.parse(*piece)
+            times.append(1000 * (time.process_time() - began))
+            if len(times) == count:
+                break
+        if times:
+            rows.append(
+                {
+                    "tokens": length,
+                    "sentences": len(times),
+                    "median_ms": percentile(times, 0.5),
+                    "p99_ms": percentile(times, 0.99),
+                }
+            )
+    return rows
+
+
+def main() -> None:
+    """Measure, print, save."""
+    parser = arguments(__doc__)
+    parser.add_argument("--repeats", type=int, default=2, help="passes over the dev sentences; the best counts")
+    parser.add_argument("--count", type=int, default=200, help="sentences per length")
+    options = parser.parse_args()
+    model, _ = load_source(options.pipeline)
+    sentences = dev_sentences(options)
+    facts: dict[str, Any] = {"treebanks": options.names}
+    for name, budget in (("greedy", 0), ("default", None)):
+        used = model.with_settings(budget=budget)
+        facts[name] = {
+            **throughput(used, sentences, options.repeats),
+            "by_length": by_length(used, sentences, options.count),
+        }
+        print(f"{name}: {facts[name]['tokens_per_second']:.0f} tokens/s, {facts[name]['status']}")
+        for row in facts[name]["by_length"]:
+            print(f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms")
+    print(f"greedy parse proven optimal: {100 * facts['default']['greedy_proven_optimal']:.1f} % of sentences")
+    save(options, "speed", facts)
+
+
+if __name__ == "__main__":
+    main()

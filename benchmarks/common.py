@@ -1,0 +1,69 @@
+"""What the benchmarks share: where results go, the pipeline's parser, test sentences."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # `training` is no part of the installed package
+
+from spacy_dtparse.models import EMBEDDED_PIPELINE  # noqa: E402 (after the line above)
+from training.corpus import Sentence  # noqa: E402
+from training.treebanks import corpus_files, read_files  # noqa: E402
+
+RESULTS = ROOT / "build" / "bench"
+
+
+def arguments(text: str | None, corpus: bool = True) -> argparse.ArgumentParser:
+    """The options that all benchmarks have."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--pipeline", type=Path, default=EMBEDDED_PIPELINE, help="pipeline folder (default: the embedded one)"
+    )
+    if corpus:
+        parser.add_argument("--corpus", type=Path, default=ROOT / "assets", help="folder of treebanks")
+        parser.add_argument("--names", nargs="+", default=["sample"], help="treebanks whose dev part is used")
+    parser.add_argument("--out", type=Path, help="JSON file (default: build/bench/NAME.json)")
+    return parser
+
+
+def dev_sentences(options: argparse.Namespace) -> list[Sentence]:
+    """The dev sentences of all treebanks asked for, with gold tags."""
+    return read_files(corpus_files(options.corpus, options.names, "dev"))
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on."""
+    import numba
+    import spacy
+
+    return {
+        "python": platform.python_version(),
+        "spacy": spacy.__version__,
+        "numba": numba.__version__,
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def save(options: argparse.Namespace, name: str, facts: Any) -> Path:
+    """Write `facts` with the machine's description and say where."""
+    path = options.out or RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"benchmark": name, "machine": machine(), "results": facts}, indent=1) + "\n")
+    print(f"written to {path}", file=sys.stderr)
+    return path
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1))]
