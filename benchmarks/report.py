@@ -1,0 +1,147 @@
+"""Fill the result tables of README.md and docs/experiments.md from the JSON that the benchmarks wrote.
+
+    python benchmarks/report.py [--results build/bench] [FILE …]
+
+A table stands between `<!-- results: NAME -->` and `<!-- /results -->`, where NAME is one of TABLES. A block whose
+benchmark has not been run stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = (ROOT / "README.md", ROOT / "docs" / "experiments.md")
+BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table, the first column to the left, numbers to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def accuracy(records: list[dict[str, Any]], greedy: bool = False) -> str:
+    """Dev F1 per treebank at the model's own budget, or of greedy parsing."""
+    rows = []
+    chosen = [r for r in records if (r["budget"] == 0 if greedy else r["budget"] is None)]
+    for name in dict.fromkeys(record["treebank"] for record in chosen):
+        by_tags = {record["tags"]: record for record in chosen if record["treebank"] == name}
+        row: list[Any] = [name, next(iter(by_tags.values()))["sentences"]]
+        for tags in ("gold", "predicted"):
+            found = by_tags.get(tags)
+            row += [f"{100 * found[c]['f1']:.2f}" for c in ("all", "evalb")] if found else ["", ""]
+        row.append(f"{100 * by_tags['predicted']['tag_accuracy']:.2f}" if "predicted" in by_tags else "")
+        rows.append(row)
+    tags = "gold tags, ", "predicted tags, "
+    return markdown(
+        ("treebank (dev)", "sentences", *(f"{t}F1 {c}" for t in tags for c in ("all", "evalb")), "tag accuracy"), rows
+    )
+
+
+def speed(facts: dict[str, Any]) -> str:
+    """Tokens per second and milliseconds by length."""
+    lengths = [row["tokens"] for row in facts["default"]["by_length"]]
+    rows = []
+    for name in ("greedy", "default"):
+        cells = [f"{row['median_ms']:.1f} / {row['p99_ms']:.1f}" for row in facts[name]["by_length"]]
+        rows.append((name, f"{facts[name]['tokens_per_second']:,.0f}", *cells))
+    note = f"Greedy parse proven optimal: {100 * facts['default']['greedy_proven_optimal']:.1f} % of the sentences."
+    head = ("search", "tokens/s", *(f"{length} tokens" for length in lengths))
+    return markdown(head, rows) + f"\n\nMilliseconds: median / 99th percentile of one sentence. {note}"
+
+
+def load(facts: dict[str, Any]) -> str:
+    """Import and load times, memory, size."""
+    return markdown(
+        ("what", "value"),
+        [
+            ("`import spacy_dtparse` beyond spaCy", f"{1000 * facts['import_spacy_dtparse']:.0f} ms"),
+            ("`spacy_dtparse.load()`, imports excluded", f"{facts['load']:.2f} s"),
+            ("first parse after loading", f"{1000 * facts['first_parse']:.0f} ms"),
+            ("resident memory after loading", f"{facts['rss_after_load_mb']:.0f} MB"),
+            ("pipeline on disk", f"{facts['bytes'] / 1e6:.1f} MB"),
+        ],
+    )
+
+
+def treewalk(facts: dict[str, Any]) -> str:
+    """Rules against the tree walk."""
+    row = (
+        f"{facts['candidates']:,}",
+        f"{facts['trees']:,}",
+        f"{facts['walk_us']:.1f} µs",
+        f"{facts['rules_us']:.1f} µs",
+        f"{facts['speedup']:.0f} ×",
+        "yes" if facts["identical"] else "NO",
+    )
+    return markdown(("candidates", "trees", "tree walk", "rules", "speed-up", "identical scores"), [row])
+
+
+def profile(facts: dict[str, Any]) -> str:
+    """Training time by step."""
+    steps = facts["ms_per_tree_by_step"]
+    table = markdown(
+        (f"{facts['label']} classifier", *steps, "per tree"),
+        [("ms", *(f"{ms:.1f}" for ms in steps.values()), f"{1000 * facts['seconds_per_tree']:.1f}")],
+    )
+    wall = facts["wall_seconds"]
+    total = sum(wall.values())
+    return table + (
+        f"\n\n{facts['trees_grown']:,} trees grown for {facts['label']}, {facts['all_trees_grown']:,} in all, "
+        f"{facts['sentences']:,} sentences; {total / 60:.1f} minutes of wall time ("
+        + ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in wall.items())
+        + ")."
+    )
+
+
+TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "accuracy": ("accuracy", accuracy),
+    "accuracy-greedy": ("accuracy", lambda records: accuracy(records, greedy=True)),
+    "accuracy-wsj": ("accuracy-wsj", accuracy),
+    "speed": ("speed", speed),
+    "load": ("load", load),
+    "treewalk": ("treewalk", treewalk),
+    "profile": ("profile", profile),
+}
+"""Name of a block: the JSON file it is made from, and how."""
+
+
+def fill(text: str, results: Path) -> tuple[str, list[str]]:
+    """The text with its blocks filled, and the names of those that were. Raises SystemExit for an unknown name."""
+    filled: list[str] = []
+
+    def block(match: re.Match[str]) -> str:
+        name = match[2]
+        if name not in TABLES:
+            raise SystemExit(f"there is no table {name!r}; allowed are {', '.join(TABLES)}")
+        source, make = TABLES[name]
+        path = results / f"{source}.json"
+        if not path.is_file():
+            return match[0]
+        filled.append(name)
+        return f"{match[1]}{make(json.loads(path.read_text(encoding='utf8'))['results'])}\n{match[3]}"
+
+    return BLOCK.sub(block, text), filled
+
+
+def main() -> None:
+    """Rewrite the files and say which tables were filled."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, default=list(FILES))
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "bench")
+    options = parser.parse_args()
+    for path in options.files:
+        text, filled = fill(path.read_text(encoding="utf8"), options.results)
+        path.write_text(text, encoding="utf8")
+        print(f"{path.name}: {', '.join(filled) or 'nothing to fill'}")
+
+
+if __name__ == "__main__":
+    main()
