@@ -11,7 +11,16 @@ import numpy as np
 
 from .jit import kernel
 from .score import inference_cost, score_state
-from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, label_allowed, list_windows, start_sentence
+from .state import (
+    BOTTOM_UP,
+    SHIFT_REDUCE,
+    add_item,
+    infer,
+    is_complete,
+    label_allowed,
+    list_windows,
+    start_sentence,
+)
 
 OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
 STATUSES = ("optimal", "complete", "greedy", "fallback")
@@ -23,6 +32,7 @@ _H1 = np.uint64(0x9E3779B97F4A7C15)
 _H2 = np.uint64(0xBF58476D1CE4E5B9)
 _S31 = np.uint64(31)
 _S29 = np.uint64(29)
+_S46 = np.uint64(46)
 _EMPTY = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -65,8 +75,10 @@ def _heap_pop(heap, count, cost):
 
 
 @kernel
-def _item_hash(start, end, label):
+def _item_hash(start, end, label, below):
+    """Hash of an item; `below`: symbol of an only child, else -1, so that NP over VP is not VP over NP."""
     z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
+    z ^= np.uint64(below + 1) << _S46
     z = (z ^ (z >> _S31)) * _H1
     z = (z ^ (z >> _S29)) * _H2
     return z ^ (z >> _S31)
@@ -191,6 +203,7 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                 break
             can_shift = strategy == SHIFT_REDUCE and cursor > low
             n_windows = 0
+            legal = 0
             if nodes.used[0] < node_room:
                 n_windows = list_windows(
                     grammar, nodes, tokens, frontier, cursor, size, scratch.windows_i, scratch.windows_j
@@ -228,14 +241,16 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                         ):
                             continue
                         scored += 1
+                        legal += 1
                         extra = inference_cost(scratch.scores[w, label])
                         total = cost[current] + extra
                         if total >= best_cost:
                             continue
                         slot = np.int64(-1)
                         if track:
+                            below = np.int64(nodes.label[frontier[i]]) if single else np.int64(-1)
                             key = hashes[current] ^ _item_hash(
-                                nodes.start[frontier[i]], nodes.end[frontier[j - 1]], label
+                                nodes.start[frontier[i]], nodes.end[frontier[j - 1]], label, below
                             )
                             n_met += 1
                             if _met(met_keys, met_costs, key, total):
@@ -265,7 +280,7 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                             best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
                             best_slot = slot
             if best_label < 0:
-                if n_windows > 0:
+                if legal > 0 or can_shift:
                     break  # every successor costs at least as much as the best parse, or was met before
                 glued = True
                 break
