@@ -1,0 +1,135 @@
+"""The atoms of a window, read straight off a template table by name; no code of the kernels, no numbers.
+
+An atom is a text in the words of `spacy_dtparse.features.names`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spacy_dtparse.features.templates import Place, Templates
+
+from .states import Node, Rules, State
+from .states import node as make_node
+
+LONGEST = 15
+WHOLE_NAMES = {
+    "left_of_head": "left of head", "right_of_head": "right of head", "left_context": "left context",
+    "right_context": "right context", "span": "span", "non_leftmost": "all but the first",
+    "non_rightmost": "all but the last", "non_head": "all but the head",
+}  # fmt: skip
+PART_NAMES = {
+    "span_first": "first {} of span", "span_last": "last {} of span", "left_of_head": "{} left of head",
+    "right_of_head": "{} right of head", "left_context": "{} of left context", "right_context": "{} of right context",
+}  # fmt: skip
+
+
+class Reader:
+    """Reads atoms of one sentence. `columns[attribute][t]`: the text of a token's attribute, words as the model knows
+    them (rare words as one)."""
+
+    def __init__(self, templates: Templates, rules: Rules, columns: dict[str, list[str]]):
+        self.templates, self.rules, self.columns = templates, rules, columns
+        self.n = len(columns["word"])
+
+    def value(self, node: Node, attribute: str) -> str:
+        if attribute == "label":
+            return node.label
+        text = self.columns[attribute][node.head]
+        return f'"{text}"' if attribute == "word" else text
+
+    def token(self, t: int) -> Node:
+        return make_node(self.columns["tag"][t], t, t + 1, t)
+
+    def atoms(self, state: State, i: int, j: int, *, shift: bool = False) -> list[str]:
+        """Every atom of the window; the head of a candidate is found without its label, of a shift it is its token."""
+        head = i if shift else self.rules.head_of(state, i, j)
+        find = self._finder(state, i, j, head)
+        found = []
+        for place, attribute in dict.fromkeys(self.templates.unary):
+            found.append(self._one(find, place, attribute)[0])
+        for members in self.templates.tuples:
+            ones = [self._one(find, place, attribute) for place, attribute in members]
+            if any(present for _, present in ones):
+                found.append(" & ".join(text for text, _ in ones))
+        for kind, group, n, with_head, attribute in self.templates.grouped:
+            members = self._group(state, i, j, head, group, n, with_head)
+            name = (PART_NAMES[group].format(n) if n else WHOLE_NAMES[group]) + (" with head" if with_head else "")
+            if kind == "some_item":
+                values = {self.value(node, str(attribute)) for node in members}
+                found.extend(f"some item of {name}: {attribute} = {value}" for value in values)
+            elif kind == "some_terminal":
+                below = [self.token(t) for node in members for t in range(node.start, node.end)]
+                values = {self.value(node, str(attribute)) for node in below}
+                found.extend(f"some terminal of {name}: {attribute} = {value}" for value in values)
+            else:
+                length = len(members) if kind == "items" else sum(node.end - node.start for node in members)
+                found.extend(f"{kind} of {name} = {n}" for n in range(LONGEST + 1) if length == n)
+                found.extend(f"{kind} of {name} > {n}" for n in range(LONGEST + 1) if length > n)
+        if self.templates.sequence:
+            found.append("labels = " + " ".join(node.label for node in state.frontier[i:j]))
+        return found
+
+    def _one(self, find: Callable[[Place], Node | None], place: Place, attribute: str) -> tuple[str, bool]:
+        node = find(place)
+        value = "nothing" if node is None else self.value(node, attribute)
+        return f"{place_name(place)} {attribute} = {value}", node is not None
+
+    def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Place], Node | None]:
+        frontier = state.frontier
+        items = {
+            "start": ([*range(i, j)], 0), "end": ([*range(j - 1, i - 1, -1)], 0), "left": ([*range(i - 1, -1, -1)], 0),
+            "right": ([*range(j, len(frontier))], 0), "front": ([*range(i, len(frontier))], 0),
+            "head": ([*range(i, j)], head - i),
+        }  # fmt: skip
+        first, last = frontier[i].start, frontier[j - 1].end - 1
+        every = [*range(self.n)]
+        tokens = {
+            "start": (every[first : last + 1], 0), "end": (every[first : last + 1][::-1], 0),
+            "left": (every[:first][::-1], 0), "right": (every[last + 1 :], 0), "front": (every[first:], 0),
+            "head": (every, frontier[head].head),
+        }  # fmt: skip
+
+        def find(place: Place) -> Node | None:
+            kind, where, offset = place
+            if kind == "child":
+                node = find(offset)
+                if node is None or node.is_token:
+                    return None
+                return {"first": node.children[0], "head": node.middle, "last": node.children[-1]}[where]
+            places, zero = (items if kind == "item" else tokens)[where]
+            at = zero + offset
+            if not 0 <= at < len(places):
+                return None
+            return frontier[places[at]] if kind == "item" else self.token(places[at])
+
+        return find
+
+    def _group(
+        self, state: State, i: int, j: int, head: int, group: str, n: int, with_head: bool
+    ) -> list[Node]:
+        span, bound = range(i, j), n or len(state.frontier)
+        places = {
+            "span": [*span],
+            "span_first": [*span][:bound],
+            "span_last": [*span][-bound:],
+            "left_of_head": [k for k in span if head - bound <= k < head],
+            "right_of_head": [k for k in span if head < k <= head + bound],
+            "left_context": [k for k in range(i) if k >= i - bound],
+            "right_context": [k for k in range(j, len(state.frontier)) if k < j + bound],
+            "non_leftmost": [k for k in span if k != i],
+            "non_rightmost": [k for k in span if k != j - 1],
+            "non_head": [k for k in span if k != head],
+        }[group]
+        if with_head and head not in places:
+            places = [*places, head]
+        return [state.frontier[k] for k in places]
+
+
+def place_name(place: Place) -> str:
+    kind, where, offset = place
+    if kind == "child":
+        return f"{where} child of {place_name(offset)}"
+    if kind == "item" and offset == 0 and where in ("start", "end", "head"):
+        return {"start": "first", "end": "last", "head": "head"}[where]
+    return f"{where} {kind} {offset}"
