@@ -1,0 +1,142 @@
+"""Template tables reduced to some of their templates, and the template each atom comes from.
+
+The templates of a table are numbered through: unary, tuples, grouped, then the sequence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.state import Grammar, make_nodes
+from spacy_dtparse.model.dtree import make_feature_scratch
+
+from .boosting.tree import Tree
+from .indirect_kernels import Derivations, Stage, StateBuffers
+
+UNKNOWN = -1
+"""Template of an atom that no derivation has; no row can hold it."""
+
+_HEAD_GROUPS = (k.HEAD_LEFT, k.HEAD_RIGHT, k.NON_HEAD)
+
+
+def sequence_template(table: k.TemplateTable) -> int:
+    """Number of the sequence template, which comes last (whether the table has it or not)."""
+    return len(table.unary) + len(table.tuples) + len(table.grouped)
+
+
+def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
+    """Whether the atoms of each of `templates` are found by hash key; bool, of the same shape."""
+    first = len(table.unary)
+    last = first + len(table.tuples)
+    return ((templates >= first) & (templates < last)) | (templates == sequence_template(table))
+
+
+def atom_templates(table: k.TemplateTable, atoms: k.AtomMap, parts: np.ndarray) -> np.ndarray:
+    """The template of every atom, int32 (n_atoms,), or UNKNOWN.
+
+    `parts`: what `record_parts` wrote while all derivations were replayed. It leaves out sequences that are
+    too long for it, so a hashed atom it does not know is a sequence, where the table has that template.
+    """
+    n_unary, n_tuples = len(table.unary), len(table.tuples)
+    sequence = sequence_template(table)
+    template = np.full(int(atoms.state[0]), UNKNOWN, dtype=INDEX)
+    held = np.flatnonzero(atoms.direct >= 0)
+    bases = np.concatenate([table.unary_base, table.grouped_base])
+    place = np.searchsorted(bases, held, side="right") - 1
+    template[atoms.direct[held]] = np.where(place < n_unary, place, place + n_tuples)
+    hashed = atoms.values[atoms.keys != 0]
+    if len(hashed):
+        of_seed = np.full(n_tuples + 1, UNKNOWN, dtype=INDEX)  # from a tuple's number in the hash to its row
+        of_seed[table.tuples[:, 3]] = n_unary + np.arange(n_tuples)
+        if table.sequence[0] >= 0:
+            of_seed[table.sequence[0]] = sequence
+        known = parts[hashed, 1] > 0
+        unseen = sequence if table.sequence[0] >= 0 else UNKNOWN
+        template[hashed] = np.where(known, of_seed[parts[hashed, 0]], unseen)
+    return template
+
+
+def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
+    """`table` with only the given templates (numbers, ascending) and the places and slots they need.
+
+    A template keeps its place in the direct map or its hash seed, so its atoms are found as with the full
+    table.
+    """
+    n_unary, sequence = len(table.unary), sequence_template(table)
+    wanted = np.zeros(sequence + 1, dtype=bool)
+    wanted[templates] = True
+    unary = np.flatnonzero(wanted[:n_unary])
+    tuples = np.flatnonzero(wanted[n_unary : n_unary + len(table.tuples)])
+    grouped = np.flatnonzero(wanted[n_unary + len(table.tuples) : sequence])
+    members = table.tuples[tuples, :3]
+    slot_used = np.zeros(len(table.slots), dtype=bool)
+    slot_used[table.unary[unary]] = True
+    slot_used[members[members >= 0]] = True
+    place_used = np.zeros(len(table.places), dtype=bool)
+    place_used[table.slots[slot_used, 0]] = True
+    is_child = table.places[:, 0] == k.CHILD
+    for place in range(len(table.places) - 1, -1, -1):  # a child comes after its parent
+        if place_used[place] and is_child[place]:
+            place_used[table.places[place, 2]] = True
+    new_place = np.cumsum(place_used) - 1
+    new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry stands for an unused member, -1
+    places = table.places.copy()
+    places[is_child, 2] = new_place[places[is_child, 2]]
+    slots = table.slots[slot_used].copy()
+    slots[:, 0] = new_place[slots[:, 0]]
+    new_tuples = table.tuples[tuples].copy()
+    new_tuples[:, :3] = new_slot[members]
+    bounds = np.zeros_like(table.bounds)
+    for column, kept in ((0, place_used), (2, slot_used), (4, wanted[:n_unary]), (6, wanted[n_unary:])):
+        before = np.concatenate([[0], np.cumsum(kept)])
+        bounds[:, column : column + 2] = before[table.bounds[:, column : column + 2]]
+    return k.TemplateTable(
+        places=np.ascontiguousarray(places[place_used], dtype=INDEX),
+        slots=np.ascontiguousarray(slots, dtype=INDEX),
+        unary=new_slot[table.unary[unary]].astype(INDEX),
+        unary_base=table.unary_base[unary].copy(),
+        tuples=np.ascontiguousarray(new_tuples, dtype=INDEX),
+        groups=table.groups,
+        grouped=np.ascontiguousarray(table.grouped[grouped]),
+        grouped_base=table.grouped_base[grouped].copy(),
+        sequence=table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX),
+        bounds=bounds,
+    )
+
+
+def make_stage(table: k.TemplateTable, templates: np.ndarray, n_atoms: int) -> Stage:
+    """The reduced table with its scratch, for a map of `n_atoms` atoms; UNKNOWN among `templates` is passed
+    over."""
+    reduced = reduce_table(table, templates[templates != UNKNOWN])
+    groups = reduced.groups[reduced.grouped[:, 1]]
+    needs_head = (
+        bool(reduced.places[:, 3].any())
+        or bool(np.isin(groups[:, 0], _HEAD_GROUPS).any())
+        or bool((groups[:, 2] == 1).any())
+    )
+    return Stage(reduced, make_feature_scratch(reduced, n_atoms), np.array([needs_head], dtype=INDEX))
+
+
+def no_chain(tree: Tree) -> np.ndarray:
+    """The inner nodes from the root down the "no" answers: where most examples pass."""
+    chain, node = [], 0
+    while tree.atom[node] >= 0:
+        chain.append(node)
+        node = int(tree.no[node])
+    return np.array(chain, dtype=np.int64)
+
+
+def make_state_buffers(grammar: Grammar, derivations: Derivations) -> StateBuffers:
+    """Room for the longest of the derivations."""
+    tokens, actions = np.diff(derivations.token_starts), np.diff(derivations.action_starts)
+    n, both = int(tokens.max(initial=1)), int((tokens + actions).max(initial=1))
+    windows = (n + 1) * int(grammar.options[1]) + 1
+    return StateBuffers(
+        make_nodes(both + 1, 2 * both + 16),
+        np.zeros(n + 1, dtype=INDEX),
+        np.zeros(n, dtype=INDEX),
+        np.zeros(windows, dtype=INDEX),
+        np.zeros(windows, dtype=INDEX),
+    )
