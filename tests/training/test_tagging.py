@@ -219,10 +219,10 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
     settings = [part for setting in small for part in ("--set", setting)]
     alpha, out = str(tmp_path / "alpha"), str(tmp_path / "out")
     main(["jackknife", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
-    main(["train", "--treebank", alpha, "--out", out, "--model", f"{out}/m", "--no-senter", *settings])
+    main(["train", "--treebank", alpha, "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings])
     text = capsys.readouterr().out
     assert "alpha: " in text and "tag_acc_alpha: " in text
-    assert spacy.load(f"{out}/m").pipe_names == ["tok2vec", "tagger"]
+    assert spacy.load(f"{out}/new/m").pipe_names == ["tok2vec", "tagger"]
 
 
 def test_settings_are_checked() -> None:

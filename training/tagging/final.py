@@ -42,6 +42,7 @@ def train_final(
     fractions), which also stand in the pipeline's meta.
     """
     config = config or FINAL
+    model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     tags = tag_set(treebanks)
     augment = config.augment
     if augment.inserts_space:
