@@ -51,20 +51,27 @@ def count_atoms(indptr, atoms, n_atoms, counts):
 
 
 @kernel
-def fill_columns(indptr, atoms, slot, bits, starts, postings):
-    """Write bitsets and posting lists; `bits` must be 0 on entry."""
-    place_of = starts[:-1].copy()
+def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings):
+    """Write the columns of the atoms in [first, last).
+
+    `bits` (0 on entry) begins with slot `first_slot`, `postings` with the posting list of atom `first`.
+    """
+    place_of = starts[first : last + 1] - starts[first]
+    span = np.uint64(last - first)
     for row in range(len(indptr) - 1):
-        word = row >> 6
+        word = np.uint64(row >> 6)
         mask = ONE << np.uint64(row & 63)
         for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            atom = np.uint64(atoms[np.uint64(place)])
-            where = slot[atom]
+            atom = atoms[np.uint64(place)]
+            inside = np.uint64(np.int64(atom) - first)
+            if atom < first or inside >= span:
+                continue
+            where = slot[np.uint64(atom)]
             if where >= 0:
-                bits[np.uint64(where), np.uint64(word)] |= mask
+                bits[np.uint64(where - first_slot), word] |= mask
             else:
-                postings[np.uint64(place_of[atom])] = row
-                place_of[atom] += 1
+                postings[np.uint64(place_of[inside])] = row
+                place_of[inside] += 1
 
 
 @kernel

@@ -207,6 +207,8 @@ class LabelLearner:
                 curvature = np.empty(n_nodes, dtype=SCORE)
                 leaf_curvatures(leaf, self.weight, self.bias, curvature)
             step = step_units(sums, penalty, units, curvature)
+            if self.config.shrinkage < 1:
+                step = (step * self.config.shrinkage).astype(step.dtype)
             if sweep:
                 step[units == 0] = 0  # a leaf that was 0 stays 0: its sums have not changed
             if not step.any():

@@ -61,6 +61,22 @@ def test_rows_gathers_in_order_and_counts_decide_the_kind_of_column():
     assert len(store.rows(np.array([], dtype=np.int32))[1]) == 0
 
 
+@pytest.mark.parametrize("part_bytes", [1, 300, 2**29])
+def test_columns_are_written_part_by_part(tmp_path, monkeypatch, part_bytes):
+    monkeypatch.setattr("training.boosting.store.PART_BYTES", part_bytes)
+    for seed, n in ((1, 500), (2, 40), (3, 0)):  # both kinds of column, bitsets only, nothing
+        rows = naive.random_rows(np.random.default_rng(seed), n, 50)
+        memory = DirectStore(*naive.to_csr(rows), n_atoms=50)
+        built = DirectStore.build(tmp_path / str(seed), *naive.to_csr(rows), n_atoms=50)
+        assert (built.columns.slot == memory.columns.slot).all()
+        assert (built.columns.bits == memory.columns.bits).all()
+        size = len(memory.columns.postings)
+        assert (built.columns.postings[:size] == memory.columns.postings).all()
+        assert (built.columns.starts == memory.columns.starts).all()
+    only_lists = DirectStore.build(tmp_path / "l", np.arange(101), np.arange(100, dtype=np.int32), 100)
+    assert (only_lists.columns.slot < 0).all() and len(only_lists.columns.postings) == 100
+
+
 def test_files_open_as_the_same_store(tmp_path):
     rng = np.random.default_rng(1)
     rows = naive.random_rows(rng, 200, 30)
