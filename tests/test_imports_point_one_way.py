@@ -1,0 +1,160 @@
+"""The house of docs/design.md: rooms import only the rooms below them; nothing imports the trainers.
+
+Read from the source by AST, so that imports inside functions count as well. What is only imported for type checking
+does not count: it creates no dependency at run time.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "spacy_dtparse"
+BASE = {"errors", "dtypes", "symbols"}
+ALLOWED: dict[str, set[str]] = {
+    "base": set(),
+    "trees": {"base"},
+    "scoring": {"base", "trees"},
+    "kernels": {"base"},
+    "features": {"base", "trees", "kernels"},
+    "model": {"base", "trees", "kernels", "features"},
+    "parsers": {"base", "trees", "scoring", "kernels", "features", "model"},
+    "viz": {"base", "trees"},
+    "models": {"base"},
+    "pipeline": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz"},
+    "cli": {
+        # package: load() and __version__
+        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "pipeline", "package",
+    },
+    # __init__ offers load() and, at first use, the functions of pipeline.attributes; __main__ is the command line
+    "package": {"base", "models", "pipeline", "cli"},
+}  # fmt: skip
+EXCEPTIONS = {
+    "trees/heads_compiled.py": {"kernels"},
+}
+"""File: rooms it may import beside its room's. Head rules are data of `trees` that a kernel applies."""
+NUMBA = {"kernels/jit.py", "kernels/warmup.py"}
+"""Who imports numba: the decorator that all kernels go through, and who looks whether its cache is filled."""
+NUMBA_VERSION_ONLY = {"cli/info.py"}
+"""Imports numba to say its version."""
+
+
+def room_of(module: str) -> str:
+    """The room of a module of the package, by its dotted name."""
+    parts = module.split(".")
+    if len(parts) == 1 or not any((PACKAGE / f"{parts[1]}{end}").exists() for end in ("", ".py")):
+        return "package"  # a name of the package itself, such as spacy_dtparse.load
+    if parts[1] in ("__init__", "__main__"):
+        return "package"
+    return "base" if parts[1] in BASE else parts[1]
+
+
+def _type_checking_only(tree: ast.Module) -> set[ast.AST]:
+    nodes: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            nodes.update(inner for statement in node.body for inner in ast.walk(statement))
+    return nodes
+
+
+def imported_modules(path: Path, root: Path = ROOT) -> set[str]:
+    """Absolute dotted names of what a file imports at run time; `from a import b` gives a.b."""
+    tree = ast.parse(path.read_text(encoding="utf8"))
+    skipped = _type_checking_only(tree)
+    package = list(path.relative_to(root).parent.parts)
+    found = set()
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            found.update(f"{base}.{alias.name}" for alias in node.names)
+    return found
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_rooms_import_only_what_is_below(path):
+    name = str(path.relative_to(PACKAGE).as_posix())
+    room = room_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    assert room in ALLOWED, f"{name} is in a room that docs/design.md does not know"
+    allowed = ALLOWED[room] | {room} | EXCEPTIONS.get(name, set())
+    for module in imported_modules(path):
+        top = module.split(".")[0]
+        assert top not in ("training", "tests", "benchmarks"), f"{name} imports {module}"
+        if top == "spacy_dtparse":
+            assert room_of(module) in allowed, f"{name} ({room}) imports {module}; allowed are {sorted(allowed)}"
+        if top == "numba":
+            assert name in NUMBA | NUMBA_VERSION_ONLY, f"{name} imports numba; use kernels.jit.kernel"
+        if top == "spacy" and room not in ("pipeline", "cli", "package"):
+            raise AssertionError(f"{name} ({room}) imports spaCy")
+
+
+def test_sibling_parsers_do_not_import_one_another():
+    siblings = {path.name for path in (PACKAGE / "parsers").iterdir() if (path / "__init__.py").is_file()}
+    assert "dtree" in siblings
+    for path in FILES:
+        parts = path.relative_to(PACKAGE).parts
+        if parts[0] != "parsers" or len(parts) < 3:
+            continue
+        for module in imported_modules(path):
+            inner = module.split(".")
+            if inner[:2] == ["spacy_dtparse", "parsers"] and len(inner) > 2 and inner[2] in siblings:
+                assert inner[2] == parts[1], f"{'/'.join(parts)} imports {module}"
+
+
+def test_the_design_document_says_the_same():
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf8")
+    documented = dict(re.findall(r"^\| `([a-z]+)/` \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
+    order = list(documented)
+    assert set(order) == set(ALLOWED) - {"base", "package"} | {"training"}
+    for room in set(order) - {"training"}:
+        said = set(re.findall(r"[a-z]+", documented[room]))
+        if said == {"all", "above"}:
+            said = {"base", *order[: order.index(room)]}
+        assert ALLOWED[room] - {"package"} <= said, f"{room} may import more in this test than in docs/design.md"
+    for name, rooms in EXCEPTIONS.items():
+        assert re.search(rf"`{re.escape(name)}`[^\n]*`{'`, `'.join(sorted(rooms))}`", text), name
+
+
+def test_the_test_sees_imports(tmp_path):
+    """The reader of imports itself: relative, nested and type-checking imports."""
+    path = tmp_path / "spacy_dtparse" / "trees" / "bad.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "from typing import TYPE_CHECKING\nfrom ..model import rules\nfrom . import heads\n"
+        "if TYPE_CHECKING:\n    import spacy\ndef f():\n    from training.fit import Fit\n    import numba\n"
+    )
+    assert imported_modules(path, tmp_path) == {
+        "typing.TYPE_CHECKING",
+        "spacy_dtparse.model.rules",
+        "spacy_dtparse.trees.heads",
+        "training.fit.Fit",
+        "numba",
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.component"],
+)
+def test_a_light_import(statement):
+    """spaCy imports every plugin of the environment at every start: no numba, no kernels, no trainers."""
+    code = (
+        f"{statement}\nimport sys\n"
+        "heavy = [m for m in sys.modules if m == 'numba' or m.startswith(('spacy_dtparse.kernels', 'training'))]\n"
+        "print(heavy)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
