@@ -24,6 +24,7 @@ class LearnerConfig:
     root_slack: at the root a split must gain more than this times λ on top of the root's own gain; 0 is the
       papers' rule, 0.1 ends a λ level earlier, when little is left to gain.
     max_splits: splits per tree; 1 makes stumps.
+    shrinkage: each step is cut to this share of itself; 1 is the papers' way.
     sweeps: steps towards each leaf's minimum. solver: "majoriser", or "newton": the longer of the majoriser's
       step and a damped Newton step (see `leaves`; no step of either passes the minimum).
     max_empty: this many trees in a row whose leaves are all 0 over the full data end the λ level.
@@ -36,6 +37,7 @@ class LearnerConfig:
     root_slack: float = 0.0
     max_splits: int = 60
     sweeps: int = 1
+    shrinkage: float = 1.0
     solver: str = "newton"
     max_empty: int = 2
     seed: int = 0
@@ -47,6 +49,7 @@ class LearnerConfig:
         _check("split_ratio", self.split_ratio, self.split_ratio >= 1, "1 or more")
         _check("root_slack", self.root_slack, self.root_slack >= 0, "0 or more")
         _check("max_splits", self.max_splits, 1 <= self.max_splits <= MAX_SPLITS, f"1 to {MAX_SPLITS}")
+        _check("shrinkage", self.shrinkage, 0 < self.shrinkage <= 1, "above 0 and up to 1")
         _check("sweeps", self.sweeps, self.sweeps >= 1, "1 or more")
         _check("solver", self.solver, self.solver in ("majoriser", "newton"), '"majoriser" or "newton"')
         _check("max_empty", self.max_empty, self.max_empty >= 1, "1 or more")

@@ -47,6 +47,7 @@ def same(one, other) -> bool:
         {"sample_size": 60, "solver": "majoriser", "sweeps": 3},
         {"sample_size": None, "gain": "hard"},
         {"sample_size": None, "max_splits": 1},
+        {"sample_size": 60, "shrinkage": 0.5},
     ],
 )
 def test_objective_falls_with_every_kept_tree(settings):
@@ -102,6 +103,14 @@ def test_zero_leaves_are_those_within_the_penalty_over_all_examples():
         assert units[leaf] == 0 or (gradient > 0) == (units[leaf] > 0)
         checked += 1
     assert checked >= 3 and (units != 0).any()
+
+
+def test_shrinkage_cuts_the_first_trees_steps():
+    full, half = (make_learner(sample_size=None, shrinkage=share)[-1] for share in (1.0, 0.5))
+    full.step(1.0)
+    half.step(1.0)
+    whole, part = tree_at(full.ensemble, 0)[1], tree_at(half.ensemble, 0)[1]
+    assert whole.any() and (part == (whole * 0.5).astype(np.int64)).all()
 
 
 def test_fit_stops_when_the_root_cannot_be_split_and_goes_on_at_a_lower_penalty():
@@ -201,7 +210,7 @@ def test_bad_label_data_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0},
+    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0}, {"shrinkage": 0},
      {"seed": -1}, {"solver": "lbfgs"}, {"root_slack": -1}, {"max_empty": 0}],
 )  # fmt: skip
 def test_bad_learner_settings_are_named(settings):
