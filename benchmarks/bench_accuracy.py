@@ -17,7 +17,9 @@ def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
     parser.add_argument("--tags", nargs="+", choices=("gold", "predicted"), default=["gold", "predicted"])
-    parser.add_argument("--budgets", nargs="+", type=int, help="search budgets (default: greedy and the model's own)")
+    parser.add_argument(
+        "--budgets", nargs="+", type=int, help="search budgets (default: greedy and the model's own)"
+    )
     options = parser.parse_args()
     budgets = options.budgets or [0, None]
     records = evaluate(

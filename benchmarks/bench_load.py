@@ -2,8 +2,8 @@
 
     python benchmarks/bench_load.py [--pipeline FOLDER] [--repeats 5]
 
-Every repeat is a fresh Python process with compiled kernels in the cache (a run before the first one sees to that);
-the median is reported. RSS is the process's resident memory as the kernel counts it, in MB.
+Every repeat is a fresh Python process with compiled kernels in the cache (a run before the first one sees to
+that); the median is reported. RSS is the process's resident memory as the kernel counts it, in MB.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ print(time.perf_counter() - t, len(set(sys.modules) - before))
 
 def child(script: str, *extra: str) -> str:
     """Output of a fresh Python process."""
-    done = subprocess.run([sys.executable, "-c", script, *extra], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *extra], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     return done.stdout.strip().splitlines()[-1]
 
 

@@ -2,10 +2,11 @@
 
     python benchmarks/bench_speed.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
 
-Figures: tokens per second on the dev sentences with gold tags, greedy and at the model's own budget; median and 99th
-percentile of the milliseconds for sentences of 10, 20, 40, 80, 160 and 1,000 tokens (dev sentences joined and cut to
-length, so that word and tag sequences are real); the share of dev sentences whose greedy parse is proven optimal.
-Times are CPU time of the process (time.process_time), so a busy machine disturbs them little.
+Figures: tokens per second on the dev sentences with gold tags, greedy and at the model's own budget; median
+and 99th percentile of the milliseconds for sentences of 10, 20, 40, 80, 160 and 1,000 tokens (dev sentences
+joined and cut to length, so that word and tag sequences are real); the share of dev sentences whose greedy
+parse is proven optimal. Times are CPU time of the process (time.process_time), so a busy machine disturbs
+them little.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: i
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=2, help="passes over the dev sentences; the best counts")
+    parser.add_argument(
+        "--repeats", type=int, default=2, help="passes over the dev sentences; the best counts"
+    )
     parser.add_argument("--count", type=int, default=200, help="sentences per length")
     options = parser.parse_args()
     model, _ = load_source(options.pipeline)
@@ -90,8 +93,12 @@ def main() -> None:
         }
         print(f"{name}: {facts[name]['tokens_per_second']:.0f} tokens/s, {facts[name]['status']}")
         for row in facts[name]["by_length"]:
-            print(f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms")
-    print(f"greedy parse proven optimal: {100 * facts['default']['greedy_proven_optimal']:.1f} % of sentences")
+            print(
+                f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms"
+            )
+    print(
+        f"greedy parse proven optimal: {100 * facts['default']['greedy_proven_optimal']:.1f} % of sentences"
+    )
     save(options, "speed", facts)
 
 

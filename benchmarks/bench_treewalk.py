@@ -1,9 +1,11 @@
-"""Rule scoring against the tree walk on a real model and real candidates: identical scores, and how much faster.
+"""Rule scoring against the tree walk on a real model and real candidates: identical scores, and how much
+faster.
 
-    python benchmarks/bench_treewalk.py [--pipeline FOLDER] [--corpus FOLDER --names genia] [--candidates 4000]
+    python benchmarks/bench_treewalk.py [--pipeline FOLDER] [--corpus FOLDER --names genia] [--candidates
+    4000]
 
-Candidates are the windows that the gold derivations of dev sentences meet (kernels.replay). Microseconds of CPU time
-per candidate for all labels; the tree walk runs on a tenth of them.
+Candidates are the windows that the gold derivations of dev sentences meet (kernels.replay). Microseconds of
+CPU time per candidate for all labels; the tree walk runs on a tenth of them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/report.py [--results build/bench] [FILE …]
 
-A table stands between `<!-- results: NAME -->` and `<!-- /results -->`, where NAME is one of TABLES. A block whose
-benchmark has not been run stays as it is.
+A table stands between `<!-- results: NAME -->` and `<!-- /results -->`, where NAME is one of TABLES. A block
+whose benchmark has not been run stays as it is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,13 @@ def accuracy(records: list[dict[str, Any]], greedy: bool = False) -> str:
         rows.append(row)
     tags = "gold tags, ", "predicted tags, "
     return markdown(
-        ("treebank (dev)", "sentences", *(f"{t}F1 {c}" for t in tags for c in ("all", "evalb")), "tag accuracy"), rows
+        (
+            "treebank (dev)",
+            "sentences",
+            *(f"{t}F1 {c}" for t in tags for c in ("all", "evalb")),
+            "tag accuracy",
+        ),
+        rows,
     )
 
 
@@ -52,7 +58,8 @@ def speed(facts: dict[str, Any]) -> str:
     for name in ("greedy", "default"):
         cells = [f"{row['median_ms']:.1f} / {row['p99_ms']:.1f}" for row in facts[name]["by_length"]]
         rows.append((name, f"{facts[name]['tokens_per_second']:,.0f}", *cells))
-    note = f"Greedy parse proven optimal: {100 * facts['default']['greedy_proven_optimal']:.1f} % of the sentences."
+    optimal = 100 * facts["default"]["greedy_proven_optimal"]
+    note = f"Greedy parse proven optimal: {optimal:.1f} % of the sentences."
     head = ("search", "tokens/s", *(f"{length} tokens" for length in lengths))
     return markdown(head, rows) + f"\n\nMilliseconds: median / 99th percentile of one sentence. {note}"
 
@@ -94,7 +101,8 @@ def profile(facts: dict[str, Any]) -> str:
     wall = facts["wall_seconds"]
     total = sum(wall.values())
     return table + (
-        f"\n\n{facts['trees_grown']:,} trees grown for {facts['label']}, {facts['all_trees_grown']:,} in all, "
+        f"\n\n{facts['trees_grown']:,} trees grown for {facts['label']}, "
+        f"{facts['all_trees_grown']:,} in all, "
         f"{facts['sentences']:,} sentences; {total / 60:.1f} minutes of wall time ("
         + ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in wall.items())
         + ")."
@@ -114,7 +122,9 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def fill(text: str, results: Path) -> tuple[str, list[str]]:
-    """The text with its blocks filled, and the names of those that were. Raises SystemExit for an unknown name."""
+    """The text with its blocks filled, and the names of those that were. Raises SystemExit for an unknown
+    name.
+    """
     filled: list[str] = []
 
     def block(match: re.Match[str]) -> str:
@@ -133,7 +143,9 @@ def fill(text: str, results: Path) -> tuple[str, list[str]]:
 
 def main() -> None:
     """Rewrite the files and say which tables were filled."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", type=Path, default=list(FILES))
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "bench")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 """The house of docs/design.md: rooms import only the rooms below them; nothing imports the trainers.
 
-Read from the source by AST, so that imports inside functions count as well. What is only imported for type checking
-does not count: it creates no dependency at run time.
+Read from the source by AST, so that imports inside functions count as well. What is only imported for type
+checking does not count: it creates no dependency at run time.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz"},
     "cli": {
         # package: load() and __version__
-        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "pipeline", "package",
+        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "pipeline",
+        "package",
     },
-    # __init__ offers load() and, at first use, the functions of pipeline.attributes; __main__ is the command line
+    # __init__ offers load() and, at first use, the functions of pipeline.attributes; __main__ is the command
+    # line
     "package": {"base", "models", "pipeline", "cli"},
 }  # fmt: skip
 EXCEPTIONS = {
@@ -94,7 +96,9 @@ def test_rooms_import_only_what_is_below(path):
         top = module.split(".")[0]
         assert top not in ("training", "tests", "benchmarks"), f"{name} imports {module}"
         if top == "spacy_dtparse":
-            assert room_of(module) in allowed, f"{name} ({room}) imports {module}; allowed are {sorted(allowed)}"
+            assert room_of(module) in allowed, (
+                f"{name} ({room}) imports {module}; allowed are {sorted(allowed)}"
+            )
         if top == "numba":
             assert name in NUMBA | NUMBA_VERSION_ONLY, f"{name} imports numba; use kernels.jit.kernel"
         if top == "spacy" and room not in ("pipeline", "cli", "package"):
@@ -123,7 +127,9 @@ def test_the_design_document_says_the_same():
         said = set(re.findall(r"[a-z]+", documented[room]))
         if said == {"all", "above"}:
             said = {"base", *order[: order.index(room)]}
-        assert ALLOWED[room] - {"package"} <= said, f"{room} may import more in this test than in docs/design.md"
+        assert ALLOWED[room] - {"package"} <= said, (
+            f"{room} may import more in this test than in docs/design.md"
+        )
     for name, rooms in EXCEPTIONS.items():
         assert re.search(rf"`{re.escape(name)}`[^\n]*`{'`, `'.join(sorted(rooms))}`", text), name
 
@@ -153,7 +159,8 @@ def test_a_light_import(statement):
     """spaCy imports every plugin of the environment at every start: no numba, no kernels, no trainers."""
     code = (
         f"{statement}\nimport sys\n"
-        "heavy = [m for m in sys.modules if m == 'numba' or m.startswith(('spacy_dtparse.kernels', 'training'))]\n"
+        "kinds = ('spacy_dtparse.kernels', 'training')\n"
+        "heavy = [m for m in sys.modules if m == 'numba' or m.startswith(kinds)]\n"
         "print(heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -7,7 +7,7 @@ import sys
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from training.cli import main
+from training.cli import main  # noqa: E402 (after the settings above)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,7 +21,7 @@ from .treebanks import CATALOGUE, provenance, weighted_names
 
 MAX_TOTAL = 25_000_000
 MAX_FILE = 12_000_000
-"""Bytes of a pipeline folder, and of one file in it: what ships in a wheel and in a repository stays small."""
+"""Bytes of a pipeline folder, and of one file in it: what ships in a wheel or a repository stays small."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,25 @@ class PipelineFacts:
 def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Language:
     """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file.
 
-    `out` is replaced when it holds a pipeline. It loads again before this returns, and is then what is returned.
-    Raises ModelFormatError for parts that cannot be read, ConfigError when `out` is something else or the result is
-    larger than MAX_TOTAL or MAX_FILE.
+    `out` is replaced when it holds a pipeline. It loads again before this returns, and is then what is
+    returned.
+    Raises ModelFormatError for parts that cannot be read, ConfigError when `out` is something else or the
+    result is larger than MAX_TOTAL or MAX_FILE.
     """
     if not (tagger / "config.cfg").is_file():
-        raise ModelFormatError(f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …")
+        raise ModelFormatError(
+            f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …"
+        )
     if out.exists() and not (out / "meta.json").is_file() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ConfigError(f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten")
+        raise ConfigError(
+            f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten"
+        )
     parser = load_parser(model)
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
-        raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; dtparse reads tags")
+        raise ModelFormatError(
+            f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; dtparse reads tags"
+        )
     if nlp.has_pipe("dtparse"):
         nlp.remove_pipe("dtparse")
     nlp.add_pipe("dtparse", config={"model": str(model)})
@@ -64,7 +71,11 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
             "sources": [{"author": "", "url": "", **source} for source in origin["sources"]],
             "credits": origin["credits"],
             "requirements": [f"spacy-dtparse>={__version__}"],
-            "performance": {**nlp.meta.get("performance", {}), **_dev_scores(parser.meta), **facts.performance},
+            "performance": {
+                **nlp.meta.get("performance", {}),
+                **_dev_scores(parser.meta),
+                **facts.performance,
+            },
         }
     )
     if out.exists():
@@ -96,7 +107,12 @@ def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
     lines += ["It was trained on:", ""]
     for source in origin["sources"]:
         lines.append(f"- {source['name']} ({source['license']}) {source.get('url', '')}".rstrip())
-    lines += ["", "Credits:", "", *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"])]
+    lines += [
+        "",
+        "Credits:",
+        "",
+        *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"]),
+    ]
     for notice in origin["notices"]:
         target = folder / f"LICENSE.{Path(notice).name}"
         shutil.copyfile(CATALOGUE.parent / notice, target)

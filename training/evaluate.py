@@ -36,13 +36,21 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
         nlp = spacy.load(source)
         return get_component(nlp).parser, nlp
     if source.is_dir():
-        raise ModelFormatError(f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline")
+        raise ModelFormatError(
+            f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline"
+        )
     return load_parser(source), None
 
 
 def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 256) -> list[tuple[str, ...]]:
-    """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and dtparse are left out."""
-    skipped = [n for n in nlp.pipe_names if nlp.get_pipe_meta(n).factory in ("dtparse", "senter", "parser", "sentencizer")]
+    """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and dtparse are left
+    out.
+    """
+    skipped = [
+        n
+        for n in nlp.pipe_names
+        if nlp.get_pipe_meta(n).factory in ("dtparse", "senter", "parser", "sentencizer")
+    ]
     docs = (Doc(nlp.vocab, words=list(sentence.tree.words)) for sentence in sentences)
     with nlp.select_pipes(disable=skipped):
         return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=batch_size)]
@@ -54,9 +62,9 @@ def score_parser(
     """Parse the sentences with the given tags, one by one in this process, and score the trees.
 
     Returns plain data: `all` and `evalb` with FIGURES as fractions (`crossing` per sentence), `tag_accuracy`,
-    `sentences`, `tokens`, `seconds` (CPU time, parser alone), `tokens_per_second`, `status`: sentences by STATUSES,
-    `greedy_optimal`: share of all sentences whose greedy parse was proven optimal (None after greedy parsing, which
-    proves nothing), `scored_per_token`: inferences.
+    `sentences`, `tokens`, `seconds` (CPU time, parser alone), `tokens_per_second`, `status`: sentences by
+    STATUSES, `greedy_optimal`: share of all sentences whose greedy parse was proven optimal (None after
+    greedy parsing, which proves nothing), `scored_per_token`: inferences.
     """
     report = ParsevalReport(strict=True)
     status: Counter[str] = Counter()
@@ -68,7 +76,9 @@ def score_parser(
         result = parser.parse(sentence.tree.words, row)
         seconds += time.process_time() - began
         found = result.tree
-        report.add(sentence.tree, Tree.trusted(found.words, found.tags, found.labels, found.starts, found.ends))
+        report.add(
+            sentence.tree, Tree.trusted(found.words, found.tags, found.labels, found.starts, found.ends)
+        )
         status[result.status] += 1
         scored += result.n_scored
         proven += result.status == "optimal" and bool(result.greedy_optimal)
@@ -76,7 +86,10 @@ def score_parser(
         right += sum(a == b for a, b in zip(row, sentence.tree.tags, strict=True))
     totals = report.to_dict()
     return {
-        **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
+        **{
+            convention: {name: totals[convention][name] for name in FIGURES}
+            for convention in ("all", "evalb")
+        },
         "tag_accuracy": right / tokens,
         "sentences": len(sentences),
         "tokens": tokens,
@@ -96,8 +109,8 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Score a model file or a pipeline on every file, kind of tags and search budget; one record each.
 
-    A budget of None is the model's own. Predicted tags are those of the file named with the treebank, else the
-    pipeline's. Records are those of `score_parser` with `treebank`, `file`, `tags` and `budget`.
+    A budget of None is the model's own. Predicted tags are those of the file named with the treebank, else
+    the pipeline's. Records are those of `score_parser` with `treebank`, `file`, `tags` and `budget`.
 
     Raises ConfigError when predicted tags are asked for and there is nothing that predicts them.
     """
@@ -116,8 +129,8 @@ def evaluate(
                 used = tag_words(nlp, gold)
             else:
                 raise ConfigError(
-                    f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; give a "
-                    "pipeline, or the tags as PATH,tags=PATH"
+                    f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; "
+                    "give a pipeline, or the tags as PATH,tags=PATH"
                 )
             for budget in budgets:
                 record = score_parser(parser.with_settings(budget=budget), gold, used)
@@ -137,15 +150,18 @@ def table(records: Sequence[dict[str, Any]]) -> str:
         budget = "model's" if r["budget"] is None else r["budget"]
         optimal = "-" if r["greedy_optimal"] is None else f"{100 * r['greedy_optimal']:.1f}%"
         lines.append(
-            f"{r['treebank']:12}{r['tags']:>10}{budget:>9}{100 * r['all']['f1']:8.2f}{100 * r['evalb']['f1']:9.2f}"
-            f"{100 * r['all']['exact_match']:7.2f}{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}"
+            f"{r['treebank']:12}{r['tags']:>10}{budget:>9}"
+            f"{100 * r['all']['f1']:8.2f}{100 * r['evalb']['f1']:9.2f}{100 * r['all']['exact_match']:7.2f}"
+            f"{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}"
             f"{optimal:>15}"
         )
     return "\n".join(lines)
 
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and so on."""
+    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and
+    so on.
+    """
     figures: dict[str, float] = {}
     for record in records:
         if record["budget"] is None:
@@ -156,12 +172,16 @@ def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline folder."""
+    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline
+    folder.
+    """
     import srsly
 
     path = pipeline / "meta.json"
     if not path.is_file():
-        raise TrainingDataError(f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one")
+        raise TrainingDataError(
+            f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one"
+        )
     meta = srsly.read_json(path)
     meta["performance"] = {**meta.get("performance", {}), **performance(records)}
     srsly.write_json(path, meta)

@@ -29,8 +29,8 @@ def fit_model(
 ) -> PathResult:
     """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed.
 
-    `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises TrainingDataError
-    and ConfigError for what cannot be used.
+    `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
+    TrainingDataError and ConfigError for what cannot be used.
     """
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)

@@ -15,12 +15,12 @@ from .corpus import Sentence, read_treebank
 CATALOGUE = Path(__file__).resolve().parents[1] / "assets" / "treebanks.json"
 SAMPLE_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
-"""Licences of models from the freest to the most demanding: what holds for a mixture is the last that occurs."""
+"""Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
 
 
 @dataclass(frozen=True)
 class TreebankFile:
-    """`PATH[,tags=PATH][,weight=W][,limit=N]`: trees, a tagger's tags for them, the weight of their states."""
+    """`PATH[,tags=PATH][,weight=W][,limit=N]`: trees, a tagger's tags for them, weight of their states."""
 
     path: Path
     tags: Path | None = None
@@ -29,7 +29,7 @@ class TreebankFile:
 
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
-        """Read one command line argument. Raises ConfigError for an unknown option or a value out of range."""
+        """Read a command line argument. Raises ConfigError for an unknown option or a value out of range."""
         path, *options = text.split(",")
         found: dict[str, Any] = {}
         for option in options:
@@ -43,7 +43,8 @@ class TreebankFile:
                     found[name] = int(value)
                 else:
                     raise ConfigError(
-                        f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, weight=NUMBER, limit=N"
+                        f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
+                        "weight=NUMBER, limit=N"
                     )
             except ConfigError:
                 raise
@@ -67,7 +68,9 @@ class TreebankFile:
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
         sentences = read_treebank(self.path, self.tags, self.weight, self.limit)
         if not sentences:
-            raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
+            raise TrainingDataError(
+                f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
+            )
         return sentences
 
 
@@ -89,7 +92,9 @@ def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
         except ValueError:
             weight = 0.0
         if not name or name in found or not 0 < weight < float("inf"):
-            raise ConfigError(f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0")
+            raise ConfigError(
+                f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0"
+            )
         found[name] = weight
     return found
 
@@ -97,7 +102,8 @@ def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
 def corpus_files(
     folder: Path, names: Sequence[str], part: str = "train", tags: Path | None = None
 ) -> list[TreebankFile]:
-    """`folder`/NAME/`part`.mrg of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags is given.
+    """`folder`/NAME/`part`.mrg of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags
+    is given.
 
     A treebank without a dev part is left out of "dev".
     """
@@ -122,8 +128,9 @@ def catalogue(path: Path = CATALOGUE) -> dict[str, dict[str, Any]]:
 def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
     """Licence, credits and sources of a model trained on the named treebanks, as plain data.
 
-    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a sentence that
-    says why not. `notices`: licence texts that travel along, relative to the folder of the list.
+    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a
+    sentence that says why not. `notices`: licence texts that travel along, relative to the folder of the
+    list.
     """
     known = catalogue() if known is None else known
     credits: list[str] = []
@@ -142,7 +149,9 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
             sources.append({"name": name, "license": "not known"})
             continue
         credits += entry["credits"]
-        repositories = ", ".join(f"https://github.com/{repository}" for repository in entry["source"]["github"])
+        repositories = ", ".join(
+            f"https://github.com/{repository}" for repository in entry["source"]["github"]
+        )
         sources.append({"name": entry["name"], "url": repositories, "license": entry["licence"]["name"]})
         if "text" in entry["licence"]:
             notices.append(entry["licence"]["text"])

@@ -26,10 +26,13 @@ class FileCheck:
     published: bool = False
 
 
-def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> list[FileCheck]:
+def verify(
+    folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None
+) -> list[FileCheck]:
     """Check `folder`/NAME/{train,dev}.mrg of every named treebank.
 
-    A treebank of the list must have the published size and SHA-256; of any other one, all trees must be readable.
+    A treebank of the list must have the published size and SHA-256; of any other one, all trees must be
+    readable.
     Raises TrainingDataError when a treebank is not there at all.
     """
     known = catalogue() if known is None else known

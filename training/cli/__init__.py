@@ -56,13 +56,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _guarded(lambda: run_tagging(TAGGING[arguments[0]], arguments[1:]))
     options = build_parser().parse_args(arguments)
     logging.basicConfig(
-        level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
+        level=logging.INFO if options.verbose else logging.WARNING,
+        format="%(name)s: %(message)s",
+        stream=sys.stderr,
     )
     return _guarded(lambda: COMMANDS[options.command].run(options))
 
 
 def run_tagging(command: str, arguments: Sequence[str]) -> None:
-    """Run a command of `training.tagging`; `--corpus DIR --names NAME[:WEIGHT] …` stand for its --treebank options."""
+    """Run a command of `training.tagging`; `--corpus DIR --names NAME[:WEIGHT] …` stand for its --treebank
+    options.
+    """
     from training.tagging.__main__ import main as tagging
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)

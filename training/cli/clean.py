@@ -19,7 +19,9 @@ def run(options: argparse.Namespace) -> None:
     build = Path("build").resolve()
     folder = options.folder.resolve()
     if build not in folder.parents:
-        raise ConfigError(f"{options.folder} is not below build/; only what the project wrote there is removed")
+        raise ConfigError(
+            f"{options.folder} is not below build/; only what the project wrote there is removed"
+        )
     if not folder.is_dir():
         print(f"{options.folder}: nothing to remove")
         return

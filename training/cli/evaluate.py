@@ -14,10 +14,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `evaluate`."""
     parser.add_argument("source", type=Path, help="a model file, or the folder of a spaCy pipeline")
     parser.add_argument("files", nargs="*", metavar="PATH[,tags=PATH][,limit=N]", help="bracketed gold trees")
-    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/dev.mrg are used beside the above")
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
     parser.add_argument(
-        "--tags", nargs="+", choices=("gold", "predicted"), default=["gold"], help="tags to parse with (default: gold)"
+        "--corpus", type=Path, help="folder of treebanks: NAME/dev.mrg are used beside the above"
+    )
+    parser.add_argument(
+        "--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus"
+    )
+    parser.add_argument(
+        "--tags",
+        nargs="+",
+        choices=("gold", "predicted"),
+        default=["gold"],
+        help="tags to parse with (default: gold)",
     )
     parser.add_argument(
         "--budgets",
@@ -39,7 +47,9 @@ def run(options: argparse.Namespace) -> None:
     if options.corpus is not None:
         files += corpus_files(options.corpus, options.names, "dev")
     if not files:
-        raise ConfigError("there is nothing to score on; give bracketed files, or --corpus FOLDER with --names")
+        raise ConfigError(
+            "there is nothing to score on; give bracketed files, or --corpus FOLDER with --names"
+        )
     records = evaluate(options.source, files, options.tags, options.budgets or [None])
     print(table(records))
     if options.json is not None:

@@ -13,26 +13,44 @@ from spacy_dtparse.errors import ConfigError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `fit`."""
-    parser.add_argument("--recipe", type=Path, required=True, help="settings, such as training/recipes/sample.json")
+    parser.add_argument(
+        "--recipe", type=Path, required=True, help="settings, such as training/recipes/sample.json"
+    )
     spec = "PATH[,tags=PATH][,weight=W][,limit=N]"
     parser.add_argument(
         "--train", action="append", default=[], metavar=spec, help="bracketed trees to learn from; repeatable"
     )
     parser.add_argument(
-        "--dev", action="append", default=[], metavar=spec, help="bracketed trees whose F1 chooses λ; repeatable"
+        "--dev",
+        action="append",
+        default=[],
+        metavar=spec,
+        help="bracketed trees whose F1 chooses λ; repeatable",
     )
     parser.add_argument(
-        "--corpus", type=Path, help="folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used beside the above"
+        "--corpus",
+        type=Path,
+        help="folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used beside the above",
     )
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
-    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags and NAME.dev.tags for --corpus")
-    parser.add_argument("--workdir", type=Path, required=True, help="folder for examples, checkpoints and logs")
+    parser.add_argument(
+        "--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus"
+    )
+    parser.add_argument(
+        "--tags", type=Path, help="folder with NAME.train.tags and NAME.dev.tags for --corpus"
+    )
+    parser.add_argument(
+        "--workdir", type=Path, required=True, help="folder for examples, checkpoints and logs"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the model file to write")
     parser.add_argument("--name", default="dtparse", help="the model's name in its meta")
     parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
     parser.add_argument("--meta", type=Path, help="JSON file with more facts for the model's meta")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="SETTING=VALUE", help="change a setting, such as path.patience=8"
+        "--set",
+        action="append",
+        default=[],
+        metavar="SETTING=VALUE",
+        help="change a setting, such as path.patience=8",
     )
 
 
@@ -55,7 +73,9 @@ def run(options: argparse.Namespace) -> None:
         train += corpus_files(options.corpus, options.names, "train", options.tags)
         dev += corpus_files(options.corpus, options.names, "dev", options.tags)
     if not train:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+        raise ConfigError(
+            "there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names"
+        )
     began = time.perf_counter()
     result = fit_model(
         recipe,
@@ -69,7 +89,9 @@ def run(options: argparse.Namespace) -> None:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}
     if best.get("f1") is not None:
-        figures = ", ".join(f"{name} {100 * value:.2f}" for name, value in best["scores"].items() if name != "seconds")
+        figures = ", ".join(
+            f"{name} {100 * value:.2f}" for name, value in best["scores"].items() if name != "seconds"
+        )
         print(f"best λ {best['lambda']:.4g}: dev {figures}")
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {time.perf_counter() - began:.0f} s")
 
@@ -87,7 +109,9 @@ def changed(data: dict, settings: list[str]) -> dict:
         for section in sections:
             inner = inner.get(section) if isinstance(inner, dict) else None
         if not sign or not isinstance(inner, dict) or name not in inner:
-            raise ConfigError(f"--set {setting}: there is no setting {key!r}; give NAME=VALUE or SECTION.NAME=VALUE")
+            raise ConfigError(
+                f"--set {setting}: there is no setting {key!r}; give NAME=VALUE or SECTION.NAME=VALUE"
+            )
         try:
             inner[name] = json.loads(text)
         except ValueError:
