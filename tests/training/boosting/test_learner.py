@@ -210,7 +210,8 @@ def test_bad_label_data_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0}, {"shrinkage": 0},
+    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0},
+     {"shrinkage": 0},
      {"seed": -1}, {"solver": "lbfgs"}, {"root_slack": -1}, {"max_empty": 0}],
 )  # fmt: skip
 def test_bad_learner_settings_are_named(settings):
