@@ -20,13 +20,14 @@ WHOLE_NAMES = {
 }  # fmt: skip
 PART_NAMES = {
     "span_first": "first {} of span", "span_last": "last {} of span", "left_of_head": "{} left of head",
-    "right_of_head": "{} right of head", "left_context": "{} of left context", "right_context": "{} of right context",
+    "right_of_head": "{} right of head", "left_context": "{} of left context",
+    "right_context": "{} of right context",
 }  # fmt: skip
 
 
 class Reader:
-    """Reads atoms of one sentence. `columns[attribute][t]`: the text of a token's attribute, words as the model knows
-    them (rare words as one)."""
+    """Reads atoms of one sentence. `columns[attribute][t]`: the text of a token's attribute, words as the
+    model knows them (rare words as one)."""
 
     def __init__(self, templates: Templates, rules: Rules, columns: dict[str, list[str]]):
         self.templates, self.rules, self.columns = templates, rules, columns
@@ -42,7 +43,7 @@ class Reader:
         return make_node(self.columns["tag"][t], t, t + 1, t)
 
     def atoms(self, state: State, i: int, j: int, *, shift: bool = False) -> list[str]:
-        """Every atom of the window; the head of a candidate is found without its label, of a shift it is its token."""
+        """Every atom of the window; its head is found without a label, a shift's is its token."""
         head = i if shift else self.rules.head_of(state, i, j)
         find = self._finder(state, i, j, head)
         found = []
@@ -54,7 +55,9 @@ class Reader:
                 found.append(" & ".join(text for text, _ in ones))
         for kind, group, n, with_head, attribute in self.templates.grouped:
             members = self._group(state, i, j, head, group, n, with_head)
-            name = (PART_NAMES[group].format(n) if n else WHOLE_NAMES[group]) + (" with head" if with_head else "")
+            name = (PART_NAMES[group].format(n) if n else WHOLE_NAMES[group]) + (
+                " with head" if with_head else ""
+            )
             if kind == "some_item":
                 values = {self.value(node, str(attribute)) for node in members}
                 found.extend(f"some item of {name}: {attribute} = {value}" for value in values)
@@ -78,7 +81,8 @@ class Reader:
     def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Place], Node | None]:
         frontier = state.frontier
         items = {
-            "start": ([*range(i, j)], 0), "end": ([*range(j - 1, i - 1, -1)], 0), "left": ([*range(i - 1, -1, -1)], 0),
+            "start": ([*range(i, j)], 0), "end": ([*range(j - 1, i - 1, -1)], 0),
+            "left": ([*range(i - 1, -1, -1)], 0),
             "right": ([*range(j, len(frontier))], 0), "front": ([*range(i, len(frontier))], 0),
             "head": ([*range(i, j)], head - i),
         }  # fmt: skip

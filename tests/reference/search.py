@@ -1,4 +1,5 @@
-"""Search over reference states: every derivation, and the agenda as the papers tell it; no code of the kernels."""
+"""Search over reference states: every derivation, and the agenda as the papers tell it; no code of the
+kernels."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ class Found:
 def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, merge: bool = True) -> Found:
     """Pop the cheapest state, complete it greedily, queue all that was passed over.
 
-    `budget` 0: the first completion only. `merge`: under bottom_up skip a state met before at no greater cost.
+    `budget` 0: the first completion only. `merge`: under bottom_up skip a state met before at no greater
+    cost.
     """
     states, costs = [rules.start(tags)], [0.0]
     met: dict[State, float] = {}
@@ -125,5 +127,11 @@ def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, me
         _, current = heapq.heappop(heap)
     assert best is not None
     return Found(
-        best_cost, states[best], "fallback" if best_glued else status, expanded, scored, len(states), best == first
+        best_cost,
+        states[best],
+        "fallback" if best_glued else status,
+        expanded,
+        scored,
+        len(states),
+        best == first,
     )

@@ -1,7 +1,8 @@
-"""States of a parse as plain Python objects, written from the definitions of the strategies; no code of the kernels.
+"""States of a parse as plain Python objects, written from the definitions of the strategies; no code of the
+kernels.
 
-A state is the tuple of items and tokens without a parent, from left to right, and the number of tokens not yet read
-(only `shift_reduce` reads; elsewhere it is 0 and every token is in reach).
+A state is the tuple of items and tokens without a parent, from left to right, and the number of tokens not
+yet read (only `shift_reduce` reads; elsewhere it is 0 and every token is in reach).
 """
 
 from __future__ import annotations
@@ -164,7 +165,8 @@ def gold_constituents(tree: Tree) -> list[tuple[int, int, str, int]]:
 
 
 def correct_right_to_left(state: State, tree: Tree) -> tuple[int, int, str] | None:
-    """The rightmost gold constituent that is not built and whose children are all on the frontier (Turian & Melamed)."""
+    """The rightmost gold constituent that is not built and whose children are all on the frontier (Turian &
+    Melamed)."""
     built = spans(state)
     chains: dict[tuple[int, int], list[str]] = {}
     for start, end, label, _ in reversed(gold_constituents(tree)):  # of a chain the lowest first
@@ -185,8 +187,11 @@ def correct_right_to_left(state: State, tree: Tree) -> tuple[int, int, str] | No
 
 
 def random_tree(rng: random.Random, tags: tuple[str, ...], labels: tuple[str, ...], most: int) -> Tree:
-    """A random tree over `tags` under TOP (the last label) with at most `most` children anywhere, unary chains too."""
-    level: list[list[tuple[int, int, str]]] = [[] for _ in tags]  # the items of each piece, and where it stands
+    """A random tree over `tags` under TOP (the last label) with at most `most` children anywhere, unary
+    chains too."""
+    level: list[list[tuple[int, int, str]]] = [
+        [] for _ in tags
+    ]  # the items of each piece, and where it stands
     places = [(t, t + 1) for t in range(len(tags))]
     plain = labels[:-1]
     while True:

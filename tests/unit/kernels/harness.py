@@ -1,4 +1,4 @@
-"""What the tests of the parser's kernels share: small tables, states driven through the kernels, models made by hand."""
+"""What the tests of the parser's kernels share: small tables, kernel states, models made by hand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ KERNEL_MARKS = [
 
 TAGS = ("DT", "NN", "VBD", ",", "XX")
 WORDS = ("*rare*", "the", "nothing", "cat", "saw", ",")
-TEXT = {"DT": ("The", "a"), "NN": ("cat", "nothing", "X9"), "VBD": ("saw", "ran"), ",": (",",), "XX": ("re-do", "&")}
+TEXT = {
+    "DT": ("The", "a"),
+    "NN": ("cat", "nothing", "X9"),
+    "VBD": ("saw", "ran"),
+    ",": (",",),
+    "XX": ("re-do", "&"),
+}
 
 EVERY_KIND = Templates(
     "every_kind",
@@ -118,7 +124,9 @@ class KernelState:
 
     @classmethod
     def start(cls, rules: Rules, lexicon: Lexicon, words, tags, reach: int = 2**30) -> KernelState:
-        grammar = make_grammar(rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), reach)
+        grammar = make_grammar(
+            rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), reach
+        )
         tokens, n = lexicon.encode(words, tags), len(words)
         state = cls(
             grammar, compile_head_rules(rules.heads, lexicon.symbols), lexicon, tokens,
@@ -134,7 +142,9 @@ class KernelState:
     def windows(self) -> list[tuple[int, int]]:
         room = len(self.tokens) * int(self.grammar.options[1]) + 1
         i, j = np.full(room, -7, dtype=np.int32), np.full(room, -7, dtype=np.int32)
-        count = list_windows(self.grammar, self.nodes, self.tokens, self.frontier, self.cursor, self.size, i, j)
+        count = list_windows(
+            self.grammar, self.nodes, self.tokens, self.frontier, self.cursor, self.size, i, j
+        )
         found = zip(i[:count].tolist(), j[:count].tolist(), strict=True)
         return [(a - self.low, b - self.low) for a, b in found]
 
@@ -144,7 +154,14 @@ class KernelState:
             for i, j in self.windows()
             for label, name in enumerate(self.lexicon.labels)
             if label_allowed(
-                self.grammar, self.nodes, self.frontier, self.low, self.size, i + self.low, j + self.low, label
+                self.grammar,
+                self.nodes,
+                self.frontier,
+                self.low,
+                self.size,
+                i + self.low,
+                j + self.low,
+                label,
             )
         ]
         if self.cursor > self.low:
@@ -155,8 +172,8 @@ class KernelState:
         number = self.lexicon.labels.number(label, len(self.lexicon.labels))
         children = np.zeros(len(self.tokens) + 1, dtype=np.int32)
         self.low, self.cursor, self.size = infer(
-            self.grammar, self.heads, self.nodes, self.frontier, self.low, self.cursor, self.size, i + self.low,
-            j + self.low, number, children,
+            self.grammar, self.heads, self.nodes, self.frontier, self.low, self.cursor, self.size,
+            i + self.low, j + self.low, number, children,
         )  # fmt: skip
 
     def complete(self) -> bool:
@@ -221,7 +238,9 @@ def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[k.At
     return atoms, np.zeros((n_direct + (1 << bits), k.PARTS_WIDTH), dtype=np.int32)
 
 
-def replayer(rules: Rules, lexicon: Lexicon, table: Templates, atoms: k.AtomMap, parts: np.ndarray) -> Replayer:
+def replayer(
+    rules: Rules, lexicon: Lexicon, table: Templates, atoms: k.AtomMap, parts: np.ndarray
+) -> Replayer:
     grammar = make_grammar(
         rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), table.reach()
     )
@@ -246,7 +265,7 @@ class HandMade:
     numbers: dict[str, int]
 
     def scorer(self, words, tags) -> Callable[[State, tuple[int, int, str]], float]:
-        """Score of an inference by walking the nested tuples over the reference's atoms; remembers what it read."""
+        """Scores an inference by walking the nested tuples over the reference's atoms."""
         read = reader(self.rules, self.model.lexicon, self.model.templates, words, tags)
         active: dict = {}
         held: dict = {}
@@ -283,7 +302,8 @@ def hand_made(
     rng.shuffle(pool)
     pool = pool[:80]
     trees = {
-        name: [random_tree(rng, len(pool), rng.randint(1, 4)) for _ in range(n_trees)] for name in (*labels, SHIFT)
+        name: [random_tree(rng, len(pool), rng.randint(1, 4)) for _ in range(n_trees)]
+        for name in (*labels, SHIFT)
     }
     chosen = np.full(len(parts), -1, dtype=np.int32)
     chosen[pool] = np.arange(len(pool))
@@ -296,9 +316,7 @@ def hand_made(
         lexicon, used_table, COLLINS, strategy, max_arity, edge_punctuation, ("drop_repeated_unary",),
         compose(atoms, chosen), kept[order], tuple(renumber(e, numbers) for e in ensembles), {"seed": seed},
     )  # fmt: skip
-    renumbered = {
-        name: [_renumber(tree, numbers) for tree in trees[name]] for name in trees
-    }
+    renumbered = {name: [_renumber(tree, numbers) for tree in trees[name]] for name in trees}
     return HandMade(model, rules, renumbered, {name: at for at, name in enumerate(atom_names(model))})
 
 
@@ -310,7 +328,7 @@ def _renumber(tree: Any, numbers: np.ndarray) -> Any:
 
 
 __all__ = [
-    "EVERY_KIND", "GRID", "KERNEL_MARKS", "NEAR_LEFT", "SHIFT", "SLOW", "STRATEGIES", "HandMade", "KernelState",
-    "collecting", "gold", "gold_trees", "hand_made", "reader", "replayer", "sentence", "small_lexicon", "spans",
-    "templates",
+    "EVERY_KIND", "GRID", "KERNEL_MARKS", "NEAR_LEFT", "SHIFT", "SLOW", "STRATEGIES", "HandMade",
+    "KernelState", "collecting", "gold", "gold_trees", "hand_made", "reader", "replayer", "sentence",
+    "small_lexicon", "spans", "templates",
 ]  # fmt: skip

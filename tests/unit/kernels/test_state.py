@@ -1,4 +1,5 @@
-"""States of the four strategies: legality, inference, paths; against plain objects written from the definitions."""
+"""States of the four strategies: legality, inference, paths; against plain objects written from the
+definitions."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ pytestmark = KERNEL_MARKS
 @pytest.mark.parametrize("edge_punctuation", [True, False])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_reachable_state_of_tiny_sentences(strategy, edge_punctuation):
-    """The kernels offer the reference's windows and inferences in every state, in its order, and build its nodes."""
+    """The kernels offer the reference's windows and inferences in every state, in its order, and build its
+    nodes."""
     cases = [(("NP", "TOP"), 3, 3), (("NP", "TOP"), 4, 2), (("NP", "VP", "TOP"), 2, 5)]
     n_states = 0
     for labels, n, arity in cases[: 2 if SLOW else 3]:
@@ -79,8 +81,8 @@ def test_random_walks_in_longer_sentences(strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_paths_to_a_state(strategy):
-    """Under an ordered strategy one path leads to each state; bottom-up has several, and all strategies meet the same
-    complete trees."""
+    """Under an ordered strategy one path leads to each state; bottom-up has several, and all strategies
+    meet the same complete trees."""
     labels = ("NP", "VP", "TOP")
     rules = Rules(strategy, labels, COLLINS, 3)
     tags = ("DT", "NN") if SLOW else ("DT", "NN", "VBD")
@@ -135,7 +137,7 @@ def test_every_sample_tree_comes_out_of_its_derivation(strategy):
     folder = Path(__file__).parents[3] / "assets" / "sample"
     sentences = [s for name in ("train", "dev") for s in read_treebank(folder / f"{name}.mrg")]
     trees = [training_tree(sentence, Recipe.PLAIN) for sentence in sentences]
-    labels = sorted({label for tree in trees for label in tree.labels} - {"TOP"}) + ["TOP"]
+    labels = [*sorted({label for tree in trees for label in tree.labels} - {"TOP"}), "TOP"]
     lexicon = Lexicon.build(labels, sorted({tag for tree in trees for tag in tree.tags}), ["*rare*"], "NN")
     rules = Rules(strategy, tuple(labels), COLLINS)
     over = 0
@@ -148,10 +150,14 @@ def test_every_sample_tree_comes_out_of_its_derivation(strategy):
         assert kernel.complete()
         n, used = len(tree.words), int(kernel.nodes.used[0])
         items = range(used - 1, n - 1, -1)  # later items first: of a chain the upper
-        built = [(int(kernel.nodes.start[x]), int(kernel.nodes.end[x]), int(kernel.nodes.label[x])) for x in items]
+        built = [
+            (int(kernel.nodes.start[x]), int(kernel.nodes.end[x]), int(kernel.nodes.label[x])) for x in items
+        ]
         built.sort(key=lambda span: (span[0], -span[1]))
         assert [(start, end, labels[label]) for start, end, label in built] == tree.spans()
-        heads = {(int(kernel.nodes.start[x]), int(kernel.nodes.end[x])): int(kernel.nodes.head[x]) for x in items}
+        heads = {
+            (int(kernel.nodes.start[x]), int(kernel.nodes.end[x])): int(kernel.nodes.head[x]) for x in items
+        }
         expected = COLLINS.heads(tree)
         for span, head in zip(tree.spans(), expected, strict=True):
             assert heads[span[:2]] == head

@@ -1,0 +1,156 @@
+"""Bundles: the same parses come back, and nothing damaged, foreign or changed is taken for a model."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.features.names import atom_names
+from spacy_dtparse.model import bundle
+from spacy_dtparse.model.bundle import KIND, read_model, write_model
+from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
+from spacy_dtparse.model.dtree import untrained
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from spacy_dtparse.trees.heads import COLLINS
+from tests.unit.kernels.harness import (
+    KERNEL_MARKS,
+    SLOW,
+    STRATEGIES,
+    hand_made,
+    sentence,
+    small_lexicon,
+    templates,
+)
+
+pytestmark = KERNEL_MARKS
+
+
+@pytest.fixture(scope="module")
+def parser() -> DtreeParser:
+    return DtreeParser(hand_made("shift_reduce", seed=1).model, SearchSettings(budget=100))
+
+
+@pytest.fixture(scope="module")
+def data(parser) -> bytes:
+    return parser.to_bytes()
+
+
+def rewritten(data: bytes, **changes) -> bytes:
+    """The bundle with other metadata or arrays, and a digest that fits."""
+    meta, arrays = container_from_bytes(data, KIND)
+    for name, value in changes.items():
+        if name in arrays:
+            arrays[name] = value
+        else:
+            meta[name] = value
+    return container_to_bytes(KIND, meta, arrays)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_bundle_parses_as_the_model_did(strategy, tmp_path):
+    first = DtreeParser(hand_made(strategy, seed=2).model, SearchSettings(budget=50))
+    path = tmp_path / "model.bin"
+    first.to_disk(path)
+    again = DtreeParser.from_disk(path, SearchSettings(budget=50))
+    assert again.to_bytes() == path.read_bytes() == first.to_bytes()
+    assert atom_names(again.model) == atom_names(first.model)
+    assert again.model.fingerprint() == first.model.fingerprint() and again.meta == {"seed": 2}
+    rng = random.Random(0)
+    for n in (1, 2, 3) if SLOW else (1, 2, 5, 9):
+        words, tags = sentence(rng, n)
+        assert again.parse(words, tags) == first.parse(words, tags)
+
+
+def test_a_pickled_parser_is_the_same_parser(parser):
+    again = pickle.loads(pickle.dumps(parser))
+    words, tags = sentence(random.Random(1), 4)
+    assert again.parse(words, tags) == parser.parse(words, tags)
+    assert again.settings == parser.settings and again.labels == ("NP", "VP")
+
+
+def test_an_untrained_model_has_a_bundle():
+    model = untrained(small_lexicon(), templates("standard"), COLLINS, "r2l", 4, ("drop_repeated_unary",))
+    again = DtreeParser.from_bytes(DtreeParser(model).to_bytes())
+    assert again.model.n_atoms == 0 and atom_names(again.model) == ()
+    assert again.parse(["a", "cat"], ["DT", "NN"]).tree.labels[0] == "TOP"
+
+
+def test_damaged_bytes_are_no_model(data):
+    rng = random.Random(0)
+    bad = [b"", b"PK\3\4", data[:-1], data[: len(data) // 2], data + b"\0"]
+    for _ in range(20):
+        at = rng.randrange(len(data))
+        bad.append(data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[at + 1 :])
+    for damaged in bad:
+        with pytest.raises(ModelFormatError):
+            DtreeParser.from_bytes(damaged)
+
+
+def test_another_kind_of_container_is_no_model(data):
+    meta, arrays = container_from_bytes(data, KIND)
+    with pytest.raises(ModelFormatError, match="kind"):
+        read_model(container_to_bytes("other", meta, arrays))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, "bundle version 2; this release reads version 1"),
+        ({"fingerprint": "0" * 16}, "but it was made with '0000000000000000'"),
+        ({"strategy": "top_down"}, "do not fit together .*unknown strategy 'top_down'"),
+        ({"max_arity": 1}, "max_arity is 1; it must be between 2 and 64"),
+        ({"max_arity": 4}, "the model's tables have fingerprint"),
+        ({"edge_punctuation": False}, "the model's tables have fingerprint"),
+        ({"recipe": ["merge_prt"]}, "the model's tables have fingerprint"),
+        ({"n_atoms": 1}, "atom"),
+        ({"lexicon": {"labels": []}}, "do not fit together .*KeyError"),
+        ({"templates": {"version": 7}}, "template table has version 7"),
+        ({"direct_at": np.array([10**7], dtype=np.int64)}, "do not fit together"),
+        ({"direct_atom": np.array([0, 1], dtype=np.int32)}, "do not fit together"),
+    ],
+)
+def test_what_does_not_fit_is_refused(data, changes, message):
+    with pytest.raises(ModelFormatError, match=message):
+        DtreeParser.from_bytes(rewritten(data, **changes))
+
+
+def test_a_wrong_proof_is_refused(data):
+    meta, _ = container_from_bytes(data, KIND)
+    assert len(meta["proofs"]) == 3
+    for key, value in (("cost", meta["proofs"][1]["cost"] + 0.01), ("items", [[0, 9, 0]])):
+        proofs = [dict(proof) for proof in meta["proofs"]]
+        proofs[1][key] = value
+        with pytest.raises(ModelFormatError, match="proof derivation 1 of the model scores"):
+            DtreeParser.from_bytes(rewritten(data, proofs=proofs))
+    assert read_model(rewritten(data, proofs=[]))[1] == []
+
+
+def test_a_release_that_reads_words_otherwise_is_found_out(data, monkeypatch):
+    """The fingerprint covers the tables; what the code makes of them is covered by the proofs."""
+    monkeypatch.setattr(bundle, "VERSION", 2)
+    with pytest.raises(ModelFormatError, match="bundle version 1; this release reads version 2"):
+        read_model(data)
+
+
+def test_equal_models_give_equal_bytes(parser, data):
+    assert write_model(parser.model, parser.prove()) == data
+    other = replace(parser.model, meta={"seed": 9})
+    assert write_model(other, parser.prove()) != data and other.fingerprint() == parser.model.fingerprint()
+
+
+def test_models_check_their_parts(parser):
+    model = parser.model
+    with pytest.raises(
+        ConfigError, match="3 ensembles for 3 labels; there must be one per label and one for shift"
+    ):
+        replace(model, ensembles=model.ensembles[:3])
+    with pytest.raises(ConfigError, match="max_arity is 65"):
+        replace(model, max_arity=65)
+    with pytest.raises(ConfigError, match="unknown strategy 'up'"):
+        replace(model, strategy="up")
+    assert model.names == ("NP", "VP", "TOP", "*shift*")
