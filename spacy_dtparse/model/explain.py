@@ -74,8 +74,8 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     n, used = len(tokens), int(nodes.used[0])
     if used - n != len(result.tree.labels):
         raise DtparseError(
-            f"this parse has {len(result.tree.labels)} constituents, of which {used - n} were inferred before "
-            "preprocessing was undone; they cannot be matched: use a model without the steps that add some"
+            f"this parse has {len(result.tree.labels)} constituents, of which {used - n} were inferred "
+            "before preprocessing was undone; they cannot be matched: use a model without such steps"
         )
     if status == FALLBACK and constituent == 0:
         raise DtparseError(
