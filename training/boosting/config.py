@@ -27,6 +27,8 @@ class LearnerConfig:
     shrinkage: each step is cut to this share of itself; 1 is the papers' way.
     sweeps: steps towards each leaf's minimum. solver: "majoriser", or "newton": the longer of the majoriser's
       step and a damped Newton step (see `leaves`; no step of either passes the minimum).
+    prior: the first tree is a lone leaf, the label's log-odds, so that a label whose root cannot be split yet does
+      not score 0, which is much for a rare one. The papers have no such tree.
     max_empty: this many trees in a row whose leaves are all 0 over the full data end the λ level.
     seed: of the priority samples.
     """
@@ -38,6 +40,7 @@ class LearnerConfig:
     max_splits: int = 60
     sweeps: int = 1
     shrinkage: float = 1.0
+    prior: bool = False
     solver: str = "newton"
     max_empty: int = 2
     seed: int = 0

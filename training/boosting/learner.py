@@ -157,6 +157,7 @@ class LabelLearner:
         config = self.config
         matrix, sample = self._matrix()
         clock = time.perf_counter()
+        prior = config.prior and self.progress.draws == 0
         tree, steepest = grow_tree(
             matrix,
             penalty,
@@ -168,7 +169,9 @@ class LabelLearner:
         )
         clock = self._tick("build", clock)
         self.progress = self.progress._replace(draws=self.progress.draws + 1)
-        if len(tree.atom) == 1:
+        if prior:
+            tree = single_leaf()
+        elif len(tree.atom) == 1:
             if self.n_positive or not steepest > penalty:
                 self.progress = self.progress._replace(gradient=steepest, empty=0)
                 return StepResult(False, False, 0, 0.0, steepest)
