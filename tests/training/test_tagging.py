@@ -206,6 +206,7 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
     assert scores["tag_acc"] > 0.9
     assert scores["sents_f_plain_alpha"] > 0.8
     assert folder_bytes(tmp_path / "model") < 1_000_000
+    assert "Name500x" not in nlp.vocab.strings  # a word of dev
     doc = nlp("The old dog likes a garden near Berlin. The green engine sees a river near Hamburg.")
     assert [token.tag_ for token in doc][:9] == ["DT", "JJ", "NN", "VBZ", "DT", "NN", "IN", "NNP", "."]
     assert len(list(doc.sents)) == 2

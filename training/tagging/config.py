@@ -94,6 +94,6 @@ JACKKNIFE = TaggingConfig()
 
 FINAL = TaggingConfig(
     augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.03),
-    fit=FitConfig(epochs=8.0),
+    fit=FitConfig(epochs=4.0),
 )
 """Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit."""

@@ -84,8 +84,9 @@ def train_final(
         scores[f"tag_acc_{treebank.name}"] = round(good / max(1, words), 5)
         right, total = right + good, total + words
     scores["tag_acc"] = round(right / max(1, total), 5)
-    loaded.meta["performance"] = scores
-    loaded.to_disk(model)
+    fresh = spacy.load(model)  # the one that tagged has all words of dev among its strings
+    fresh.meta["performance"] = scores
+    fresh.to_disk(model)
     log(
         out,
         {
