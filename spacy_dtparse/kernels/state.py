@@ -147,7 +147,7 @@ def add_item(heads, nodes, frontier, i, j, label, children):
 @kernel
 def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, children):
     """Apply one inference (or a shift, label number = number of labels); return the new (low, cursor, size)."""
-    reach = max(1, grammar.options[5])
+    reach = grammar.options[5] + 1  # the shift candidate's window starts one item further left
     if label == grammar.options[3]:
         if cursor - 1 - reach >= low:  # one more unread token comes into reach
             frontier[cursor - 1 - reach] = cursor - low - 1 - reach
