@@ -143,6 +143,27 @@ class Templates:
         return most
 
 
+    def reach_right(self) -> int:
+        """How many frontier items right of the window, or from its start on, some template can see; -1 when unbounded or
+        when a template looks deeper than the children of an item."""
+        most = 0
+        for place, _ in self._pairs():
+            root, depth = _root(place), 0
+            while place[0] == "child":
+                place, depth = place[2], depth + 1
+            if depth > 1:
+                return -1
+            if root[0] == "item" and root[1] in ("right", "front"):
+                most = max(most, root[2] + 1)
+        for _, group, n, _, _ in self.grouped:
+            if group in ("right_context", "left_context"):
+                if not n:
+                    return -1
+                if group == "right_context":
+                    most = max(most, n)
+        return most
+
+
 def _known(name: Any, allowed: dict, what: str) -> None:
     if name not in allowed:
         raise ConfigError(f"unknown {what} {name!r} in a template; known are {', '.join(map(repr, allowed))}")

@@ -77,7 +77,8 @@ class Nodes(NamedTuple):
 
     `label` symbol number; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle` first, last
     and head child (-1 for a token); `pool` children of all items one after the other, an item's own from `child_at`,
-    `arity` of them. `used` int32 (2,): nodes and pool entries in use.
+    `arity` of them. `used` int32 (2,): nodes and pool entries in use. `own`, `key` uint64 (capacity,): hash of a node's
+    label, span and head; and of these with those of its first, head and last child, which is all that templates see.
     """
 
     label: np.ndarray
@@ -91,6 +92,8 @@ class Nodes(NamedTuple):
     arity: np.ndarray
     pool: np.ndarray
     used: np.ndarray
+    own: np.ndarray
+    key: np.ndarray
 
 
 class FeatureScratch(NamedTuple):
@@ -121,6 +124,14 @@ def mix(state, value):
     z = (state ^ np.uint64(value + 2)) * _MIX_1
     z = (z ^ (z >> _S30)) * _MIX_2
     z = (z ^ (z >> _S27)) * _MIX_3
+    return z ^ (z >> _S31)
+
+
+@kernel
+def fold(state, key):
+    """Fold a 64-bit key into a 64-bit hash state."""
+    z = ((state << _ONE) ^ (state >> _S31) ^ key) * _MIX_1
+    z = (z ^ (z >> _S30)) * _MIX_2
     return z ^ (z >> _S31)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .score import inference_cost, score_state
+from .score import grow_cache, inference_cost, make_cache, score_state
 from .state import (
     BOTTOM_UP,
     SHIFT_REDUCE,
@@ -180,6 +180,8 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
     heap = np.empty(room if keep else 1, dtype=np.int32)
     path = np.empty(n_tokens + nodes.label.shape[0] + 1, dtype=np.int32)  # all shifts and all items
     parent[0], at_i[0], at_j[0], at_label[0], cost[0] = -1, 0, 0, -1, 0.0
+    caching = keep and grammar.options[6] >= 0
+    cache = make_cache(2048 if caching else 2, scratch.scores.shape[1])
     n_states = np.int64(1)
     n_heap = 0
     n_met = 0
@@ -215,8 +217,11 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                 if can_shift:
                     best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
             else:
+                if caching:
+                    while cache.used[0] + n_windows + 1 > cache.scores.shape[0]:
+                        cache = grow_cache(cache)
                 score_state(
-                    model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, can_shift, scratch
+                    model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, can_shift, scratch, cache
                 )
                 top_allowed = size - low == 1
                 needed = n_states + n_windows * n_labels + 2

@@ -13,19 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .features import PUNCT, Nodes
+from .features import PUNCT, Nodes, fold, mix
 from .heads import head_position
 from .jit import kernel
 
 L2R, R2L, BOTTOM_UP, SHIFT_REDUCE = 0, 1, 2, 3
+_TOKEN = np.uint64(0x2545F4914F6CDD1D)
+_ITEM = np.uint64(0xD6E8FEB86659FD93)
 STRATEGIES = ("l2r", "r2l", "bottom_up", "shift_reduce")
 
 
 class Grammar(NamedTuple):
     """What may be inferred: int32 arrays so that kernels compile once.
 
-    `options` int32 (6,): strategy, most children of an item, 1 if punctuation may be first or last child, number of
-    labels, number of the label TOP (the last label), how many frontier items left of a window a template can see.
+    `options` int32 (7,): strategy, most children of an item, 1 if punctuation may be first or last child, number of
+    labels, number of the label TOP (the last label), how many frontier items left of a window a template can see, how many to the
+    right of it or from its start (-1: no bound, or too deep a template; then scores are not kept between states).
     A shift is written as label number `options[3]` with the window [cursor - 1, cursor).
     """
 
@@ -45,6 +48,8 @@ def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
         nodes.middle[t] = -1
         nodes.child_at[t] = 0
         nodes.arity[t] = 0
+        nodes.own[t] = mix(_TOKEN, t)
+        nodes.key[t] = nodes.own[t]
         frontier[t] = t
     nodes.used[0] = n_tokens
     nodes.used[1] = 0
@@ -139,6 +144,11 @@ def add_item(heads, nodes, frontier, i, j, label, children):
     nodes.middle[node] = head_child
     nodes.child_at[node] = at
     nodes.arity[node] = j - i
+    own = mix(mix(mix(mix(_ITEM, label), nodes.start[node]), nodes.end[node]), nodes.head[node])
+    nodes.own[node] = own
+    key = fold(own, nodes.own[nodes.first[node]])
+    key = fold(key, nodes.own[head_child])
+    nodes.key[node] = fold(key, nodes.own[nodes.last[node]])
     nodes.used[0] = node + 1
     nodes.used[1] = at + j - i
     return node
@@ -177,4 +187,5 @@ def is_complete(grammar, nodes, frontier, low, size):
 def make_nodes(capacity: int, pool: int) -> Nodes:
     """Room for `capacity` nodes with `pool` children in all."""
     arrays = [np.zeros(capacity, dtype=np.int32) for _ in range(9)]
-    return Nodes(*arrays, np.zeros(pool, dtype=np.int32), np.zeros(2, dtype=np.int32))
+    keys = [np.zeros(capacity, dtype=np.uint64) for _ in range(2)]
+    return Nodes(*arrays, np.zeros(pool, dtype=np.int32), np.zeros(2, dtype=np.int32), *keys)

@@ -78,6 +78,7 @@ class DtreeModel:
             self.edge_punctuation,
             len(self.lexicon.labels),
             self.templates.reach(),
+            self.templates.reach_right(),
         )
 
     def fingerprint(self) -> str:
@@ -97,9 +98,11 @@ class DtreeModel:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def make_grammar(strategy: str, max_arity: int, edge_punctuation: bool, n_labels: int, reach: int) -> Grammar:
+def make_grammar(
+    strategy: str, max_arity: int, edge_punctuation: bool, n_labels: int, reach: int, reach_right: int = -1
+) -> Grammar:
     """See `kernels.state.Grammar`; TOP is label n_labels - 1."""
-    options = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1, reach]
+    options = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1, reach, reach_right]
     return Grammar(np.array(options, dtype=INDEX))
 
 

@@ -54,17 +54,7 @@ def replayed(rules: Rules, lexicon, tree, actions) -> list[tuple]:
     return rows
 
 
-SHIFT_SEES_TOO_FAR = pytest.mark.xfail(
-    strict=True,
-    reason="a shift's window starts left of the stack, but `infer` writes only `reach` tokens from there",
-)
-PAIRS = [
-    pytest.param(name, strategy, marks=[SHIFT_SEES_TOO_FAR])
-    if strategy == "shift_reduce" and name in ("baseline", NEAR_LEFT.name)
-    else (name, strategy)
-    for name in (*TABLES, EVERY_KIND.name, NEAR_LEFT.name)
-    for strategy in STRATEGIES
-]
+PAIRS = [(name, strategy) for name in (*TABLES, EVERY_KIND.name, NEAR_LEFT.name) for strategy in STRATEGIES]
 
 
 @pytest.mark.parametrize(("name", "strategy"), PAIRS)

@@ -137,10 +137,6 @@ def test_costs_are_those_of_the_tree_walk_along_the_derivation(strategy):
 @pytest.mark.parametrize("name", ["baseline", "kitchen_sink", "standard"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_shipped_tables(strategy, name):
-    if name == "baseline" and strategy == "shift_reduce":
-        pytest.xfail(
-            "a shift sees one item further left than `infer` writes; fix it before training with this pair"
-        )
     made = hand_made(strategy, ("NP", "VP", "TOP"), 7, table=name, n_trees=12)
     words, tags = sentence(random.Random(7), 3 if SLOW else 5)
     budget = 20 if SLOW else 300
