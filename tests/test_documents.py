@@ -1,0 +1,176 @@
+"""README and docs are kept true: their code runs, their commands exist, their links lead somewhere.
+
+Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_dtparse.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spacy_dtparse.cli import build_parser as dtparse_parser
+from spacy_dtparse.cli import main as dtparse
+from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from training.cli import build_parser as training_parser
+
+from .documents import ROOT, blocks, commands, run_python
+
+DOCUMENTS = [
+    "README.md",
+    "CHANGELOG.md",
+    "assets/README.md",
+    *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+]
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """A copy of what the documents' commands need, as current folder: they write below build/ in it."""
+    for name in ("assets", "training"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    return tmp_path
+
+
+def run_command(line: str, folder: Path) -> str:
+    arguments = shlex.split(line)
+    assert arguments[0] == "python", line
+    done = subprocess.run(
+        [sys.executable, *arguments[1:]], cwd=folder, text=True, capture_output=True, timeout=600
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name):
+    text = (ROOT / name).read_text(encoding="utf8")
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        if not target.startswith("http"):
+            assert ((ROOT / name).parent / target).exists(), f"{name} links to {target}"
+
+
+def test_concepts_run():
+    namespace: dict = {}
+    for block in blocks("docs/concepts.md", "python"):
+        run_python(block, "docs/concepts.md", namespace)
+    assert namespace["tree"].words == ("The", "cat", "slept")
+
+
+@pytest.mark.slow
+def test_tutorial_runs(workplace):
+    """Every command and every line of Python, in order; at its end there is a pipeline that parses."""
+    namespace: dict = {}
+    for block in blocks("docs/tutorial.md", "bash", "python"):
+        if block.language == "bash":
+            for line in block.text.splitlines():
+                run_command(line, workplace)
+        else:
+            run_python(block, "docs/tutorial.md", namespace)
+    assert namespace["result"].tree.words == ("The", "old", "dog", "slept", ".")
+    assert [sentence._.parse_string[:3] for sentence in namespace["doc"].sents] == ["(S ", "(S "]
+    assert (workplace / "build" / "tutorial" / "pipeline" / "LICENSE").is_file()
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/experiments.md"])
+def test_commands_exist(name):
+    """Every command's program is there and takes these options."""
+    checked = 0
+    for line in commands(name):
+        for part in re.split(r"\s&&\s", line):
+            words = shlex.split(part.replace(".venv/bin/", ""))
+            if words[:3] == ["python", "-m", "training"] and words[3] not in ("tag", "jackknife"):
+                assert training_parser().parse_args(words[3:]).command == words[3]
+            elif words[0] == "dtparse" and words[1] in ("parse", "show", "evaluate", "info", "convert"):
+                assert dtparse_parser().parse_args(words[1:]).command == words[1]
+            elif words[0] == "python" and words[1].endswith(".py"):
+                shown = subprocess.run(
+                    [sys.executable, ROOT / words[1], "--help"], text=True, capture_output=True
+                )
+                assert shown.returncode == 0, shown.stderr
+                for option in (word for word in words if word.startswith("--")):
+                    assert option in shown.stdout, f"{part}: {option}"
+            else:
+                continue
+            checked += 1
+    assert checked >= 1
+
+
+def test_result_blocks_are_known():
+    """benchmarks/report.py fills every block, and says so when it cannot."""
+    text = "".join((ROOT / name).read_text(encoding="utf8") for name in ("README.md", "docs/experiments.md"))
+    names = re.findall(r"<!-- results: ([\w-]+) -->", text)
+    assert len(names) == text.count("<!-- /results -->") >= 7
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import report
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    assert set(names) == set(report.TABLES)
+
+
+def test_report_fills_blocks(tmp_path):
+    (tmp_path / "load.json").write_text(
+        '{"results": {"import_spacy_dtparse": 0.02, "load": 1.25, "first_parse": 0.04,'
+        ' "rss_after_load_mb": 220.4,'
+        ' "bytes": 12300000}}'
+    )
+    page = tmp_path / "page.md"
+    page.write_text(
+        "a\n<!-- results: load -->\nold\n<!-- /results -->\n"
+        "b\n<!-- results: speed -->\nkept\n<!-- /results -->\n"
+    )
+    script = [sys.executable, str(ROOT / "benchmarks" / "report.py"), "--results", str(tmp_path), str(page)]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert done.stdout == "page.md: load\n"
+    text = page.read_text()
+    assert "old" not in text and "| pipeline on disk | 12.3 MB |" in text and "kept" in text
+    subprocess.run(script, capture_output=True, check=True)
+    assert page.read_text() == text  # filling twice changes nothing
+    page.write_text("<!-- results: nonsense -->\n<!-- /results -->\n")
+    failed = subprocess.run(script, capture_output=True, text=True)
+    assert failed.returncode == 1 and "no table 'nonsense'" in failed.stderr
+
+
+@pytest.mark.embedded
+def test_readme_python_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for block in blocks("README.md", "python"):
+        run_python(block, "README.md", namespace)
+    assert [sentence._.parse_string for sentence in namespace["doc"].sents] == [
+        "(S (NP (PRP She)) (VP (VBD gave) (NP (DT the) (JJ old) (NN dog)) (NP (DT a) (NN bone))) (. .))",
+        "(S (NP (PRP It)) (VP (VBD slept)) (. .))",
+    ]
+    assert "VP | gave the old dog a bone" in capsys.readouterr().out
+
+
+@pytest.mark.embedded
+def test_readme_first_command_parses(capsys):
+    line = commands("README.md")[0].rpartition("&&")[2]
+    words = shlex.split(line)
+    assert words[:3] == [".venv/bin/python", "-m", "spacy_dtparse"]
+    assert dtparse(words[3:]) == 0
+    expected = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))"
+    assert " ".join(capsys.readouterr().out.split()) == expected
+
+
+@pytest.mark.embedded
+def test_readme_dtparse_commands_run(tmp_path, monkeypatch, capsys):
+    (tmp_path / "notes.txt").write_text("She laughed. He did not.\n")
+    shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
+    monkeypatch.chdir(tmp_path)
+    lines = [line for line in commands("README.md") if line.startswith("dtparse ")]
+    assert len(lines) >= 5
+    for line in lines:
+        assert dtparse(shlex.split(line)[1:]) == 0, line
+        assert capsys.readouterr().out.strip() or "--svg" in line
+    assert "<svg" in (tmp_path / "tree.svg").read_text()

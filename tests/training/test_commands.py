@@ -1,0 +1,279 @@
+"""python -m training: verify, convert, fit, evaluate, assemble, clean on a few trees, and what bad input
+gets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+
+import training.assemble
+from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.trees import read_trees
+from training.assemble import PipelineFacts, assemble, check_size
+from training.cli import main
+from training.cli.fit import changed
+from training.evaluate import evaluate, performance
+from training.treebanks import TreebankFile, catalogue, corpus_files, provenance, weighted_names
+from training.verify import verify
+
+RECIPE = Path(__file__).resolve().parents[2] / "training" / "recipes" / "sample.json"
+TREES = [
+    "(TOP (S (NP-SBJ (DT The) (NN cat)) (VP (VBD slept)) (. .)))",
+    "(TOP (S (NP-SBJ (PRP She)) (VP (VBD saw) (NP (DT a) (NN dog))) (. .)))",
+    "(TOP (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBD tried)"
+    " (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB run)))))))",
+    "(TOP (NP (NP (CD 1\\/2)) (PP (IN of) (NP (DT the) (NN cake)))))",
+    "(TOP (S (NP (NN Rain)) (VP (VBZ falls) (PP (IN on) (NP (DT the) (NN town)))) (. .)))",
+]
+SETTINGS = ("min_word_sentences=1", "min_atom_count=1", "n_workers=1", "path.lambda_floor=1")
+
+
+def fit_arguments(root: Path, *extra: str) -> list[str]:
+    settings = [part for setting in SETTINGS for part in ("--set", setting)]
+    return [
+        "fit", "--recipe", str(RECIPE), "--corpus", str(root / "clean"), "--names", "tiny:2",
+        "--workdir", str(root / "work"), "--out", str(root / "tiny.model"), *settings, *extra,
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory):
+    """A folder with the treebank `tiny`, its cleaned form below `clean`, and a model fitted on it."""
+    root = tmp_path_factory.mktemp("bank")
+    (root / "tiny").mkdir()
+    (root / "tiny" / "train.mrg").write_text("\n".join(TREES * 4) + "\n")
+    (root / "tiny" / "dev.mrg").write_text("\n".join(TREES[:2]) + "\n")
+    assert main(["convert", str(root), "tiny", "--out", str(root / "clean")]) == 0
+    assert main(fit_arguments(root)) == 0
+    return root
+
+
+@pytest.fixture(scope="module")
+def tagger(bank):
+    """A pipeline that tags every word by a list of one."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    pipe = nlp.add_pipe("tagger")
+    for tag in ("DT", "NN"):
+        pipe.add_label(tag)
+    nlp.initialize()
+    nlp.to_disk(bank / "tagger")
+    return bank / "tagger"
+
+
+def test_convert_cleans(bank):
+    trees = list(read_trees(bank / "clean" / "tiny" / "train.mrg"))
+    assert len(trees) == 20
+    assert trees[2].words == ("The", "dog", "tried", "to", "run")
+    assert trees[2].labels == ("TOP", "S", "NP", "VP", "S", "VP", "VP")
+    assert trees[3].words[0] == "1/2"
+    assert (bank / "clean" / "tiny" / "dev.spacy").is_file()
+
+
+def test_fit_writes_a_model_with_its_provenance(bank):
+    parser = load_parser(bank / "tiny.model")
+    result = parser.parse(("The", "cat", "slept", "."), ("DT", "NN", "VBD", "."))
+    assert result.tree.labels[:3] == ("TOP", "S", "NP")
+    assert parser.meta["name"] == "dtparse" and parser.meta["lang"] == "en"
+    assert parser.meta["treebanks"] == [{"name": "tiny", "sentences": 20, "weight": 2.0, "tags": "gold"}]
+    assert parser.meta["fit"]["dev"]["f1"] == 1.0
+    assert "not known" in parser.meta["license"]
+    assert str(bank) not in json.dumps(parser.meta), "no path of this machine in a model"
+
+
+def test_fit_goes_on_where_it_stopped(bank, capsys):
+    """A finished run is not done again; the same command gives the same bytes."""
+    before = (bank / "tiny.model").read_bytes()
+    log = (bank / "work" / "path" / "log.jsonl").read_text()
+    assert main(fit_arguments(bank)) == 0
+    assert (bank / "tiny.model").read_bytes() == before
+    assert (bank / "work" / "path" / "log.jsonl").read_text() == log
+    assert main(fit_arguments(bank, "--set", "min_atom_count=2")) == 1
+    assert "give the same ones to resume" in capsys.readouterr().err
+
+
+def test_verify_reads_what_is_not_listed(bank, capsys):
+    assert main(["verify", str(bank), "tiny"]) == 0
+    assert "tiny/train.mrg: 20 trees, readable; no checksum" in capsys.readouterr().out
+    assert main(["verify", str(bank), "craft"]) == 1
+    assert "has no treebank 'craft'" in capsys.readouterr().err
+
+
+def test_verify_compares_checksums(tmp_path):
+    (tmp_path / "tiny").mkdir()
+    path = tmp_path / "tiny" / "train.mrg"
+    path.write_text(TREES[0] + "\n")
+    data = path.read_bytes()
+    entry = {
+        "path": "tiny/train.mrg",
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "trees": 1,
+    }
+    known = {"tiny": {"files": [entry]}}
+    assert [check.problem for check in verify(tmp_path, ["tiny"], known)] == [""]
+    path.write_bytes(data.replace(b"cat", b"cow"))
+    assert "SHA-256" in verify(tmp_path, ["tiny"], known)[0].problem
+    path.write_bytes(data + b"\n")
+    assert f"{len(data) + 1} bytes, published are {len(data)}" in verify(tmp_path, ["tiny"], known)[0].problem
+    path.unlink()
+    assert verify(tmp_path, ["tiny"], known)[0].problem == "missing"
+
+
+def test_verify_fails_with_an_exit_code(tmp_path, capsys):
+    (tmp_path / "genia").mkdir()
+    (tmp_path / "genia" / "train.mrg").write_text(TREES[0])
+    assert main(["verify", str(tmp_path), "genia"]) == 1
+    assert "2 of 2 files are not as they should be" in capsys.readouterr().out
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "train.mrg").write_text("(TOP (NP (NN cat))")
+    assert main(["verify", str(tmp_path), "broken"]) == 1
+    assert "train.mrg" in capsys.readouterr().out
+
+
+def test_evaluate(bank, capsys):
+    source, dev = str(bank / "tiny.model"), bank / "clean" / "tiny" / "dev.mrg"
+    (bank / "wrong.tags").write_text("DT NN VBD .\nPRP VBD DT JJ .\n")
+    arguments = [f"{dev},tags={bank / 'wrong.tags'}", "--tags", "gold", "predicted", "--budgets", "0", "500"]
+    assert main(["evaluate", source, *arguments, "--json", str(bank / "scores.json")]) == 0
+    assert capsys.readouterr().out.count("tiny") == 4
+    records = json.loads((bank / "scores.json").read_text())
+    assert [(r["tags"], r["budget"]) for r in records] == [
+        ("gold", 0), ("gold", 500), ("predicted", 0), ("predicted", 500),
+    ]  # fmt: skip
+    assert records[0]["all"]["f1"] == 1.0 and records[0]["tag_accuracy"] == 1.0
+    assert records[2]["tag_accuracy"] == pytest.approx(8 / 9)
+    assert records[0]["greedy_optimal"] is None and records[0]["status"] == {"greedy": 2}
+    assert 0 <= records[1]["greedy_optimal"] <= 1
+    assert records[1]["scored_per_token"] >= records[0]["scored_per_token"] > 0
+    with pytest.raises(ConfigError, match="parser without a tagger"):
+        evaluate(bank / "tiny.model", [TreebankFile(dev)], ["predicted"])
+    assert performance([{**records[0], "budget": None}]) == {
+        "const_f_tiny_gold": 1.0,
+        "const_f_evalb_tiny_gold": 1.0,
+    }
+
+
+def test_assemble(bank, tagger, tmp_path, monkeypatch):
+    out = tmp_path / "en_mixed"
+    nlp = assemble(tagger, bank / "tiny.model", out, PipelineFacts("mixed", "1.2.3", ["genia", "gum:2"]))
+    assert nlp.pipe_names == ["sentencizer", "tagger", "dtparse"]
+    assert nlp.meta["license"] == "CC BY-SA 4.0" and nlp.meta["version"] == "1.2.3"
+    assert any("GENIA" in credit for credit in nlp.meta["credits"])
+    assert nlp.meta["performance"]["const_f1_fit"] == 1.0
+    notice = (out / "LICENSE").read_text()
+    assert "CC BY-SA 4.0" in notice and "Georgetown" in notice and "LICENSE.GENIA.txt" in notice
+    assert (out / "LICENSE.GENIA.txt").read_bytes() == (
+        RECIPE.parents[2] / "assets" / "licences" / "GENIA.txt"
+    ).read_bytes()
+    assert str(bank) not in (out / "config.cfg").read_text(), "no path of this machine in a pipeline"
+    assert spacy.load(out)("The cat slept.")._.constituents
+    assert main(["evaluate", str(out), str(bank / "clean" / "tiny" / "dev.mrg"), "--record"]) == 0
+    assert spacy.load(out).meta["performance"]["const_f_tiny_gold"] == 1.0
+
+    assemble(tagger, bank / "tiny.model", out, PipelineFacts(treebanks=["sample"]))  # again over the first
+    assert not (out / "LICENSE.GENIA.txt").exists()
+    monkeypatch.setattr(training.assemble, "MAX_FILE", 1000)
+    with pytest.raises(ConfigError, match="allowed are"):
+        check_size(out)
+
+
+def test_assemble_refuses(bank, tagger, tmp_path):
+    facts = PipelineFacts(treebanks=["sample"])
+    with pytest.raises(ModelFormatError, match="no spaCy pipeline"):
+        assemble(tmp_path, bank / "tiny.model", tmp_path / "out", facts)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("…")
+    with pytest.raises(ConfigError, match="would be overwritten"):
+        assemble(tagger, bank / "tiny.model", tmp_path / "precious", facts)
+    assert (tmp_path / "precious" / "thesis.txt").exists()
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(ModelFormatError, match="has no tagger"):
+        assemble(tmp_path / "blank", bank / "tiny.model", tmp_path / "out", facts)
+
+
+def test_clean_removes_only_what_is_below_build(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "build" / "run" / "fit").mkdir(parents=True)
+    (tmp_path / "assets").mkdir()
+    assert main(["clean", "build/run"]) == 0 and not (tmp_path / "build" / "run").exists()
+    assert main(["clean", "build/run"]) == 0
+    for place in ("assets", "build", "build/../assets", "/"):
+        assert main(["clean", place]) == 1
+        assert "not below build/" in capsys.readouterr().err
+    assert (tmp_path / "assets").is_dir()
+
+
+def test_provenance_is_the_strictest():
+    assert provenance(["sample"])["license"] == "CC0 1.0"
+    assert provenance(["craft", "sample", "masc"])["license"] == "CC BY 3.0"
+    mixed = provenance(["craft", "genia", "masc", "gum"])
+    assert mixed["license"] == "CC BY-SA 4.0" and mixed["notices"] == ["licences/GENIA.txt"]
+    assert len(mixed["sources"]) == 4 and all(
+        source["url"].startswith("https://") for source in mixed["sources"]
+    )
+    assert set(catalogue()["craft"]["credits"]) <= set(mixed["credits"])
+    assert provenance(["craft", "wsj"])["license"].startswith("not to be published")
+
+
+FIT = ["fit", "--recipe", str(RECIPE), "--workdir", "w", "--out", "o"]
+BAD = [
+    ([*FIT, "--train", "x", "--recipe", "missing.json"], "cannot read the recipe"),
+    (FIT, "nothing to learn from"),
+    ([*FIT, "--train", "x.mrg"], "no file x.mrg"),
+    ([*FIT, "--train", "x,w=2"], "no option of a treebank"),
+    ([*FIT, "--train", "x,weight=0"], "above 0"),
+    ([*FIT, "--train", "x,limit=a"], "no number"),
+    ([*FIT, "--train", "empty.mrg"], "no tree in it"),
+    ([*FIT, "--train", "bad.mrg"], "bad.mrg:1"),
+    (["convert", ".", "nothing", "--out", "o"], "no file"),
+    (["evaluate", "missing.model", "x.mrg"], "no model file"),
+    (["evaluate", "bad.mrg", "x.mrg"], ""),
+    (["evaluate", ".", "x.mrg"], "folder without config.cfg"),
+    (["evaluate", "missing.model"], "nothing to score on"),
+    (["assemble", "--tagger", "no", "--model", "no", "--out", "o", "--names", "sample"], "no spaCy pipeline"),
+    (["jackknife", "--names", "sample", "--out", "o"], "--names needs --corpus"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_input_gets_one_line(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.mrg").write_text("")
+    (tmp_path / "bad.mrg").write_text("(TOP (NP (NN cat)) (VP\n")
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("training: error: ") and message in error
+    assert "Traceback" not in error and error.count("\n") == 1
+
+
+def test_settings_and_names():
+    data = {"seed": 0, "path": {"patience": 5, "lambda_start": None}}
+    assert changed(data, ["path.patience=8", "seed=3", "path.lambda_start=0.5"]) == {
+        "seed": 3,
+        "path": {"patience": 8, "lambda_start": 0.5},
+    }
+    assert data["seed"] == 0
+    for setting in ("path.nothing=1", "seed.x=1", "seed"):
+        with pytest.raises(ConfigError, match="there is no setting"):
+            changed(data, [setting])
+    assert weighted_names(["craft", "gum:2", "masc:0.5"]) == {"craft": 1.0, "gum": 2.0, "masc": 0.5}
+    for names in (["craft", "craft"], ["craft:0"], ["craft:x"], [":2"], ["craft:inf"]):
+        with pytest.raises(ConfigError, match="give each treebank once"):
+            weighted_names(names)
+
+
+def test_corpus_files(bank):
+    files = corpus_files(bank / "clean", ["tiny:3"], "train", bank / "tags")
+    assert files == [
+        TreebankFile(bank / "clean" / "tiny" / "train.mrg", bank / "tags" / "tiny.train.tags", 3.0)
+    ]
+    assert corpus_files(bank, ["elsewhere"], "dev") == []
+    with pytest.raises(TrainingDataError, match=r"tiny\.train\.tags"):
+        files[0].read()

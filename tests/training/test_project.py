@@ -1,0 +1,130 @@
+"""project.yml: what it says is right, and `spacy project run train` works on the sample treebank from
+nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+
+from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from training.boosting.config import PathConfig
+from training.cli import TAGGING
+from training.cli import build_parser as training_parser
+from training.recipe import FitRecipe
+from training.treebanks import catalogue
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = ["verify", "convert", "tag", "fit", "assemble", "evaluate"]
+
+
+@pytest.fixture(scope="module")
+def project():
+    return srsly.read_yaml(ROOT / "project.yml")
+
+
+def filled(line: str, project: dict) -> list[str]:
+    """A script line with the project's variables put in, split as weasel splits it."""
+    return shlex.split(re.sub(r"\$\{vars\.(\w+)\}", lambda match: str(project["vars"][match[1]]), line))
+
+
+def test_workflow_and_commands(project):
+    assert project["workflows"]["train"] == STEPS
+    commands = {command["name"]: command for command in project["commands"]}
+    assert list(commands) == [*STEPS, "package", "benchmark", "clean"]
+    for command in commands.values():
+        assert command["help"]
+        for line in command["script"]:
+            words = filled(line, project)
+            assert words[0] == "python", "weasel runs commands without a shell, by this Python"
+            assert not {"&&", "|", ">", ";"} & set(words)
+            if words[1:3] == ["-m", "training"] and words[3] not in TAGGING:
+                assert training_parser().parse_args(words[3:]).command == words[3]
+            elif words[1].endswith(".py"):
+                assert (ROOT / words[1]).is_file()
+
+
+def test_output_stays_below_build(project):
+    """Project templates wipe folders named assets or training."""
+    assert "directories" not in project
+    for command in project["commands"]:
+        for output in [*command.get("outputs", []), *command.get("outputs_no_cache", [])]:
+            assert output.startswith("build/")
+
+
+def test_assets_are_the_listed_treebanks(project):
+    listed = catalogue()
+    repositories = {f"https://github.com/{r}" for entry in listed.values() for r in entry["source"]["github"]}
+    fetched = [asset for asset in project["assets"] if "git" in asset]
+    assert {Path(asset["dest"]).name for asset in fetched} == {"craft", "genia", "gum", "masc"}
+    for asset in fetched:
+        assert asset["git"]["repo"] in repositories and asset["extra"] is True
+        entry = listed[Path(asset["dest"]).name]
+        assert asset["dest"].startswith("build/") and asset["description"]
+        assert entry["model_may_be_shipped"]
+    for asset in project["assets"]:
+        if "git" not in asset:
+            assert hashlib.md5((ROOT / asset["dest"]).read_bytes()).hexdigest() == asset["checksum"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "training" / "recipes").glob("*.json")), ids=lambda p: p.stem)
+def test_shipped_recipes(path):
+    recipe = FitRecipe.from_json(path)
+    assert recipe.name == path.stem
+    assert isinstance(recipe.path, PathConfig) and recipe.path.learner == recipe.learner
+    assert FitRecipe.from_dict(recipe.to_dict()) == recipe
+
+
+@pytest.mark.slow
+def test_train_from_nothing(tmp_path):
+    """The whole workflow on a copy with nothing in build/, at a smaller scale: fewer passes, a higher λ."""
+    for name in ("assets", "training"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(ROOT / "project.yml", tmp_path / "project.yml")
+    recipe = tmp_path / "training" / "recipes" / "sample.json"
+    data = json.loads(recipe.read_text())
+    data["path"]["lambda_floor"] = 3
+    recipe.write_text(json.dumps(data))
+    small = "--set fit.epochs=2 --set fit.batch_stop=500 --set network.width=32 --set network.depth=1"
+    small += " --set network.embed_size=300"
+    command = [sys.executable, "-m", "spacy", "project", "run", "train", str(tmp_path), "--vars.folds=2"]
+    command += [f"--vars.jackknife_settings={small}", f"--vars.tagger_settings={small}"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    out = tmp_path / "build" / "sample"
+    scores = json.loads((out / "scores.json").read_text())
+    assert [(record["treebank"], record["tags"]) for record in scores] == [
+        ("sample", "gold"),
+        ("sample", "predicted"),
+    ]
+    assert scores[0]["all"]["f1"] > 0.4, "even this little training finds phrases"
+    assert scores[0]["sentences"] == 62 and scores[0]["tag_accuracy"] == 1.0 > scores[1]["tag_accuracy"]
+    nlp = spacy.load(out / "pipeline")
+    assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "dtparse"]
+    assert nlp.meta["license"] == "CC0 1.0"
+    assert nlp.meta["performance"]["const_f_sample_gold"] == pytest.approx(scores[0]["all"]["f1"], abs=1e-5)
+    doc = nlp("The cat sat on the mat. It slept.")
+    assert next(doc.sents)._.parse_string.startswith("(")
+    assert doc._.constituents
+
+    model = (out / "dtparse.model").read_bytes()
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["assets", "build", "project.lock", "project.yml", "training"]
+    again = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=900)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert again.stdout.count("nothing changed") == 3, "convert, tag and fit need not run again"
+    assert (out / "dtparse.model").read_bytes() == model
