@@ -1,8 +1,7 @@
 """The indirect store: derivations are kept, rows are extracted again when they are needed.
 
-Turian & Melamed 2006b (section 4.2). Where we differ: a sample extracts only the windows it holds, and a
-tree is percolated with a table reduced to the templates of its atoms, so the rest of the features costs
-nothing.
+Turian & Melamed 2006b (section 4.2). Where we differ: a sample extracts only the windows it holds; an example
+that walks down a tree extracts only the templates of the nodes it comes by.
 """
 
 from __future__ import annotations
@@ -28,15 +27,22 @@ from .boosting.store import read_store_file, write_store_file
 from .boosting.tree import NODE, Tree
 from .examples import STORES, Derivation, Replayer, _raw_to_npy, example_rows
 from .indirect_kernels import Derivations, count_postings, extract_rows, percolate_rows
-from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stage, make_state_buffers, no_chain
+from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages, make_state_buffers
 
 SOURCE = "derivations"
 """The folder beside the stores' own that all of them read."""
 
+BUNDLES = ("grammar", "heads", "table", "atoms")
+"""NamedTuples of arrays that the source folder holds, a file per array."""
+
 CHUNK = 256
 """Derivations per kernel call where a call's results are summed up."""
 
-LABEL_TYPES = {"gold": np.dtype(np.int16), "b_pos": np.dtype(WEIGHT), "b_neg": np.dtype(WEIGHT)}
+LABEL_TYPES: dict[str, Any] = {
+    "gold": np.dtype(np.int16),
+    "b_pos": np.dtype(WEIGHT),
+    "b_neg": np.dtype(WEIGHT),
+}
 
 
 class Source(NamedTuple):
@@ -96,8 +102,7 @@ class IndirectStore:
             self._rows = larger
 
     def percolate(self, tree: Tree) -> np.ndarray:
-        """See `Store.percolate`: every example's atoms of the tree's templates are extracted and walked,
-        none is kept."""
+        """See `Store.percolate`: every example walks down the tree and extracts what it comes by."""
         inner = tree.atom >= 0
         numbers = np.unique(tree.atom[inner])
         if len(numbers) and numbers[-1] >= self.n_atoms:
@@ -113,23 +118,23 @@ class IndirectStore:
         s = self.source
         compact = tree.atom.astype(INDEX)
         compact[inner] = np.searchsorted(numbers, tree.atom[inner])
-        template = np.full(len(tree.atom), UNKNOWN, dtype=INDEX)
-        template[inner] = s.template[tree.atom[inner]]
-        early = np.unique(template[no_chain(tree)])
-        late = (template != UNKNOWN) & ~np.isin(template, early)
         of = s.template[numbers]
+        templates = np.unique(of[of != UNKNOWN])
+        stages = make_stages(s.table, templates)
+        stage = np.full(len(tree.atom), -1, dtype=INDEX)
+        stage[inner] = np.where(of != UNKNOWN, np.searchsorted(templates, of), -1)[compact[inner]]
         hashed = np.flatnonzero(is_hashed(s.table, of))
         direct = np.flatnonzero((of != UNKNOWN) & ~is_hashed(s.table, of))
         keys, values = hash_table(s.entry[numbers[hashed]], hashed)
         entries = s.entry[numbers[direct]].astype(OFFSET)
         state = np.array([len(numbers), len(hashed), 0], dtype=OFFSET)
+        number_of = k.AtomMap(self._direct, keys, values, state)
         self._direct[entries] = direct
         try:
             percolate_rows(
-                self._store, s.grammar, s.heads, make_stage(s.table, early, len(numbers)),
-                make_stage(s.table, np.unique(template[late]), len(numbers)),
-                k.AtomMap(self._direct, keys, values, state), s.derivations, self.row_starts, self._buffers,
-                np.zeros(len(numbers), dtype=OFFSET), 0, compact, late.astype(np.uint8),
+                self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts,
+                self._buffers, make_feature_scratch(stages.table, len(numbers)),
+                np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET), compact, stage,
                 np.ascontiguousarray(tree.yes, dtype=INDEX), np.ascontiguousarray(tree.no, dtype=INDEX),
                 self._leaf,
             )  # fmt: skip
@@ -158,7 +163,8 @@ class IndirectStore:
         source_folder.mkdir(parents=True, exist_ok=True)
         table, _ = compile_templates(templates, lexicon.sizes)
         starts = _write_derivations(folder, grammar, heads, len(lexicon.labels), derivations)
-        for name, bundle in (("grammar", grammar), ("heads", heads), ("table", table), ("atoms", atoms)):
+        bundles: tuple[Any, ...] = (grammar, heads, table, atoms)
+        for name, bundle in zip(BUNDLES, bundles, strict=True):
             for part, array in bundle._asdict().items():
                 np.save(source_folder / f"{name}.{part}.npy", array)
         held = np.flatnonzero(atoms.direct >= 0)
@@ -213,18 +219,13 @@ def _load(path: Path) -> np.ndarray:
 def open_source(path: str) -> Source:
     """The source of stores in the folder `path`; opened once per process."""
     folder = Path(path)
-    bundles: list[Any] = []
-    kinds: dict[str, Any] = {
-        "grammar": Grammar,
-        "heads": HeadTable,
-        "table": k.TemplateTable,
-        "atoms": k.AtomMap,
-    }
-    for name, kind in kinds.items():
-        bundles.append(kind(*(_load(folder / f"{name}.{part}.npy") for part in kind._fields)))
-    return Source(
-        *bundles, _open_derivations(folder), _load(folder / "template.npy"), _load(folder / "entry.npy")
+    kinds: tuple[Any, ...] = (Grammar, HeadTable, k.TemplateTable, k.AtomMap)
+    grammar, heads, table, atoms = (
+        kind(*(_load(folder / f"{name}.{part}.npy") for part in kind._fields))
+        for name, kind in zip(BUNDLES, kinds, strict=True)
     )
+    template, entry = _load(folder / "template.npy"), _load(folder / "entry.npy")
+    return Source(grammar, heads, table, atoms, _open_derivations(folder), template, entry)
 
 
 def _open_derivations(folder: Path) -> Derivations:

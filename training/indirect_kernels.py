@@ -8,6 +8,7 @@ window.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from spacy_dtparse.kernels.features import (
     OWN,
     SHARED,
     TAG,
-    FeatureScratch,
     Nodes,
     TemplateTable,
     extract,
@@ -30,6 +30,11 @@ WINDOW, SHIFT, TOP = 0, 1, 2
 """Which rows a store holds: all windows, the shift candidates, the windows that TOP may cover."""
 
 LAST_MARK = 2**31 - 2**24
+
+bare = partial(kernel, _nrt=False)
+"""For kernels that allocate nothing: numba then leaves out the reference counts of array arguments, atomic
+operations on every call that cost several times as much as extracting one template.
+"""
 
 
 class Derivations(NamedTuple):
@@ -53,7 +58,7 @@ class StateBuffers(NamedTuple):
     windows_j: np.ndarray
 
 
-@kernel
+@bare
 def _begin(grammar, derivations, d, buffers, scratch):
     """Make the first state of derivation d; returns (tokens, actions, low, cursor, size)."""
     tokens = derivations.tokens[derivations.token_starts[d] : derivations.token_starts[d + 1]]
@@ -69,7 +74,7 @@ def _begin(grammar, derivations, d, buffers, scratch):
     return tokens, actions, np.int64(0), cursor, n
 
 
-@kernel
+@bare
 def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
     """Write the windows of a state's rows in `store` to windows_i, windows_j; return how many."""
     windows_i, windows_j = buffers.windows_i, buffers.windows_j
@@ -94,7 +99,7 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
     return kept
 
 
-@kernel
+@bare
 def _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch):
     """Atoms of the SHARED part for windows that start at i, into scratch.atoms; returns how many."""
     scratch.mark[0] += 1
@@ -106,23 +111,24 @@ def _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch):
     )  # fmt: skip
 
 
-@kernel
-def _own_atoms(heads, table, atoms, needs_head, buffers, low, size, tokens, i, j, scratch, shared):
-    """Atoms of the OWN part, appended after `shared` ones in scratch.atoms; returns how many there are
-    then."""
+@bare
+def _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared):
+    """Atoms of the OWN part, appended after `shared` ones in scratch.atoms; returns how many there are."""
     scratch.mark[0] += 1
-    h = i
-    if needs_head:
-        h = np.int64(window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children))
     return np.int64(
         extract(
-            table, atoms, OWN, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0], i, j, h,
-            scratch, shared,
+            table, atoms, OWN, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
+            i, j, h, scratch, shared,
         )
     )  # fmt: skip
 
 
-@kernel
+@bare
+def _head(heads, buffers, i, j, scratch):
+    return np.int64(window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children))
+
+
+@bare
 def extract_rows(
     store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr,
     out_atoms,
@@ -150,9 +156,8 @@ def extract_rows(
                 if i != start:
                     start = i
                     shared = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
-                found = _own_atoms(
-                    heads, table, atoms, True, buffers, low, size, tokens, i, j, scratch, shared
-                )
+                h = _head(heads, buffers, i, j, scratch)
+                found = _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 at = out_indptr[done]
                 if at + found > out_atoms.shape[0]:
                     return done
@@ -171,7 +176,7 @@ def extract_rows(
     return done
 
 
-@kernel
+@bare
 def count_postings(store, grammar, heads, table, atoms, derivations, first, last, buffers, scratch, parts):
     """Number of atoms in all rows of derivations [first, last); `parts`: see `record_parts`, of length 0 to
     do without."""
@@ -186,9 +191,8 @@ def count_postings(store, grammar, heads, table, atoms, derivations, first, last
                 if i != start:
                     start = i
                     shared = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
-                total += _own_atoms(
-                    heads, table, atoms, True, buffers, low, size, tokens, i, j, scratch, shared
-                )
+                h = _head(heads, buffers, i, j, scratch)
+                total += _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 if parts.shape[0] > 0:
                     record_parts(table, atoms, buffers.nodes, buffers.frontier, i, j, scratch, parts)
             low, cursor, size = infer(
@@ -199,76 +203,81 @@ def count_postings(store, grammar, heads, table, atoms, derivations, first, last
     return total
 
 
-class Stage(NamedTuple):
-    """Templates that are extracted together: a reduced `table`, its `scratch`, `needs_head` int32 (1,): 1
-    if some of them looks at the head."""
+class Stages(NamedTuple):
+    """K templates that are extracted one by one, out of one `table` that holds each with its own places.
+
+    `bounds` int32 (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of
+    `table.grouped`. `flags` int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if
+    it looks at the head.
+    """
 
     table: TemplateTable
-    scratch: FeatureScratch
-    needs_head: np.ndarray
+    bounds: np.ndarray
+    grouped_at: np.ndarray
+    sequence: np.ndarray
+    flags: np.ndarray
 
 
-@kernel
+@bare
+def _stage_table(stages, s):
+    """The table of the one template s: views only."""
+    t = stages.table
+    low, high = stages.grouped_at[s], stages.grouped_at[s + 1]
+    return TemplateTable(
+        t.places, t.slots, t.unary, t.unary_base, t.tuples, t.groups,
+        t.grouped[low:high], t.grouped_base[low:high], stages.sequence[s], stages.bounds[s],
+    )  # fmt: skip
+
+
+@bare
 def percolate_rows(
-    store, grammar, heads, first, second, atoms, derivations, row_starts, buffers, seen, mark,
-    atom, late, yes, no, out,
+    store, grammar, heads, stages, atoms, derivations, row_starts, buffers, scratch, seen, ready,
+    atom, stage, yes, no, out,
 ):  # fmt: skip
-    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,); returns the last mark used.
+    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,).
 
-    `first`, `second` (Stage): the templates of the tree; those of `second` are extracted only for a row
-    that comes to a node with `late` uint8 (N,) = 1. `atoms`: AtomMap that numbers the tree's atoms from 0
-    and knows no others. `atom`, `yes`, `no` int32 (N,): the tree in these numbers. `seen` int64 (atoms,):
-    marks, all at most `mark` on entry.
+    Every row walks down from the root; a template is extracted when the walk first comes to one of its atoms,
+    and a SHARED one once for all windows with the same start. `atoms`: AtomMap that numbers the tree's atoms
+    from 0 and knows no others. `atom`, `stage`, `yes`, `no` int32 (N,): the tree in these numbers, and the
+    template of each node's atom in `stages`, -1 if no row can hold it. `seen` int64 (atoms,), `ready` int64
+    (K,): 0 on entry.
     """
-    first_head, second_head = first.needs_head[0] == 1, second.needs_head[0] == 1
+    mark = np.int64(0)
     for d in range(row_starts.shape[0] - 1):
-        row = row_starts[d]
-        end = row_starts[d + 1]
+        row, end = row_starts[d], row_starts[d + 1]
         if row == end:
             continue
-        tokens, actions, low, cursor, size = _begin(grammar, derivations, d, buffers, first.scratch)
-        if second.scratch.mark[0] > LAST_MARK:
-            second.scratch.mark[0] = 0
-            second.scratch.stamp[:] = 0
+        tokens, actions, low, cursor, size = _begin(grammar, derivations, d, buffers, scratch)
         for step in range(actions.shape[0]):
             count = _list_rows(store, grammar, tokens, low, cursor, size, buffers)
-            start, common, late_start, shared = np.int64(-1), np.int64(-1), np.int64(-1), np.int64(0)
+            start, common = np.int64(-1), np.int64(-1)
             for w in range(count):
                 i, j = np.int64(buffers.windows_i[w]), np.int64(buffers.windows_j[w])
                 if i != start:
                     start = i
                     mark += 1
-                    common = mark  # the mark of atoms that all windows with this start share
-                    shared = _shared_atoms(
-                        first.table, atoms, buffers, low, size, tokens, i, j, first.scratch
-                    )
-                    for a in range(shared):
-                        seen[first.scratch.atoms[a]] = common
+                    common = mark  # the mark of what all windows with this start share
                 mark += 1
-                found = _own_atoms(
-                    heads, first.table, atoms, first_head, buffers, low, size, tokens, i, j, first.scratch,
-                    np.int64(0),
-                )  # fmt: skip
-                for a in range(found):
-                    seen[first.scratch.atoms[a]] = mark
+                h = np.int64(-1)
                 node = 0
-                extracted = False
                 while atom[node] >= 0:
-                    if late[node] == 1 and not extracted:
-                        extracted = True
-                        if late_start != start:
-                            late_start = start
-                            shared = _shared_atoms(
-                                second.table, atoms, buffers, low, size, tokens, i, j, second.scratch
+                    s = stage[node]
+                    if s >= 0 and ready[s] != mark and ready[s] != common:
+                        table = _stage_table(stages, s)
+                        found, stamp = np.int64(0), mark
+                        if stages.flags[s, 0] == 1 or stages.flags[s, 1] == 1:
+                            found = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
+                        if stages.flags[s, 0] == 1:
+                            stamp = common
+                        else:
+                            if stages.flags[s, 2] == 1 and h < 0:
+                                h = _head(heads, buffers, i, j, scratch)
+                            found = _own_atoms(
+                                table, atoms, buffers, low, size, tokens, i, j, max(h, i), scratch, found
                             )
-                            for a in range(shared):
-                                seen[second.scratch.atoms[a]] = common
-                        found = _own_atoms(
-                            heads, second.table, atoms, second_head, buffers, low, size, tokens, i, j,
-                            second.scratch, np.int64(0),
-                        )  # fmt: skip
                         for a in range(found):
-                            seen[second.scratch.atoms[a]] = mark
+                            seen[scratch.atoms[a]] = stamp
+                        ready[s] = stamp
                     held = seen[atom[node]]
                     node = yes[node] if held == mark or held == common else no[node]
                 out[row] = node
@@ -278,6 +287,5 @@ def percolate_rows(
             low, cursor, size = infer(
                 grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
                 np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                first.scratch.children,
+                scratch.children,
             )  # fmt: skip
-    return mark

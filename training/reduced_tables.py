@@ -10,14 +10,13 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.kernels import features as k
 from spacy_dtparse.kernels.state import Grammar, make_nodes
-from spacy_dtparse.model.dtree import make_feature_scratch
 
-from .boosting.tree import Tree
-from .indirect_kernels import Derivations, Stage, StateBuffers
+from .indirect_kernels import Derivations, Stages, StateBuffers
 
 UNKNOWN = -1
 """Template of an atom that no derivation has; no row can hold it."""
 
+_PACKED = ("places", "slots", "unary", "unary_base", "tuples", "grouped", "grouped_base")
 _HEAD_GROUPS = (k.HEAD_LEFT, k.HEAD_RIGHT, k.NON_HEAD)
 
 
@@ -106,26 +105,40 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     )
 
 
-def make_stage(table: k.TemplateTable, templates: np.ndarray, n_atoms: int) -> Stage:
-    """The reduced table with its scratch, for a map of `n_atoms` atoms; UNKNOWN among `templates` is passed
-    over."""
-    reduced = reduce_table(table, templates[templates != UNKNOWN])
-    groups = reduced.groups[reduced.grouped[:, 1]]
-    needs_head = (
-        bool(reduced.places[:, 3].any())
-        or bool(np.isin(groups[:, 0], _HEAD_GROUPS).any())
-        or bool((groups[:, 2] == 1).any())
+def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
+    """The given templates, each a stage of its own, in their order."""
+    singles = [reduce_table(table, np.array([template])) for template in templates]
+    n_places = n_slots = n_unary = n_tuples = 0
+    bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)
+    flags = np.zeros((len(singles), 3), dtype=INDEX)
+    packed: dict[str, list[np.ndarray]] = {name: [] for name in _PACKED}
+    for s, one in enumerate(singles):
+        is_child = one.places[:, 0] == k.CHILD
+        one.places[is_child, 2] += n_places
+        one.slots[:, 0] += n_places
+        one.tuples[:, :3] += np.where(one.tuples[:, :3] >= 0, n_slots, 0).astype(INDEX)
+        one.unary[:] += n_slots
+        bounds[s] = one.bounds + np.repeat([n_places, n_slots, n_unary, n_tuples], 2)
+        shared = np.diff(one.bounds[k.SHARED].reshape(4, 2), axis=1)[:, 0]
+        groups = one.groups[one.grouped[:, 1]]
+        flags[s, 0] = shared[2] + shared[3] > 0
+        flags[s, 1] = shared[1] > 0 and not flags[s, 0]
+        flags[s, 2] = (
+            one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
+        )
+        for name, arrays in packed.items():
+            arrays.append(getattr(one, name))
+        n_places, n_slots = n_places + len(one.places), n_slots + len(one.slots)
+        n_unary, n_tuples = n_unary + len(one.unary), n_tuples + len(one.tuples)
+    empty = reduce_table(table, np.zeros(0, dtype=np.int64))
+    whole = {name: np.concatenate([getattr(empty, name), *arrays]) for name, arrays in packed.items()}
+    return Stages(
+        empty._replace(**whole),
+        bounds,
+        np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX),
+        np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1),
+        flags,
     )
-    return Stage(reduced, make_feature_scratch(reduced, n_atoms), np.array([needs_head], dtype=INDEX))
-
-
-def no_chain(tree: Tree) -> np.ndarray:
-    """The inner nodes from the root down the "no" answers: where most examples pass."""
-    chain, node = [], 0
-    while tree.atom[node] >= 0:
-        chain.append(node)
-        node = int(tree.no[node])
-    return np.array(chain, dtype=np.int64)
 
 
 def make_state_buffers(grammar: Grammar, derivations: Derivations) -> StateBuffers:
