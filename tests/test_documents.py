@@ -76,7 +76,9 @@ def test_tutorial_runs(workplace):
         else:
             run_python(block, "docs/tutorial.md", namespace)
     assert namespace["result"].tree.words == ("The", "old", "dog", "slept", ".")
-    assert [sentence._.parse_string[:3] for sentence in namespace["doc"].sents] == ["(S ", "(S "]
+    # the tutorial's tagger is too small for trees to be right; every word must be in one
+    parses = [re.findall(r" ([^\s()]+)\)", sentence._.parse_string) for sentence in namespace["doc"].sents]
+    assert parses == [["The", "old", "dog", "slept", "."], ["It", "was", "tired", "."]]
     assert (workplace / "build" / "tutorial" / "pipeline" / "LICENSE").is_file()
 
 

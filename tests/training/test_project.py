@@ -96,8 +96,7 @@ def test_train_from_nothing(tmp_path):
     data = json.loads(recipe.read_text())
     data["path"]["lambda_floor"] = 3
     recipe.write_text(json.dumps(data))
-    small = "--set fit.epochs=2 --set fit.batch_stop=500 --set network.width=32 --set network.depth=1"
-    small += " --set network.embed_size=300"
+    small = "fit.epochs=8 fit.batch_stop=500 network.width=48 network.depth=1 network.embed_size=500"
     command = [sys.executable, "-m", "spacy", "project", "run", "train", str(tmp_path), "--vars.folds=2"]
     command += [f"--vars.jackknife_settings={small}", f"--vars.tagger_settings={small}"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}

@@ -64,19 +64,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_tagging(command: str, arguments: Sequence[str]) -> None:
-    """Run a command of `training.tagging`; `--corpus DIR --names NAME[:WEIGHT] …` stand for its --treebank
-    options.
+    """Run a command of `training.tagging`.
+
+    `--corpus DIR --names NAME[:WEIGHT] …` stand for its --treebank options, and `--settings NAME=VALUE …`
+    for its --set options: a variable of project.yml cannot have `--` in it (weasel drops it).
     """
     from training.tagging.__main__ import main as tagging
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--corpus")
     parser.add_argument("--names", nargs="+", default=[])
+    parser.add_argument("--settings", nargs="*", default=[])
     options, rest = parser.parse_known_args(list(arguments))
     if options.names and options.corpus is None:
         raise ConfigError("--names needs --corpus, the folder that the treebanks are in")
     treebanks = [part for name in options.names for part in ("--treebank", f"{options.corpus}/{name}")]
-    tagging([command, *treebanks, *rest])
+    settings = [part for setting in options.settings for part in ("--set", setting)]
+    tagging([command, *treebanks, *settings, *rest])
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
@@ -105,7 +106,7 @@ def changed(data: dict, settings: list[str]) -> dict:
     for setting in settings:
         key, sign, text = setting.partition("=")
         *sections, name = key.split(".")
-        inner = data
+        inner: Any = data
         for section in sections:
             inner = inner.get(section) if isinstance(inner, dict) else None
         if not sign or not isinstance(inner, dict) or name not in inner:
