@@ -157,8 +157,7 @@ class Fit:
                     int(atoms.state[0]),
                 )
         else:
-            from .indirect import IndirectStore
-
+            
             totals = IndirectStore.build_all(
                 self.workdir / "stores",
                 self.grammar,
