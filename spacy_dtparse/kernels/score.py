@@ -130,11 +130,11 @@ def _cached_row(cache, key):
 
 
 @kernel
-def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, can_shift, scratch, cache):
-    """Fill scratch.scores[w] for every listed window and scratch.shift[0] for the shift candidate (if there is one).
+def score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows, scratch, cache):
+    """Fill scratch.scores[w] for every listed window.
 
     What the templates see left of and at a window's start is the same for all windows that start there, so its rules
-    are applied once. `cache`: see ScoreCache; it must have room for n_windows + 1 more rows.
+    are applied once. `cache`: see ScoreCache; it must have room for n_windows more rows.
     """
     features = scratch.features
     atoms = features.atoms
@@ -169,24 +169,31 @@ def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_w
         if row >= 0:
             for label in range(n_labels):
                 cache.scores[row, label] = scratch.scores[w, label]
-    if can_shift:
-        i, j = cursor - 1, cursor
-        row = np.int64(-1)
-        if keep:
-            row, known = _cached_row(cache, _window_key(model.grammar, nodes, frontier, low, size, i, j, _SHIFT))
-            if known == 1:
-                scratch.shift[0] = cache.scores[row, 0]
-                return
-        features.mark[0] += 1
-        count = extract(
-            model.table, model.shift_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
-            np.int64(0),
-        )  # fmt: skip
-        count = extract(
-            model.table, model.shift_atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
-            count,
-        )  # fmt: skip
-        rules_start(model.shift_rules, atoms, 0, count, scratch.shifts.shared)
-        rules_sum(model.shift_rules, scratch.shifts.shared, scratch.shift)
-        if row >= 0:
-            cache.scores[row, 0] = scratch.shift[0]
+
+
+@kernel
+def score_shift(model, tokens, n_tokens, nodes, frontier, low, size, cursor, scratch, cache):
+    """Fill scratch.shift[0] with the score of a shift; `cache` must have room for one more row."""
+    features = scratch.features
+    atoms = features.atoms
+    keep = cache.keys.shape[0] > 2
+    i, j = cursor - 1, cursor
+    row = np.int64(-1)
+    if keep:
+        row, known = _cached_row(cache, _window_key(model.grammar, nodes, frontier, low, size, i, j, _SHIFT))
+        if known == 1:
+            scratch.shift[0] = cache.scores[row, 0]
+            return
+    features.mark[0] += 1
+    count = extract(
+        model.table, model.shift_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
+        np.int64(0),
+    )  # fmt: skip
+    count = extract(
+        model.table, model.shift_atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
+        count,
+    )  # fmt: skip
+    rules_start(model.shift_rules, atoms, 0, count, scratch.shifts.shared)
+    rules_sum(model.shift_rules, scratch.shifts.shared, scratch.shift)
+    if row >= 0:
+        cache.scores[row, 0] = scratch.shift[0]

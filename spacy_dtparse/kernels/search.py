@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .score import grow_cache, inference_cost, make_cache, score_state
+from .score import grow_cache, inference_cost, make_cache, score_shift, score_windows
 from .state import (
     BOTTOM_UP,
     SHIFT_REDUCE,
@@ -151,10 +151,12 @@ def _rehash(keys, costs, count):
 
 
 @kernel
-def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cost, out_count):
+def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scratch, out_cost, out_count):
     """Parse one sentence of at least one token; the items of the parse are left in `nodes`, the root is the last node.
 
-    `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only.
+    `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only. `confident` float64: a
+    shift that scores more is taken without scoring the windows of its state (infinity: never); then OPTIMAL means
+    the cheapest of the parses that are left.
     `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
     `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned, states
     made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
@@ -220,9 +222,11 @@ def search(model, tokens, tag_symbols, n_tokens, budget, nodes, scratch, out_cos
                 if caching:
                     while cache.used[0] + n_windows + 1 > cache.scores.shape[0]:
                         cache = grow_cache(cache)
-                score_state(
-                    model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, can_shift, scratch, cache
-                )
+                if can_shift:
+                    score_shift(model, tokens, n_tokens, nodes, frontier, low, size, cursor, scratch, cache)
+                    if scratch.shift[0] > confident:
+                        n_windows = 0  # sure enough to go on without a look at the windows
+                score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows, scratch, cache)
                 top_allowed = size - low == 1
                 needed = n_states + n_windows * n_labels + 2
                 if keep and needed > cost.shape[0]:

@@ -126,10 +126,11 @@ def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     """The nodes of the parse, its items in the order of their inference, and the status."""
     n = len(tokens)
     nodes = make_nodes(8 * n + 64, 16 * n + 1024)
-    costs, counts = np.zeros(len(nodes.label) + 1, dtype=SCORE), np.zeros(5, dtype=OFFSET)
+    costs, counts = np.zeros(len(nodes.label) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
     status = search(
         parser.compiled.search, tokens, np.ascontiguousarray(tokens[:, TAG]), n,
-        parser.settings.budget_for(n), nodes, parser.compiled.scratch(n), costs, counts,
+        parser.settings.budget_for(n), float(parser.settings.confident), nodes, parser.compiled.scratch(n), costs,
+        counts,
     )  # fmt: skip
     return nodes, int(status)
 

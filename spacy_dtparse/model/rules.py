@@ -19,7 +19,7 @@ from ..errors import ModelFormatError
 from ..kernels.rules import RuleSet
 from .ensemble import LabelEnsemble, validate
 
-DENSE_SHARE = 0.2
+DENSE_SHARE = 0.1
 """An atom that clears rules in more than this share of all words gets a dense row of masks (see
 bench_rules.py)."""
 
@@ -141,7 +141,8 @@ def compile_rules(
     atom, present = rules.literal >> 1, (rules.literal & 1).astype(bool)
 
     # Slots: one bit per rule, labels padded to whole words.
-    order = _order(rules, owner, atom, present)
+    needs = _present_literals(owner, atom, present)
+    order = _order(rules, owner, atom, present, needs)
     per_label = np.bincount(rules.label, minlength=n_labels)
     label_word = np.zeros(n_labels + 1, dtype=INDEX)
     np.cumsum((per_label + 63) // 64, out=label_word[1:])
@@ -156,7 +157,6 @@ def compile_rules(
     value[slot] = rules.units
 
     # The k-th present atom of each rule is awaited in the k-th word that belongs to the rule's word.
-    needs = np.flatnonzero(present)
     turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
     word_of_need = slot[owner[needs]] >> 6
     layers = np.zeros(n_words, dtype=np.int64)
@@ -215,18 +215,34 @@ def _split_large(rules: Conjunctions) -> Conjunctions:
     return Conjunctions(rules.label[copies], start, rules.literal[take], units, rules.bias)
 
 
-def _order(rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Rules in the order of their slots: by label; most present atoms first; then alike conjunctions
-    together."""
+def _present_literals(owner: np.ndarray, atom: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Places of the present literals, by rule, within a rule the atom that most rules need first."""
+    needs = np.flatnonzero(present)
+    counts = np.bincount(atom[needs], minlength=1)
+    return needs[np.lexsort((atom[needs], -counts[atom[needs]], owner[needs]))]
+
+
+_SORTED_NEEDS = 3
+
+
+def _order(
+    rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray, needs: np.ndarray
+) -> np.ndarray:
+    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms together, so
+    that an atom's awaited bits stand in few words; then alike conjunctions together."""
     n_rules = len(rules.label)
-    needs = np.bincount(owner[present], minlength=n_rules)
+    n_needs = np.bincount(owner[needs], minlength=n_rules)
+    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
+    keys = np.full((_SORTED_NEEDS, n_rules), -1, dtype=np.int64)
+    for k in range(_SORTED_NEEDS):
+        keys[k, owner[needs][turn == k]] = atom[needs][turn == k]
     counts = np.bincount(atom[~present])
     common = np.argsort(-counts, kind="stable")[:64]
     weight = np.zeros(len(counts), dtype=BITS)
     weight[common] = BITS(1) << np.arange(63, 63 - len(common), -1).astype(BITS)
     signature = np.zeros(n_rules, dtype=BITS)
     np.bitwise_or.at(signature, owner[~present], weight[atom[~present]])
-    return np.lexsort((np.arange(n_rules), signature, -needs, rules.label))
+    return np.lexsort((np.arange(n_rules), signature, *keys[::-1], -n_needs, rules.label))
 
 
 def _bitset(slots: np.ndarray, n_words: int) -> np.ndarray:

@@ -74,9 +74,11 @@ class DtreeParser:
         """Write the bundle to a file."""
         Path(path).write_bytes(self.to_bytes())
 
-    def with_settings(self, *, budget: int | None = None, max_tokens: int | None = None) -> DtreeParser:
+    def with_settings(
+        self, *, budget: int | None = None, max_tokens: int | None = None, confident: float | None = None
+    ) -> DtreeParser:
         """A parser on the same model with other search settings."""
-        changes = {"budget": budget, "max_tokens": max_tokens}
+        changes = {"budget": budget, "max_tokens": max_tokens, "confident": confident}
         given = {name: value for name, value in changes.items() if value is not None}
         return DtreeParser(self.model, self.settings.with_changes(**given), self.compiled)
 
@@ -113,7 +115,9 @@ class DtreeParser:
                     "install the release that made it"
                 )
 
-    def _search(self, tokens: np.ndarray, budget: int) -> tuple[np.ndarray, float, str, np.ndarray]:
+    def _search(
+        self, tokens: np.ndarray, budget: int, confident: float = np.inf
+    ) -> tuple[np.ndarray, float, str, np.ndarray]:
         """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
         local, n = self._local, len(tokens)
         room = getattr(local, "room", 0)
@@ -129,7 +133,7 @@ class DtreeParser:
         counts = np.zeros(4, dtype=OFFSET)
         tag_symbols = np.ascontiguousarray(tokens[:, 1])
         status = search(
-            self.compiled.search, tokens, tag_symbols, n, budget, nodes, local.scratch, costs, counts
+            self.compiled.search, tokens, tag_symbols, n, budget, confident, nodes, local.scratch, costs, counts
         )
         used = int(nodes.used[0])
         number = np.arange(n, used)
@@ -153,7 +157,9 @@ class DtreeParser:
         kept_words = [words[k] for k in record.kept]
         kept_tags = [tags[k] for k in record.kept]
         tokens = self.model.lexicon.encode(kept_words, kept_tags)
-        items, cost, status, counts = self._search(tokens, self.settings.budget_for(len(kept_words)))
+        items, cost, status, counts = self._search(
+            tokens, self.settings.budget_for(len(kept_words)), float(self.settings.confident)
+        )
         names = self.model.lexicon.labels.strings
         tree = Tree.trusted(
             kept_words,
@@ -167,7 +173,7 @@ class DtreeParser:
             tree = self.recipe.restore(tree, record)
             if len(tree.labels) != len(scores):
                 scores = (float("nan"),) * len(tree.labels)
-        proven = bool(counts[2]) if status in ("optimal", "complete") else None
+        proven = bool(counts[2]) if status == "optimal" else None
         return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven)
 
 
