@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,8 +51,6 @@ def read_treebank(
         if limit is not None and number >= limit:
             break
         stripped, _ = strip_empty(tree)
-        if stripped is None:
-            continue
         words = tuple(raw_word(word) for word in stripped.words)
         clean = Tree.trusted(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
         tags = stripped.tags
@@ -90,16 +88,17 @@ class CorpusReport:
     labels_once: tuple[str, ...] = ()
 
 
-def survey(trees: Iterable[Tree], children: Sequence, max_arity: int) -> CorpusReport:
+def survey(trees: Iterable[Tree], children: Callable[[Tree], list[list[int]]], max_arity: int) -> CorpusReport:
     """Count oddities; `children(tree)` gives the child lists of a tree."""
-    report, labels = CorpusReport(), Counter()
+    report = CorpusReport()
+    labels: Counter[str] = Counter()
     for tree in trees:
         report.sentences += 1
         report.tokens += len(tree.words)
         report.constituents += len(tree.labels) - 1
         report.one_word += len(tree.words) == 1
         labels.update(tree.labels)
-        lists = children(tree)  # type: ignore[operator]
+        lists = children(tree)
         for node, kids in enumerate(lists):
             report.over_arity += len(kids) > max_arity
             report.repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]

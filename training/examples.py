@@ -117,7 +117,8 @@ def collect_atoms(
 ) -> tuple[k.AtomMap, np.ndarray]:
     """Number the atoms seen in at least `min_count` examples, most frequent first.
 
-    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once so far
+    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once
+    so far
     are forgotten (lossy counting).
     """
     table, n_direct = compile_templates(templates, lexicon.sizes)
@@ -179,7 +180,7 @@ def example_rows(
 
     Half of a state's weight is shared by its positives, half by its negatives over all labels.
     """
-    indptr, _, gold, state, flags = replayer.run(derivation)
+    _, _, gold, state, flags = replayer.run(derivation)
     rows = len(gold)
     if rows == 0:
         return
@@ -229,7 +230,9 @@ def write_stores(
     lengths: dict[str, list[np.ndarray]] = {store: [] for store in STORES}
     for store in STORES:
         (folder / store).mkdir(parents=True, exist_ok=True)
-        files[store] = {name: open(folder / store / f"{name}.raw", "wb") for name in ("atoms", "gold", "b_pos", "b_neg")}
+        files[store] = {
+            name: open(folder / store / f"{name}.raw", "wb") for name in ("atoms", "gold", "b_pos", "b_neg")
+        }
     try:
         for derivation in derivations:
             for store, rows, b_pos, b_neg in example_rows(replayer, derivation, n_labels):

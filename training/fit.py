@@ -110,8 +110,8 @@ class Fit:
         if done.exists():
             if json.loads(done.read_text(encoding="utf8"))["facts"] != json.loads(json.dumps(facts)):
                 raise TrainingDataError(
-                    f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to resume, "
-                    "or another folder"
+                    f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to "
+                    "resume, or another folder"
                 )
             with np.load(arrays) as held:
                 return k.AtomMap(*(held[name] for name in k.AtomMap._fields))
@@ -157,7 +157,8 @@ class Fit:
                     int(atoms.state[0]),
                 )
         else:
-            
+            from .indirect import IndirectStore
+
             totals = IndirectStore.build_all(
                 self.workdir / "stores",
                 self.grammar,
@@ -225,10 +226,11 @@ class Fit:
         n_labels = len(self.lexicon.labels)
         labels = [Label(SHIFT, n_labels, "shift")] if self.recipe.strategy == "shift_reduce" else []
         labels += [
-            Label(name, number, "top" if name == TOP else "window")
-            for number, name in enumerate(self.lexicon.labels)
+            Label(name, number, "top" if name == TOP else "window") for number, name in enumerate(self.lexicon.labels)
         ]
-        stores = {store: self.workdir / "stores" / store for store in STORES if store != "shift" or labels[0][0] == SHIFT}
+        stores = {
+            store: self.workdir / "stores" / store for store in STORES if store != "shift" or labels[0][0] == SHIFT
+        }
         config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=self.recipe.n_workers)
         evaluate = self.evaluator(atoms) if self.dev else None
         executor = self.executor

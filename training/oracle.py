@@ -1,4 +1,6 @@
-"""Gold derivations: the action sequence that builds a tree under each strategy (Turian & Melamed 2006a, section 3.3)."""
+"""Gold derivations: the action sequence that builds a tree under each strategy (Turian & Melamed 2006a, section
+3.3).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from spacy_dtparse.trees.tree import Tree
 
 
 def child_lists(tree: Tree) -> list[list[int]]:
-    """Children of every constituent, left to right: a constituent's number, or -1 - t for token t. Linear, no recursion."""
+    """Children of every constituent, left to right: a constituent's number, or -1 - t for token t. Linear, no
+    recursion.
+    """
     children: list[list[int]] = [[] for _ in tree.labels]
     open_: list[int] = []
     position = 0

@@ -22,7 +22,8 @@ class FitRecipe:
     `strategy`, `templates`: names (see `kernels.state`, `features.tables`). `preprocessing`: steps of `trees.Recipe`.
     `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an item's first or
     last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its positives (1: the
-    papers' half and half). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol. `min_atom_count`: atoms
+    papers' half and half). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol.
+    `min_atom_count`: atoms
     seen in fewer examples are not atoms; they are counted on at most `atom_sentences` sentences, drawn with `seed`.
     `memory_gib`: rows above this size are not written out but extracted again when needed (indirect storage).
     `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
@@ -56,7 +57,8 @@ class FitRecipe:
         for step in self.preprocessing:
             _choice("preprocessing", step, STEPS)
         limits = {
-            "max_arity": (2, 64), "negative_weight": (1e-6, None), "min_word_sentences": (1, None), "min_atom_count": (1, None),
+            "max_arity": (2, 64), "negative_weight": (1e-6, None),
+            "min_word_sentences": (1, None), "min_atom_count": (1, None),
             "atom_sentences": (1, None), "atom_table_bits": (10, 28), "memory_gib": (0, None),
             "dev_sentences": (1, None), "dev_budget": (0, None), "n_workers": (1, None), "seed": (0, None),
         }  # fmt: skip
@@ -90,7 +92,9 @@ class FitRecipe:
         try:
             data = json.loads(Path(path).read_text(encoding="utf8"))
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{path}: cannot read the recipe ({error}); give a JSON file of recipe settings") from error
+            raise ConfigError(
+                f"{path}: cannot read the recipe ({error}); give a JSON file of recipe settings"
+            ) from error
         if not isinstance(data, dict):
             raise ConfigError(f"{path}: a recipe is a JSON object, not a {type(data).__name__}")
         return cls.from_dict(data)

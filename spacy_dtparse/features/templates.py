@@ -1,6 +1,7 @@
 """Template tables: which item, where, which attribute; compiled to the integer codes of `kernels.features`.
 
-A table is data (a dict that travels in the bundle), so a model is read back with the very templates it was trained with.
+A table is data (a dict that travels in the bundle), so a model is read back with the very templates it was trained
+with.
 Three kinds of template: `unary` (one attribute of one place), `tuples` (two or three of them together) and `grouped`
 (some member of a group of items has the value, or the group has a length), plus the whole label sequence of the window.
 """
@@ -144,7 +145,8 @@ class Templates:
 
 
     def reach_right(self) -> int:
-        """How many frontier items right of the window, or from its start on, some template can see; -1 when unbounded or
+        """How many frontier items right of the window, or from its start on, some template can see; -1 when
+        unbounded or
         when a template looks deeper than the children of an item."""
         most = 0
         for place, _ in self._pairs():
@@ -202,7 +204,9 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
             chain.append(chain[-1][2])
         wanted.extend(reversed(chain))
     wanted = list(dict.fromkeys(wanted))
-    places, slots, bounds = [], [], np.zeros((2, 8), dtype=np.int32)
+    places: list[tuple[int, int, int, int]] = []
+    slots: list[tuple[int, int]] = []
+    bounds = np.zeros((2, 8), dtype=np.int32)
     for part, shared in ((k.SHARED, True), (k.OWN, False)):
         bounds[part, 0] = len(places)
         for place in wanted:
@@ -221,7 +225,9 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
                 slot_rows[pair] = len(slots)
                 slots.append((place_rows[pair[0]], ATTRIBUTES[pair[1]]))
         bounds[part, 3] = len(slots)
-    unary, unary_base, base = [], [], 0
+    unary: list[int] = []
+    unary_base: list[int] = []
+    base = 0
     for part, shared in ((k.SHARED, True), (k.OWN, False)):
         bounds[part, 4] = len(unary)
         for pair in dict.fromkeys(templates.unary):
@@ -230,7 +236,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
                 unary_base.append(base)
                 base += sizes.of(ATTRIBUTES[pair[1]]) + 1
         bounds[part, 5] = len(unary)
-    tuples = []
+    tuples: list[tuple[int, ...]] = []
     for part, shared in ((k.SHARED, True), (k.OWN, False)):
         bounds[part, 6] = len(tuples)
         for number, members in enumerate(templates.tuples):

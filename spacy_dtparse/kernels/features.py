@@ -1,8 +1,11 @@
-"""The feature kernel: the atoms of one candidate inference. Search and replay both call it; nothing else makes features.
+"""The feature kernel: the atoms of one candidate inference. Search and replay both call it; nothing else makes
+features.
 
-A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the terminal left
+A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the
+terminal left
 of the span, the head child of the first child, ...). A *slot* is an attribute of the node at a place. A template turns
-slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections 4.1, 4.2 and
+slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections 4.1,
+4.2 and
 table 3). All numbers here are codes that `features.templates` compiles; nothing here reads text.
 """
 
@@ -12,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .heads import HeadTable, head_position
+from .heads import head_position
 from .jit import kernel
 
 # Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
@@ -39,12 +42,14 @@ SHARED, OWN = 0, 1
 
 
 class TemplateTable(NamedTuple):
-    """A compiled template table; first axis of `bounds` is the part (SHARED: the same for all windows with one start; OWN).
+    """A compiled template table; first axis of `bounds` is the part (SHARED: the same for all windows with one
+    start; OWN).
 
     `places` int32 (P, 4): space, where (or kind of child), offset (or parent place), 1 if the place needs the head.
     `slots` int32 (S, 2): place, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the direct
     map. `tuples` int32 (T, 4): up to three slots (-1: unused) and the template's number (hash seed).
-    `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group, attribute;
+    `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
+    attribute;
     `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, -1 if there is none.
     `bounds` int32 (2, 8): per part, [lo, hi) of places, slots, unary and tuples; groups and sequence are always OWN.
     """
@@ -97,7 +102,8 @@ class Nodes(NamedTuple):
 
 
 class FeatureScratch(NamedTuple):
-    """Working memory: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,) with
+    """Working memory: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32
+    (n_atoms,) with
     `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
 
     place: np.ndarray
@@ -266,7 +272,9 @@ def _group_range(code, n, i, j, h, low, size):
 
 
 @kernel
-def _emit_groups(grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count):
+def _emit_groups(
+    grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
+):
     """Append the atoms of the group templates; an atom that several members share is appended once."""
     for q in range(grouped.shape[0]):
         kind, group, attribute = grouped[q, 0], grouped[q, 1], grouped[q, 2]
@@ -382,7 +390,8 @@ PARTS_WIDTH = 16
 def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     """Write what each hashed atom of the window just extracted stands for, so that it can be named.
 
-    `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels of the
+    `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels
+    of the
     window's sequence); a row whose second entry is 0 is not yet known.
     """
     for t in range(table.tuples.shape[0]):

@@ -23,7 +23,9 @@ KERNEL_ROOT = Path(__file__).resolve().parent
 
 @cache
 def sources_digest(folder: Path) -> str:
-    """Digest of all Python sources of `folder` and of the package's kernels, numba's version and its bounds-check flag."""
+    """Digest of all Python sources of `folder` and of the package's kernels, numba's version and its bounds-check
+    flag.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
     for root in dict.fromkeys((KERNEL_ROOT, folder)):
         for path in sorted(root.glob("*.py")):
@@ -33,7 +35,9 @@ def sources_digest(folder: Path) -> str:
 
 @cache
 def _cache_folder(folder: Path) -> Path | None:
-    """The first writable place for compiled kernels of `folder`: numba's setting, beside the source, the user's cache."""
+    """The first writable place for compiled kernels of `folder`: numba's setting, beside the source, the user's
+    cache.
+    """
     candidates = []
     if config.CACHE_DIR:
         candidates.append(Path(config.CACHE_DIR))

@@ -27,7 +27,8 @@ def replay(
     Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the label inferred in this state over
     this window, -1 where none is; for the shift candidate: number of labels when it is right, else SHIFT_ROW.
     `out_state` int32: state number within the sentence. `out_flags` int8: 1 when TOP is allowed over the window.
-    `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit. Returns (rows, states), or (-1, 0) when there is not enough room.
+    `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit.
+    Returns (rows, states), or (-1, 0) when there is not enough room.
 
     States with a single candidate make no rows.
     """
@@ -55,7 +56,20 @@ def replay(
                     start = i
                     scratch.mark[0] += 1
                     shared = extract(
-                        table, atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
+                        table,
+                        atoms,
+                        SHARED,
+                        nodes,
+                        frontier,
+                        low,
+                        size,
+                        tokens,
+                        n_tokens,
+                        i,
+                        j,
+                        i,
+                        scratch,
+                        np.int64(0),
                     )
                 scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))

@@ -34,7 +34,8 @@ class SearchModel(NamedTuple):
 
 
 class SearchScratch(NamedTuple):
-    """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 (most windows of a state,),
+    """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 (most windows of a
+    state,),
     `scores` float64 (most windows, labels), `shift` float64 (1,), and the scratch of features and rules."""
 
     frontier: np.ndarray

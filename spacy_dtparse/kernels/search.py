@@ -117,7 +117,8 @@ def _rebuild(
 ):  # fmt: skip
     """Make `state` the current one by applying its path from the initial state; returns (low, cursor, size).
 
-    `path` int32: room for the path, which is as long as the number of ancestors. The cost of every inference is written to
+    `path` int32: room for the path, which is as long as the number of ancestors. The cost of every inference is
+    written to
     `out_cost` at the node it makes.
     """
     length = 0
@@ -158,7 +159,8 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
     shift that scores more is taken without scoring the windows of its state (infinity: never); then OPTIMAL means
     the cheapest of the parses that are left.
     `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
-    `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned, states
+    `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
+    states
     made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
     """
     grammar, heads = model.grammar, model.heads
@@ -195,8 +197,8 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
     status = GREEDY
     while True:
         low, cursor, size = _rebuild(
-            grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, at_i, at_j, at_label, cost,
-            current, path, out_cost,
+            grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, at_i, at_j, at_label,
+            cost, current, path, out_cost,
         )  # fmt: skip
         # Complete it greedily; every successor passed over becomes a state.
         queued_from = n_states
@@ -302,7 +304,7 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
                         heap = _grow(heap, grown)
                     if track:
                         hashes = _grow(hashes, grown)
-                best_slot = n_states
+                best_slot = np.int64(n_states)
                 parent[best_slot] = current
                 at_i[best_slot], at_j[best_slot], at_label[best_slot] = best_i, best_j, best_label
                 cost[best_slot] = cost[current] + step

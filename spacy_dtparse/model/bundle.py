@@ -26,7 +26,7 @@ def write_model(model: DtreeModel, proofs: Sequence[dict[str, Any]]) -> bytes:
     held = np.flatnonzero(model.atoms.keys)
     order = np.argsort(model.atoms.values[held], kind="stable")
     direct = np.flatnonzero(model.atoms.direct >= 0)
-    width = int((model.parts[:, 1].max(initial=0))) + 2
+    width = int(model.parts[:, 1].max(initial=0)) + 2
     arrays = {
         "direct_at": np.diff(direct, prepend=0),
         "direct_atom": model.atoms.direct[direct],

@@ -21,8 +21,8 @@ from ..kernels.rules import make_scratch as make_rule_scratch
 from ..kernels.score import SearchModel, SearchScratch
 from ..kernels.state import STRATEGIES, Grammar
 from ..trees.heads import HeadRules
-from .ensemble import LabelEnsemble, empty_ensemble
 from ..trees.heads_compiled import compile_head_rules
+from .ensemble import LabelEnsemble, empty_ensemble
 from .rules import compile_rules
 
 SHIFT = "*shift*"

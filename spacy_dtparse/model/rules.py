@@ -228,7 +228,8 @@ _SORTED_NEEDS = 3
 def _order(
     rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray, needs: np.ndarray
 ) -> np.ndarray:
-    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms together, so
+    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms
+    together, so
     that an atom's awaited bits stand in few words; then alike conjunctions together."""
     n_rules = len(rules.label)
     n_needs = np.bincount(owner[needs], minlength=n_rules)

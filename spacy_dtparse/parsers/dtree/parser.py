@@ -15,11 +15,10 @@ from ...kernels.search import STATUSES, search
 from ...kernels.state import make_nodes
 from ...model.bundle import KIND, read_model, write_model
 from ...model.dtree import CompiledDtree, DtreeModel, compile_model
-from ...trees.tree import Tree
 from ...trees.transforms import Recipe
+from ...trees.tree import Tree
 from ..base import ParseResult
 from .settings import SearchSettings
-
 
 
 class DtreeParser:
