@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .heads import head_position
-from .jit import kernel
+from .jit import bare_kernel
 
 # Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
 LABEL = -1
@@ -124,7 +124,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@kernel
+@bare_kernel
 def mix(state, value):
     """Fold a number (>= -1) into a 64-bit hash state (splitmix64's finaliser)."""
     z = (state ^ np.uint64(value + 2)) * _MIX_1
@@ -133,7 +133,7 @@ def mix(state, value):
     return z ^ (z >> _S31)
 
 
-@kernel
+@bare_kernel
 def fold(state, key):
     """Fold a 64-bit key into a 64-bit hash state."""
     z = ((state << _ONE) ^ (state >> _S31) ^ key) * _MIX_1
@@ -141,7 +141,7 @@ def fold(state, key):
     return z ^ (z >> _S31)
 
 
-@kernel
+@bare_kernel
 def lookup(keys, values, state, key):
     """Number of the hashed atom `key`, -1 when it is unknown; while collecting (state[2] = 1) an unseen key is added.
 
@@ -163,7 +163,7 @@ def lookup(keys, values, state, key):
     return np.int32(-1)
 
 
-@kernel
+@bare_kernel
 def insert_keys(keys, values, new_keys, new_values):
     """Insert (key, value) pairs into an open-addressing table with room for them; see `lookup`."""
     mask = np.uint64(new_keys.shape[0] - 1)
@@ -176,7 +176,7 @@ def insert_keys(keys, values, new_keys, new_values):
         new_values[at] = values[n]
 
 
-@kernel
+@bare_kernel
 def window_head(heads, nodes, frontier, i, j, children):
     """Frontier position of the label-free head of the window [i, j)."""
     if j - i == 1:
@@ -186,7 +186,7 @@ def window_head(heads, nodes, frontier, i, j, children):
     return i + head_position(heads, -1, children, j - i)
 
 
-@kernel
+@bare_kernel
 def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, place):
     first = nodes.start[frontier[i]]
     last = nodes.end[frontier[j - 1]] - 1
@@ -236,7 +236,7 @@ def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, 
         place[p] = found
 
 
-@kernel
+@bare_kernel
 def _group_range(code, n, i, j, h, low, size):
     """Frontier positions [lo, hi) of a group and the position left out (-1: none)."""
     lo, hi, hole = i, j, -1
@@ -271,7 +271,7 @@ def _group_range(code, n, i, j, h, low, size):
     return lo, hi, hole
 
 
-@kernel
+@bare_kernel
 def _emit_groups(
     grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
 ):
@@ -319,7 +319,7 @@ def _emit_groups(
     return count
 
 
-@kernel
+@bare_kernel
 def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, count):
     """Append the atoms of one part of the table for window [i, j) with head position h to scratch.atoms.
 
@@ -386,7 +386,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
 PARTS_WIDTH = 16
 
 
-@kernel
+@bare_kernel
 def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     """Write what each hashed atom of the window just extracted stands for, so that it can be named.
 

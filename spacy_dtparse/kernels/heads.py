@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kernel
+from .jit import bare_kernel
 
 NOT_WANTED = 1 << 20
 """Rank of a symbol that a scan does not look for."""
@@ -36,7 +36,7 @@ class HeadTable(NamedTuple):
     punctuation: np.ndarray
 
 
-@kernel
+@bare_kernel
 def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) -> int:
     """The place of the head among children[0:n].
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def kernel(function: Callable | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda decorated: kernel(decorated, **options)
-    compiled = numba.njit(function, **{"nogil": True, **options})
+    compiled = numba.njit(function, **{"nogil": True, "no_cfunc_wrapper": True, **options})
     if not hasattr(compiled, "py_func"):  # NUMBA_DISABLE_JIT
         return compiled
     try:
@@ -97,3 +97,8 @@ def kernel(function: Callable | None = None, **options: Any) -> Any:
     except RuntimeError:  # no writable folder at all: compile in memory
         pass
     return compiled
+
+
+bare_kernel = partial(kernel, _nrt=False)
+"""`kernel` for functions that allocate nothing: no reference counts are kept, which makes the call of a small kernel with
+many arrays some ten times cheaper. (A private option of numba, set in this one place.)"""

@@ -58,7 +58,7 @@ def replay(
                     shared = extract(
                         table,
                         atoms,
-                        SHARED,
+                        np.int64(SHARED),
                         nodes,
                         frontier,
                         low,
@@ -74,7 +74,7 @@ def replay(
                 scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
                 count = extract(
-                    table, atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, shared
+                    table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, shared
                 )
                 if parts.shape[0] > 0:
                     record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
@@ -92,10 +92,10 @@ def replay(
                 i, j = cursor - 1, cursor
                 scratch.mark[0] += 1
                 count = extract(
-                    table, atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
+                    table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
                 )
                 count = extract(
-                    table, atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, count
+                    table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, count
                 )
                 if parts.shape[0] > 0:
                     record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .features import OWN, SHARED, AtomMap, FeatureScratch, TemplateTable, extract, fold, mix, window_head
 from .heads import HeadTable
-from .jit import kernel
+from .jit import bare_kernel, kernel
 from .rules import RuleScratch, RuleSet, rules_add, rules_start, rules_sum
 from .state import SHIFT_REDUCE, Grammar
 
@@ -48,7 +48,7 @@ class SearchScratch(NamedTuple):
     shifts: RuleScratch
 
 
-@kernel
+@bare_kernel
 def inference_cost(h):
     """ln(1 + exp(-h)), without overflow."""
     if h > 0.0:
@@ -101,7 +101,7 @@ def grow_cache(cache):
     return bigger
 
 
-@kernel
+@bare_kernel
 def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
     """Hash of all that the templates can see from window [i, j)."""
     first = i
@@ -114,7 +114,7 @@ def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
     return key | _ONE
 
 
-@kernel
+@bare_kernel
 def _cached_row(cache, key):
     """(row, 1) of a key in the cache, or (a new row for it, 0). There must be room."""
     mask = np.uint64(cache.keys.shape[0] - 1)
@@ -130,7 +130,7 @@ def _cached_row(cache, key):
     return np.int64(row), 0
 
 
-@kernel
+@bare_kernel
 def score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows, scratch, cache):
     """Fill scratch.scores[w] for every listed window.
 
@@ -156,13 +156,13 @@ def score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows
         if i != start:
             start = i
             shared = extract(
-                model.table, model.window_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i,
+                model.table, model.window_atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i,
                 features, np.int64(0),
             )  # fmt: skip
             rules_start(model.window_rules, atoms, 0, shared, scratch.window.shared)
         h = np.int64(window_head(model.heads, nodes, frontier, i, j, features.children))
         count = extract(
-            model.table, model.window_atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, h, features,
+            model.table, model.window_atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, h, features,
             shared,
         )  # fmt: skip
         rules_add(model.window_rules, scratch.window.shared, atoms, shared, count, scratch.window.live)
@@ -172,7 +172,7 @@ def score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows
                 cache.scores[row, label] = scratch.scores[w, label]
 
 
-@kernel
+@bare_kernel
 def score_shift(model, tokens, n_tokens, nodes, frontier, low, size, cursor, scratch, cache):
     """Fill scratch.shift[0] with the score of a shift; `cache` must have room for one more row."""
     features = scratch.features
@@ -187,11 +187,11 @@ def score_shift(model, tokens, n_tokens, nodes, frontier, low, size, cursor, scr
             return
     features.mark[0] += 1
     count = extract(
-        model.table, model.shift_atoms, SHARED, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
+        model.table, model.shift_atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
         np.int64(0),
     )  # fmt: skip
     count = extract(
-        model.table, model.shift_atoms, OWN, nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
+        model.table, model.shift_atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
         count,
     )  # fmt: skip
     rules_start(model.shift_rules, atoms, 0, count, scratch.shifts.shared)

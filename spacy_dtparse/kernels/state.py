@@ -17,7 +17,7 @@ import numpy as np
 
 from .features import PUNCT, Nodes, fold, mix
 from .heads import head_position
-from .jit import kernel
+from .jit import bare_kernel
 
 L2R, R2L, BOTTOM_UP, SHIFT_REDUCE = 0, 1, 2, 3
 _TOKEN = np.uint64(0x2545F4914F6CDD1D)
@@ -38,7 +38,7 @@ class Grammar(NamedTuple):
     options: np.ndarray
 
 
-@kernel
+@bare_kernel
 def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
     """Make the initial state: one node per token. `tag_symbols` int32 (n,): symbol of each token's tag."""
     for t in range(n_tokens):
@@ -58,7 +58,7 @@ def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
     nodes.used[1] = 0
 
 
-@kernel
+@bare_kernel
 def in_unary_chain(nodes, node, label):
     """True when `label` is already in the unary chain that ends in `node`."""
     while nodes.first[node] >= 0:
@@ -70,7 +70,7 @@ def in_unary_chain(nodes, node, label):
     return False
 
 
-@kernel
+@bare_kernel
 def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
     """Write the legal windows of a state, ordered by start, then end; return how many.
 
@@ -113,7 +113,7 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
     return count
 
 
-@kernel
+@bare_kernel
 def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
     """TOP only over the one item that covers everything, nothing over TOP, no label twice in a unary chain."""
     top = grammar.options[4]
@@ -125,7 +125,7 @@ def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
     return True
 
 
-@kernel
+@bare_kernel
 def add_item(heads, nodes, frontier, i, j, label, children):
     """Create the item (label, frontier[i:j]) with the head that the label's rules choose; return its node number."""
     node = np.int64(nodes.used[0])
@@ -157,7 +157,7 @@ def add_item(heads, nodes, frontier, i, j, label, children):
     return node
 
 
-@kernel
+@bare_kernel
 def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, children):
     """Apply one inference (or a shift, label number = number of labels); return the new (low, cursor, size)."""
     reach = grammar.options[5] + 1  # the shift candidate's window starts one item further left
@@ -181,7 +181,7 @@ def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, child
     return np.int64(0), np.int64(0), size - gap
 
 
-@kernel
+@bare_kernel
 def is_complete(grammar, nodes, frontier, low, size):
     """True when the frontier is the one item TOP."""
     return size - low == 1 and nodes.label[frontier[size - 1]] == grammar.options[4]
