@@ -39,12 +39,17 @@ def read_treebank(
 ) -> list[Sentence]:
     """The sentences of a bracket file; `tags_path`: one line of tags per tree (see `training.tagging`), else gold tags.
 
-    Raises TrainingDataError when the tags do not fit the trees.
+    Raises TrainingDataError when the tags cannot be read or do not fit the trees.
     """
     path = Path(path)
     lines: list[str] | None = None
     if tags_path is not None:
-        lines = Path(tags_path).read_text(encoding="utf8").splitlines()
+        try:
+            lines = Path(tags_path).read_text(encoding="utf8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise TrainingDataError(
+                f"{tags_path}: cannot read the tags ({error}); give a UTF-8 file with one line of tags per tree"
+            ) from error
     sentences = []
     number = -1
     for number, tree in enumerate(read_trees(path)):

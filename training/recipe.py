@@ -64,9 +64,16 @@ class FitRecipe:
         }  # fmt: skip
         for name, (least, most) in limits.items():
             value = getattr(self, name)
-            if value < least or (most is not None and value > most):
-                bound = f"at least {least}" + (f" and at most {most}" if most is not None else "")
+            fraction = name in ("negative_weight", "memory_gib")
+            allowed = isinstance(value, int | float if fraction else int) and not isinstance(value, bool)
+            if not allowed or not least <= value <= (float("inf") if most is None else most):
+                kind = "a number" if fraction else "a whole number"
+                bound = f"{kind}, at least {least}" + (f" and at most {most}" if most is not None else "")
                 raise ConfigError(f"recipe setting {name!r} is {value!r}; it must be {bound}")
+        if not isinstance(self.edge_punctuation, bool):
+            raise ConfigError(
+                f"recipe setting 'edge_punctuation' is {self.edge_punctuation!r}; allowed are true, false"
+            )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FitRecipe:
@@ -76,6 +83,12 @@ class FitRecipe:
         unknown = sorted(set(data) - known)
         if unknown:
             raise ConfigError(f"unknown recipe setting {', '.join(unknown)}; allowed are {', '.join(sorted(known))}")
+        kinds: dict[str, tuple[Any, str]] = {
+            "preprocessing": (list | tuple, "list"), "path": (dict, "object"), "learner": (dict, "object"),
+        }  # fmt: skip
+        for name, (kind, needed) in kinds.items():
+            if name in data and not isinstance(data[name], kind):
+                raise ConfigError(f"recipe setting {name!r} is {data[name]!r}; it must be a JSON {needed}")
         if "preprocessing" in data:
             data["preprocessing"] = tuple(data["preprocessing"])
         path = dict(data.pop("path", {}))

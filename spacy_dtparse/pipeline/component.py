@@ -161,7 +161,13 @@ class DtParse(Pipe):
     def _load(self, source: Path | bytes) -> None:
         from ..parsers import load_parser
 
-        self.set_parser(load_parser(source))
+        try:
+            parser = load_parser(source)
+        except ModelFormatError as error:
+            if isinstance(source, bytes) or str(source) in str(error):
+                raise
+            raise ModelFormatError(f"{self.name}: {source}: {error}") from error
+        self.set_parser(parser)
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
