@@ -100,5 +100,5 @@ def kernel(function: Callable | None = None, **options: Any) -> Any:
 
 
 bare_kernel = partial(kernel, _nrt=False)
-"""`kernel` for functions that allocate nothing: no reference counts are kept, which makes the call of a small kernel with
-many arrays some ten times cheaper. (A private option of numba, set in this one place.)"""
+"""`kernel` for functions that allocate nothing: no reference counts are kept, which makes the call of a small kernel
+with many arrays some ten times cheaper. (A private option of numba, set in this one place.)"""

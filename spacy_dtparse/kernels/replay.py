@@ -92,7 +92,8 @@ def replay(
                 i, j = cursor - 1, cursor
                 scratch.mark[0] += 1
                 count = extract(
-                    table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
+                    table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens,
+                    i, j, i, scratch, np.int64(0),
                 )
                 count = extract(
                     table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, count

@@ -156,14 +156,14 @@ def score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows
         if i != start:
             start = i
             shared = extract(
-                model.table, model.window_atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i,
-                features, np.int64(0),
+                model.table, model.window_atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens,
+                i, j, i, features, np.int64(0),
             )  # fmt: skip
             rules_start(model.window_rules, atoms, 0, shared, scratch.window.shared)
         h = np.int64(window_head(model.heads, nodes, frontier, i, j, features.children))
         count = extract(
-            model.table, model.window_atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, h, features,
-            shared,
+            model.table, model.window_atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens,
+            i, j, h, features, shared,
         )  # fmt: skip
         rules_add(model.window_rules, scratch.window.shared, atoms, shared, count, scratch.window.live)
         rules_sum(model.window_rules, scratch.window.live, scratch.scores[w])
@@ -187,12 +187,12 @@ def score_shift(model, tokens, n_tokens, nodes, frontier, low, size, cursor, scr
             return
     features.mark[0] += 1
     count = extract(
-        model.table, model.shift_atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
-        np.int64(0),
+        model.table, model.shift_atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens,
+        i, j, i, features, np.int64(0),
     )  # fmt: skip
     count = extract(
-        model.table, model.shift_atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, i, features,
-        count,
+        model.table, model.shift_atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens,
+        i, j, i, features, count,
     )  # fmt: skip
     rules_start(model.shift_rules, atoms, 0, count, scratch.shifts.shared)
     rules_sum(model.shift_rules, scratch.shifts.shared, scratch.shift)
