@@ -112,7 +112,6 @@ def profile(facts: dict[str, Any]) -> str:
 TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "accuracy": ("accuracy", accuracy),
     "accuracy-greedy": ("accuracy", lambda records: accuracy(records, greedy=True)),
-    "accuracy-wsj": ("accuracy-wsj", accuracy),
     "speed": ("speed", speed),
     "load": ("load", load),
     "treewalk": ("treewalk", treewalk),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import kernel
+from .jit import bare_kernel, kernel
 from .score import grow_cache, inference_cost, make_cache, score_shift, score_windows
 from .state import (
     BOTTOM_UP,
@@ -37,13 +37,13 @@ _EMPTY = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-@kernel
+@bare_kernel
 def _before(cost, a, b):
     """Total order of queued states: cheaper first, then the one queued first."""
     return cost[a] < cost[b] or (cost[a] == cost[b] and a < b)
 
 
-@kernel
+@bare_kernel
 def _heap_push(heap, count, cost, state):
     at = count
     heap[at] = state
@@ -56,7 +56,7 @@ def _heap_push(heap, count, cost, state):
     return count + 1
 
 
-@kernel
+@bare_kernel
 def _heap_pop(heap, count, cost):
     """Remove the first state; the caller reads heap[0] before. Returns the new count."""
     count -= 1
@@ -74,7 +74,7 @@ def _heap_pop(heap, count, cost):
         at = child
 
 
-@kernel
+@bare_kernel
 def _item_hash(start, end, label, below):
     """Hash of an item; `below`: symbol of an only child, else -1, so that NP over VP is not VP over NP."""
     z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
@@ -84,7 +84,7 @@ def _item_hash(start, end, label, below):
     return z ^ (z >> _S31)
 
 
-@kernel
+@bare_kernel
 def _met(keys, costs, key, cost):
     """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
     mask = np.uint64(keys.shape[0] - 1)
@@ -103,14 +103,25 @@ def _met(keys, costs, key, cost):
 
 
 @kernel
-def _grow(array, size):
-    bigger = np.empty(size, dtype=array.dtype)
-    for k in range(array.shape[0]):
-        bigger[k] = array[k]
-    return bigger
+def _grow_states(size, parent, at_i, at_j, at_label, heap, cost, hashes, track):
+    """The arrays of the states with room for `size`; `hashes` only grows when duplicates are tracked."""
+    bigger_hashes = np.zeros(size if track else hashes.shape[0], dtype=np.uint64)
+    for k in range(hashes.shape[0]):
+        bigger_hashes[k] = hashes[k]
+    bigger_cost = np.empty(size, dtype=np.float64)
+    bigger = np.empty((5, size), dtype=np.int32)
+    for k in range(cost.shape[0]):
+        bigger_cost[k] = cost[k]
+        bigger[0, k] = parent[k]
+        bigger[1, k] = at_i[k]
+        bigger[2, k] = at_j[k]
+        bigger[3, k] = at_label[k]
+    for k in range(heap.shape[0]):
+        bigger[4, k] = heap[k]
+    return bigger[0], bigger[1], bigger[2], bigger[3], bigger[4], bigger_cost, bigger_hashes
 
 
-@kernel
+@bare_kernel
 def _rebuild(
     grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, window_i, window_j, label, cost,
     state, path, out_cost,
@@ -232,12 +243,9 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
                 top_allowed = size - low == 1
                 needed = n_states + n_windows * n_labels + 2
                 if keep and needed > cost.shape[0]:
-                    grown = 2 * needed
-                    parent, cost = _grow(parent, grown), _grow(cost, grown)
-                    at_i, at_j, at_label = _grow(at_i, grown), _grow(at_j, grown), _grow(at_label, grown)
-                    heap = _grow(heap, grown)
-                    if track:
-                        hashes = _grow(hashes, grown)
+                    parent, at_i, at_j, at_label, heap, cost, hashes = _grow_states(
+                        2 * needed, parent, at_i, at_j, at_label, heap, cost, hashes, track
+                    )
                 if track and 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
                     while 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
                         met_keys, met_costs = _rehash(met_keys, met_costs, n_met)
@@ -297,13 +305,9 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
                 break
             if best_slot < 0:
                 if n_states == cost.shape[0]:
-                    grown = 2 * n_states
-                    parent, cost = _grow(parent, grown), _grow(cost, grown)
-                    at_i, at_j, at_label = _grow(at_i, grown), _grow(at_j, grown), _grow(at_label, grown)
-                    if keep:
-                        heap = _grow(heap, grown)
-                    if track:
-                        hashes = _grow(hashes, grown)
+                    parent, at_i, at_j, at_label, heap, cost, hashes = _grow_states(
+                        2 * n_states, parent, at_i, at_j, at_label, heap, cost, hashes, track
+                    )
                 best_slot = np.int64(n_states)
                 parent[best_slot] = current
                 at_i[best_slot], at_j[best_slot], at_label[best_slot] = best_i, best_j, best_label
