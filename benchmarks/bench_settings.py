@@ -1,0 +1,104 @@
+"""F1 and speed over search settings, and how often a confident shift is wrong: what the default setting was chosen from.
+
+    python benchmarks/bench_settings.py --corpus TREEBANKS --names craft genia masc gum --tags build/tags
+
+Every eighth dev sentence of a large treebank, every second of a small one; tags from NAME.dev.tags of `--tags`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+from common import arguments, save
+
+from spacy_dtparse.kernels.score import make_cache, score_shift, score_windows
+from spacy_dtparse.kernels.state import infer, list_windows, make_nodes, start_sentence
+from spacy_dtparse.models import find_model
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.trees import Recipe
+from training.corpus import Sentence, read_treebank, training_tree
+from training.fit import evaluate_parser
+from training.oracle import derivation
+
+CONFIDENT = (math.inf, 6.0, 5.0)
+BUDGETS = (0, 8000, 12000, 20000)
+
+
+def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dict[str, float]]:
+    """On gold derivations: share of the states with a choice whose shift scores above a threshold, how many of these
+    shifts are wrong, and in how many a window scores higher."""
+    model, compiled = parser.model, parser.compiled
+    n_labels = len(model.lexicon.labels)
+    grammar, heads = compiled.search.grammar, compiled.search.heads
+    cache = make_cache(2, n_labels)
+    seen: list[tuple[float, float, bool]] = []
+    for sentence in sentences:
+        tree = training_tree(sentence, Recipe(model.recipe))
+        if any(label not in model.lexicon.labels for label in tree.labels):
+            continue
+        n = len(tree.words)
+        tokens = model.lexicon.encode(tree.words, tree.tags)
+        scratch, nodes = compiled.scratch(n), make_nodes(8 * n + 64, 16 * n + 1024)
+        frontier = scratch.frontier
+        start_sentence(tokens, n, np.ascontiguousarray(tokens[:, 1]), nodes, frontier)
+        low, cursor, size = 0, n, n
+        for i, j, label in derivation(tree, model.lexicon.labels, model.strategy).tolist():
+            windows = list_windows(
+                grammar, nodes, tokens, frontier, cursor, size, scratch.windows_i, scratch.windows_j
+            )
+            if windows and cursor > low:
+                state = (tokens, n, nodes, frontier, low, size)
+                score_windows(compiled.search, *state, windows, scratch, cache)
+                score_shift(compiled.search, *state, cursor, scratch, cache)
+                best = float(scratch.scores[:windows, : n_labels - 1].max())
+                seen.append((float(scratch.shift[0]), best, label == n_labels))
+            low, cursor, size = infer(
+                grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.features.children
+            )
+    shift, best_window, right = (np.array(column) for column in zip(*seen, strict=True))
+    rows = []
+    for threshold in (4.0, 5.0, 6.0, 8.0):
+        above = shift > threshold
+        rows.append(
+            {
+                "confident": threshold,
+                "states": float(above.mean()),
+                "wrong": float((right[above] == 0).mean()),
+                "window_higher": float((best_window[above] > shift[above]).mean()),
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    """Measure, print, save."""
+    options = arguments(__doc__)
+    options.add_argument("--tags", type=Path, required=True)
+    given = options.parse_args()
+    parser = DtreeParser.from_disk(find_model(given.pipeline))
+    sentences: list[Sentence] = []
+    for name in given.names:
+        read = read_treebank(Path(given.corpus) / name / "dev.mrg", given.tags / f"{name}.dev.tags")
+        sentences += read[:: 8 if len(read) > 1000 else 2]
+    n_tokens = sum(len(sentence.tags) for sentence in sentences)
+    grid = []
+    for confident in CONFIDENT:
+        for budget in BUDGETS:
+            set_ = parser.with_settings(budget=budget, confident=confident)
+            began = time.process_time()
+            for sentence in sentences:
+                set_.parse(sentence.tree.words, sentence.tags)
+            seconds = time.process_time() - began
+            f1 = 100 * evaluate_parser(set_, sentences)["f1"]
+            grid.append({"confident": str(confident), "budget": budget, "f1": f1, "tokens/s": n_tokens / seconds})
+            print(grid[-1], flush=True)
+    shifts = confident_shifts(parser, sentences[::5])
+    print(*shifts, sep="\n")
+    save(given, "settings", {"grid": grid, "shifts": shifts})
+
+
+if __name__ == "__main__":
+    main()
