@@ -1,4 +1,4 @@
-"""F1 and speed over search settings, and how often a confident shift is wrong: what the default setting was chosen from.
+"""F1 and speed over search settings, and how often a confident shift is wrong: the default was chosen from this.
 
     python benchmarks/bench_settings.py --corpus TREEBANKS --names craft genia masc gum --tags build/tags
 
