@@ -19,25 +19,7 @@ def child_lists(tree: Tree) -> list[list[int]]:
     """Children of every constituent, left to right: a constituent's number, or -1 - t for token t. Linear, no
     recursion.
     """
-    children: list[list[int]] = [[] for _ in tree.labels]
-    open_: list[int] = []
-    position = 0
-
-    for node, start in enumerate(tree.starts):
-        while open_ and tree.ends[open_[-1]] <= start:
-            last = open_.pop()
-            children[last].extend(-1 - t for t in range(position, tree.ends[last]))
-            position = max(position, tree.ends[last])
-        if open_:
-            children[open_[-1]].extend(-1 - t for t in range(position, start))
-            position = max(position, start)
-            children[open_[-1]].append(node)
-        open_.append(node)
-    while open_:
-        last = open_.pop()
-        children[last].extend(-1 - t for t in range(position, tree.ends[last]))
-        position = max(position, tree.ends[last])
-    return children
+    return tree.child_lists()
 
 
 def _postorder(children: list[list[int]], right_to_left: bool) -> list[int]:
