@@ -32,7 +32,7 @@ from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
 from .boosting.plot import plot_path
 from .boosting.store import DirectStore
-from .corpus import CorpusReport, Sentence, survey, training_tree
+from .corpus import Sentence, survey, training_tree
 from .examples import STORES, Derivation, Replayer, collect_atoms, write_stores
 from .oracle import child_lists, derivation
 from .recipe import FitRecipe
@@ -263,15 +263,10 @@ def build_lexicon(trees: Sequence[Tree], min_word_sentences: int) -> Lexicon:
 
 
 def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
-    """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, as percentages."""
+    """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, from 0 to 1."""
     report = ParsevalReport()
     for sentence in dev:
         gold = sentence.tree
         report.add(gold, parser.parse(gold.words, sentence.tags).tree)
     figures = report.to_dict()
     return {"f1": figures["all"]["f1"], "f1_evalb": figures["evalb"]["f1"]}
-
-
-def corpus_report(fit: Fit) -> CorpusReport:
-    """The survey of a run's training trees."""
-    return fit.report

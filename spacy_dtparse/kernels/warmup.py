@@ -24,6 +24,7 @@ def kernels_compiled() -> bool:
         return False
     newest = max(indexes, key=os.path.getmtime)
     try:
+        # numba's own index of its compiled code: a pickle that numba itself reads from this folder at every call.
         with newest.open("rb") as file:
             pickle.load(file)  # numba's version
             stamp, _ = pickle.loads(file.read())
