@@ -83,7 +83,7 @@ def score_all(rules, scratch, atoms, start, split, group, scores):
     """Every `group` candidates share a state: their atoms up to `split` are applied once."""
     for c in range(start.shape[0] - 1):
         if c % group == 0:
-            rules_start(rules, atoms, start[c], split[c], scratch.shared)
+            rules_start(rules, atoms[start[c] :], split[c] - start[c], scratch.shared)
         rules_add(rules, scratch.shared, atoms, split[c], start[c + 1], scratch.live)
         rules_sum(rules, scratch.live, scores[c])
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from common import arguments, save
 
-from spacy_dtparse.kernels.score import make_cache, score_shift, score_windows
-from spacy_dtparse.kernels.state import infer, list_windows, make_nodes, start_sentence
+from spacy_dtparse.kernels import score, state
+from spacy_dtparse.kernels.jit import bare_kernel, from_python
+from spacy_dtparse.kernels.state import make_nodes
 from spacy_dtparse.models import find_model
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.trees import Recipe
@@ -23,8 +24,29 @@ from training.corpus import Sentence, read_treebank, training_tree
 from training.fit import evaluate_parser
 from training.oracle import derivation
 
+infer = from_python(state.infer)
+list_windows = from_python(state.list_windows)
+start_sentence = from_python(state.start_sentence)
+
 CONFIDENT = (math.inf, 6.0, 5.0)
 BUDGETS = (0, 8000, 12000, 20000)
+
+
+@bare_kernel
+def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, scratch, cache):
+    """Score the windows of a state, and its shift as one more window."""
+    score.score_windows(
+        model.grammar, model.heads, model.table, model.window_atoms, model.window_rules, scratch.window,
+        score.WINDOW_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j, 0,
+        n_windows, scratch.features, scratch.scores, cache,
+    )  # fmt: skip
+    scratch.windows_i[n_windows] = cursor - 1
+    scratch.windows_j[n_windows] = cursor
+    score.score_windows(
+        model.grammar, model.heads, model.table, model.shift_atoms, model.shift_rules, scratch.shifts,
+        score.SHIFT_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j,
+        n_windows, n_windows + 1, scratch.features, scratch.shift, cache,
+    )  # fmt: skip
 
 
 def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dict[str, float]]:
@@ -33,7 +55,7 @@ def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dic
     model, compiled = parser.model, parser.compiled
     n_labels = len(model.lexicon.labels)
     grammar, heads = compiled.search.grammar, compiled.search.heads
-    cache = make_cache(2, n_labels)
+    cache = score.make_cache(2, n_labels)
     seen: list[tuple[float, float, bool]] = []
     for sentence in sentences:
         tree = training_tree(sentence, Recipe(model.recipe))
@@ -50,11 +72,11 @@ def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dic
                 grammar, nodes, tokens, frontier, cursor, size, scratch.windows_i, scratch.windows_j
             )
             if windows and cursor > low:
-                state = (tokens, n, nodes, frontier, low, size)
-                score_windows(compiled.search, *state, windows, scratch, cache)
-                score_shift(compiled.search, *state, cursor, scratch, cache)
+                score_state(
+                    compiled.search, tokens, n, nodes, frontier, low, size, cursor, windows, scratch, cache
+                )
                 best = float(scratch.scores[:windows, : n_labels - 1].max())
-                seen.append((float(scratch.shift[0]), best, label == n_labels))
+                seen.append((float(scratch.shift[0, 0]), best, label == n_labels))
             low, cursor, size = infer(
                 grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.features.children
             )

@@ -45,7 +45,7 @@ def walk_all(forest, label_tree, stamp, start, atoms, scores):
 def score_all(rules, scratch, start, atoms, scores):
     """Scores of all candidates by the rules, each candidate on its own."""
     for c in range(scores.shape[0]):
-        rules_start(rules, atoms, start[c], start[c], scratch.shared)
+        rules_start(rules, atoms, 0, scratch.shared)
         rules_add(rules, scratch.shared, atoms, start[c], start[c + 1], scratch.live)
         rules_sum(rules, scratch.live, scores[c])
 

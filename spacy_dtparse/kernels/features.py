@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .heads import head_position
-from .jit import bare_kernel
+from .jit import bare_kernel, inner_kernel
 
 # Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
 LABEL = -1
@@ -77,28 +77,27 @@ class AtomMap(NamedTuple):
     state: np.ndarray
 
 
-class Nodes(NamedTuple):
-    """The nodes of one sentence: 0..n-1 are its tokens, then the inferred items. All int32 of shape (capacity,).
+NODE = np.dtype(
+    [(name, np.int32) for name in ("label", "start", "end", "head", "first", "last", "middle", "child_at", "arity")]
+    + [("own", np.uint64), ("key", np.uint64)],
+    align=True,
+)
+"""A node: `label` symbol number; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle`
+first, last and head child (-1 for a token); `child_at`, `arity`: where its children stand in the pool, how many.
+`own`, `key`: hash of its label, span and head; and of these with those of its first, head and last child, which is all
+that templates see."""
 
-    `label` symbol number; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle` first, last
-    and head child (-1 for a token); `pool` children of all items one after the other, an item's own from `child_at`,
-    `arity` of them. `used` int32 (2,): nodes and pool entries in use. `own`, `key` uint64 (capacity,): hash of a node's
-    label, span and head; and of these with those of its first, head and last child, which is all that templates see.
+
+class Nodes(NamedTuple):
+    """The nodes of one sentence: 0..n-1 are its tokens, then the inferred items.
+
+    `item` NODE (capacity,); `pool` int32: the children of all items one after the other; `used` int32 (2,): nodes and
+    pool entries in use. One array of records, because every array that a kernel takes costs compile time.
     """
 
-    label: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    head: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    middle: np.ndarray
-    child_at: np.ndarray
-    arity: np.ndarray
+    item: np.ndarray
     pool: np.ndarray
     used: np.ndarray
-    own: np.ndarray
-    key: np.ndarray
 
 
 class FeatureScratch(NamedTuple):
@@ -124,7 +123,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@bare_kernel
+@inner_kernel
 def mix(state, value):
     """Fold a number (>= -1) into a 64-bit hash state (splitmix64's finaliser)."""
     z = (state ^ np.uint64(value + 2)) * _MIX_1
@@ -133,7 +132,7 @@ def mix(state, value):
     return z ^ (z >> _S31)
 
 
-@bare_kernel
+@inner_kernel
 def fold(state, key):
     """Fold a 64-bit key into a 64-bit hash state."""
     z = ((state << _ONE) ^ (state >> _S31) ^ key) * _MIX_1
@@ -176,21 +175,22 @@ def insert_keys(keys, values, new_keys, new_values):
         new_values[at] = values[n]
 
 
-@bare_kernel
+@inner_kernel
 def window_head(heads, nodes, frontier, i, j, children):
     """Frontier position of the label-free head of the window [i, j)."""
     if j - i == 1:
         return i
     for k in range(i, j):
-        children[k - i] = nodes.label[frontier[k]]
-    return i + head_position(heads, -1, children, j - i)
+        children[k - i] = nodes.item[frontier[k]]["label"]
+    return i + head_position(heads, np.int64(-1), children, j - i)
 
 
-@bare_kernel
+@inner_kernel
 def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, place):
-    first = nodes.start[frontier[i]]
-    last = nodes.end[frontier[j - 1]] - 1
-    head_token = nodes.head[frontier[h]]
+    item = nodes.item
+    first = item[frontier[i]]["start"]
+    last = item[frontier[j - 1]]["end"] - 1
+    head_token = item[frontier[h]]["head"]
     for p in range(lo, hi):
         space, where, offset = places[p, 0], places[p, 1], places[p, 2]
         found = -1
@@ -228,15 +228,15 @@ def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, 
             parent = place[offset]
             if parent >= 0:
                 if where == FIRST_CHILD:
-                    found = nodes.first[parent]
+                    found = item[parent]["first"]
                 elif where == HEAD_CHILD:
-                    found = nodes.middle[parent]
+                    found = item[parent]["middle"]
                 else:
-                    found = nodes.last[parent]
+                    found = item[parent]["last"]
         place[p] = found
 
 
-@bare_kernel
+@inner_kernel
 def _group_range(code, n, i, j, h, low, size):
     """Frontier positions [lo, hi) of a group and the position left out (-1: none)."""
     lo, hi, hole = i, j, -1
@@ -271,11 +271,12 @@ def _group_range(code, n, i, j, h, low, size):
     return lo, hi, hole
 
 
-@bare_kernel
+@inner_kernel
 def _emit_groups(
     grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
 ):
     """Append the atoms of the group templates; an atom that several members share is appended once."""
+    item = nodes.item
     for q in range(grouped.shape[0]):
         kind, group, attribute = grouped[q, 0], grouped[q, 1], grouped[q, 2]
         base = grouped_base[q]
@@ -288,14 +289,14 @@ def _emit_groups(
                 continue
             node = frontier[at]
             if kind == SOME_ITEM:
-                value = nodes.label[node] if attribute == LABEL else tokens[nodes.head[node], attribute]
+                value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
                 number = direct[base + value] if value >= 0 else -1
                 if number >= 0 and stamp[number] != mark:
                     stamp[number] = mark
                     out[count] = number
                     count += 1
             elif kind == SOME_TERMINAL:
-                for t in range(nodes.start[node], nodes.end[node]):
+                for t in range(item[node]["start"], item[node]["end"]):
                     value = tokens[t, attribute]
                     number = direct[base + value] if value >= 0 else -1
                     if number >= 0 and stamp[number] != mark:
@@ -303,7 +304,7 @@ def _emit_groups(
                         out[count] = number
                         count += 1
             else:
-                length += 1 if kind == LENGTH_ITEMS else nodes.end[node] - nodes.start[node]
+                length += 1 if kind == LENGTH_ITEMS else item[node]["end"] - item[node]["start"]
         if kind >= LENGTH_ITEMS:
             # tests "= n" at base + n and "> n" at base + LENGTH_MAX + 1 + n, n = 0..LENGTH_MAX
             for n in range(LENGTH_MAX + 1):
@@ -319,7 +320,7 @@ def _emit_groups(
     return count
 
 
-@bare_kernel
+@inner_kernel
 def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, count):
     """Append the atoms of one part of the table for window [i, j) with head position h to scratch.atoms.
 
@@ -327,6 +328,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
     atoms already emitted; returns the new count. The SHARED part reads nothing to the right of the window's start but
     FRONT places, so it is the same for all windows that start at i; h may be any position then. No atom comes twice.
     """
+    item = nodes.item
     bounds = table.bounds
     slots = table.slots
     unary = table.unary
@@ -345,7 +347,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
         value = -1
         if node >= 0:
             attribute = slots[s, 1]
-            value = nodes.label[node] if attribute == LABEL else tokens[nodes.head[node], attribute]
+            value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
         slot[s] = value
     for u in range(bounds[part, 4], bounds[part, 5]):
         # A missing place is a value too (entry 0), so that "nothing there" can be tested.
@@ -375,7 +377,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
         if table.sequence[0] >= 0:
             key = mix(_MIX_3, table.sequence[0])
             for k in range(i, j):
-                key = mix(key, nodes.label[frontier[k]])
+                key = mix(key, item[frontier[k]]["label"])
             number = lookup(keys, values, state, key)
             if number >= 0:
                 out[count] = number
@@ -394,6 +396,7 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     of the
     window's sequence); a row whose second entry is 0 is not yet known.
     """
+    item = nodes.item
     for t in range(table.tuples.shape[0]):
         key = mix(_MIX_2, table.tuples[t, 3])
         any_value = False
@@ -413,10 +416,10 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     if table.sequence[0] >= 0 and j - i <= PARTS_WIDTH - 2:
         key = mix(_MIX_3, table.sequence[0])
         for k in range(i, j):
-            key = mix(key, nodes.label[frontier[k]])
+            key = mix(key, item[frontier[k]]["label"])
         number = lookup(atoms.keys, atoms.values, atoms.state, key)
         if number >= 0 and parts[number, 1] == 0:
             parts[number, 0] = table.sequence[0]
             parts[number, 1] = j - i
             for k in range(i, j):
-                parts[number, 2 + k - i] = nodes.label[frontier[k]]
+                parts[number, 2 + k - i] = item[frontier[k]]["label"]

@@ -102,3 +102,19 @@ def kernel(function: Callable | None = None, **options: Any) -> Any:
 bare_kernel = partial(kernel, _nrt=False)
 """`kernel` for functions that allocate nothing: no reference counts are kept, which makes the call of a small kernel
 with many arrays some ten times cheaper. (A private option of numba, set in this one place.)"""
+
+inner_kernel = partial(bare_kernel, no_cpython_wrapper=True)
+"""`bare_kernel` for functions that only kernels call: without the code that would take their arguments from Python,
+which for dozens of arrays takes longer to compile than the function."""
+
+
+def from_python(inner: Any) -> Any:
+    """An inner kernel that Python can call, for tests and benchmarks."""
+    if not hasattr(inner, "py_func"):  # NUMBA_DISABLE_JIT
+        return inner
+
+    def call(*arguments):
+        return inner(*arguments)
+
+    options: dict[str, Any] = {"_nrt": False}
+    return numba.njit(**options)(call)

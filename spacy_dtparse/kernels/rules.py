@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dtypes import BITS, CONFIDENCE_GRID
-from .jit import bare_kernel
+from .jit import bare_kernel, inner_kernel
 
 
 class RuleSet(NamedTuple):
@@ -62,7 +62,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _SHIFT = np.arange(64, dtype=np.uint64)
 
 
-@bare_kernel
+@inner_kernel
 def _apply(rules, atoms, lo, hi, live):
     """Clear what the atoms clear: single words, then dense rows, four at a time."""
     for t in range(lo, hi):
@@ -95,16 +95,15 @@ def _apply(rules, atoms, lo, hi, live):
             live[w] &= keep0[w] & keep1[w] & keep2[w]
 
 
-@bare_kernel
-def rules_start(rules, atoms, lo, hi, shared):
-    """Start a state: `shared` uint64 (B,) gets the effect of the compact atoms atoms[lo:hi] (int32, in any
-    order)."""
+@inner_kernel
+def rules_start(rules, atoms, n, shared):
+    """Start a state: `shared` uint64 (B,) gets the effect of the compact atoms atoms[:n] (int32, in any order)."""
     for b in range(rules.fresh.shape[0]):
         shared[b] = rules.fresh[b]
-    _apply(rules, atoms, lo, hi, shared)
+    _apply(rules, atoms, np.int64(0), n, shared)
 
 
-@bare_kernel
+@inner_kernel
 def rules_add(rules, shared, atoms, lo, hi, live):
     """Start a candidate: `live` uint64 (B,) gets the state's `shared` with the compact atoms atoms[lo:hi]
     added."""
@@ -113,7 +112,7 @@ def rules_add(rules, shared, atoms, lo, hi, live):
     _apply(rules, atoms, lo, hi, live)
 
 
-@bare_kernel
+@inner_kernel
 def rules_sum(rules, live, out):
     """Write the scores of all labels for the bits in `live` to `out` float64 (L,); `live` stays as it is."""
     for label in range(out.shape[0]):
@@ -134,5 +133,5 @@ def rules_sum(rules, live, out):
 @bare_kernel
 def rules_score(rules, scratch, atoms, n, out):
     """Scores of all labels to `out` float64 (L,) for the one candidate with the compact atoms atoms[:n]."""
-    rules_start(rules, atoms, 0, n, scratch.shared)
+    rules_start(rules, atoms, n, scratch.shared)
     rules_sum(rules, scratch.shared, out)

@@ -2,15 +2,29 @@
 
 Turian & Melamed 2006a, sections 2 and 4.1: cost of an inference is ln(1 + exp(-h)), so costs only rise along a path and
 the first popped state that costs no less than the best complete parse proves that parse optimal. Successors live in
-growing arrays as (parent, window, label, cost); a popped state is rebuilt by applying its path from the start.
+one array as (parent, window, label, cost); a popped state is rebuilt by applying its path from the start. The kernel
+allocates nothing: where room runs out it notes where it stands and returns, and `search` calls it again with more.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .jit import bare_kernel, kernel
-from .score import grow_cache, inference_cost, make_cache, score_shift, score_windows
+from .features import Nodes
+from .jit import bare_kernel, inner_kernel
+from .score import (
+    SHIFT_SEED,
+    WINDOW_SEED,
+    ScoreCache,
+    SearchModel,
+    SearchScratch,
+    grow_cache,
+    inference_cost,
+    make_cache,
+    score_windows,
+)
 from .state import (
     BOTTOM_UP,
     SHIFT_REDUCE,
@@ -24,9 +38,38 @@ from .state import (
 
 OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
 STATUSES = ("optimal", "complete", "greedy", "fallback")
+_MORE_ROOM = -1
 
 GLUE_COST = 1000.0
 """Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
+
+STATE = np.dtype(
+    [(name, np.int32) for name in ("parent", "i", "j", "label")] + [("cost", np.float64), ("hash", np.uint64)],
+    align=True,
+)
+"""A state: the one it comes from (-1: the initial state), window [i, j) and label of the inference that made it, its
+cost, and (under BOTTOM_UP) a hash of its items in any order."""
+
+MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
+"""An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
+
+# Where a search stands, kept between two calls of the kernel.
+_CURRENT, _LOW, _CURSOR, _SIZE, _N_STATES, _N_HEAP, _N_MET, _QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
+_BEST, _BEST_GLUED, _FIRST, _SCORED, _EXPANDED = 8, 9, 10, 11, 12
+_RESUMED, _NEED_STATES, _NEED_MET, _NEED_CACHE = 13, 14, 15, 16
+_MARKS = 17
+
+
+class Agenda(NamedTuple):
+    """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
+    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands."""
+
+    states: np.ndarray
+    heap: np.ndarray
+    met: np.ndarray
+    path: np.ndarray
+    mark: np.ndarray
+
 
 _H1 = np.uint64(0x9E3779B97F4A7C15)
 _H2 = np.uint64(0xBF58476D1CE4E5B9)
@@ -37,27 +80,27 @@ _EMPTY = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-@bare_kernel
-def _before(cost, a, b):
+@inner_kernel
+def _before(states, a, b):
     """Total order of queued states: cheaper first, then the one queued first."""
-    return cost[a] < cost[b] or (cost[a] == cost[b] and a < b)
+    return states[a]["cost"] < states[b]["cost"] or (states[a]["cost"] == states[b]["cost"] and a < b)
 
 
-@bare_kernel
-def _heap_push(heap, count, cost, state):
+@inner_kernel
+def _heap_push(heap, count, states, state):
     at = count
     heap[at] = state
     while at > 0:
         up = (at - 1) >> 1
-        if not _before(cost, heap[at], heap[up]):
+        if not _before(states, heap[at], heap[up]):
             break
         heap[at], heap[up] = heap[up], heap[at]
         at = up
     return count + 1
 
 
-@bare_kernel
-def _heap_pop(heap, count, cost):
+@inner_kernel
+def _heap_pop(heap, count, states):
     """Remove the first state; the caller reads heap[0] before. Returns the new count."""
     count -= 1
     heap[0] = heap[count]
@@ -66,15 +109,15 @@ def _heap_pop(heap, count, cost):
         child = 2 * at + 1
         if child >= count:
             return count
-        if child + 1 < count and _before(cost, heap[child + 1], heap[child]):
+        if child + 1 < count and _before(states, heap[child + 1], heap[child]):
             child += 1
-        if not _before(cost, heap[child], heap[at]):
+        if not _before(states, heap[child], heap[at]):
             return count
         heap[at], heap[child] = heap[child], heap[at]
         at = child
 
 
-@bare_kernel
+@inner_kernel
 def _item_hash(start, end, label, below):
     """Hash of an item; `below`: symbol of an only child, else -1, so that NP over VP is not VP over NP."""
     z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
@@ -84,147 +127,119 @@ def _item_hash(start, end, label, below):
     return z ^ (z >> _S31)
 
 
-@bare_kernel
-def _met(keys, costs, key, cost):
+@inner_kernel
+def _met(met, key, cost):
     """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
-    mask = np.uint64(keys.shape[0] - 1)
+    mask = np.uint64(met.shape[0] - 1)
     key |= _ONE
     at = (key >> _S29) & mask
-    while keys[at] != _EMPTY:
-        if keys[at] == key:
-            if costs[at] <= cost:
+    while met[at]["key"] != _EMPTY:
+        if met[at]["key"] == key:
+            if met[at]["cost"] <= cost:
                 return True
-            costs[at] = cost
+            met[at]["cost"] = cost
             return False
         at = (at + _ONE) & mask
-    keys[at] = key
-    costs[at] = cost
+    met[at]["key"] = key
+    met[at]["cost"] = cost
     return False
 
 
-@kernel
-def _grow_states(size, parent, at_i, at_j, at_label, heap, cost, hashes, track):
-    """The arrays of the states with room for `size`; `hashes` only grows when duplicates are tracked."""
-    bigger_hashes = np.zeros(size if track else hashes.shape[0], dtype=np.uint64)
-    for k in range(hashes.shape[0]):
-        bigger_hashes[k] = hashes[k]
-    bigger_cost = np.empty(size, dtype=np.float64)
-    bigger = np.empty((5, size), dtype=np.int32)
-    for k in range(cost.shape[0]):
-        bigger_cost[k] = cost[k]
-        bigger[0, k] = parent[k]
-        bigger[1, k] = at_i[k]
-        bigger[2, k] = at_j[k]
-        bigger[3, k] = at_label[k]
-    for k in range(heap.shape[0]):
-        bigger[4, k] = heap[k]
-    return bigger[0], bigger[1], bigger[2], bigger[3], bigger[4], bigger_cost, bigger_hashes
-
-
 @bare_kernel
+def _rehash(met, bigger):
+    """Enter all of `met` in an empty larger table."""
+    for k in range(met.shape[0]):
+        if met[k]["key"] != _EMPTY:
+            _met(bigger, met[k]["key"], met[k]["cost"])
+
+
+@inner_kernel
 def _rebuild(
-    grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, window_i, window_j, label, cost,
-    state, path, out_cost,
-):  # fmt: skip
+    grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, state, path, out_cost
+):
     """Make `state` the current one by applying its path from the initial state; returns (low, cursor, size).
 
     `path` int32: room for the path, which is as long as the number of ancestors. The cost of every inference is
-    written to
-    `out_cost` at the node it makes.
+    written to `out_cost` at the node it makes.
     """
     length = 0
-    s = np.int64(state)
+    s = state
     while s > 0:
         path[length] = s
         length += 1
-        s = np.int64(parent[s])
+        s = np.int64(states[s]["parent"])
     start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
     low, size = np.int64(0), np.int64(n_tokens)
     cursor = np.int64(n_tokens) if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
     for k in range(length - 1, -1, -1):
         s = np.int64(path[k])
-        out_cost[nodes.used[0]] = cost[s] - cost[parent[s]]
+        out_cost[nodes.used[0]] = states[s]["cost"] - states[states[s]["parent"]]["cost"]
         low, cursor, size = infer(
-            grammar, heads, nodes, frontier, low, cursor, size, np.int64(window_i[s]), np.int64(window_j[s]),
-            np.int64(label[s]), children,
+            grammar, heads, nodes, frontier, low, cursor, size, np.int64(states[s]["i"]), np.int64(states[s]["j"]),
+            np.int64(states[s]["label"]), children,
         )  # fmt: skip
     return low, cursor, size
 
 
-@kernel
-def _rehash(keys, costs, count):
-    """A table twice as large with the same entries."""
-    new_keys = np.zeros(2 * keys.shape[0], dtype=np.uint64)
-    new_costs = np.zeros(2 * keys.shape[0], dtype=np.float64)
-    for k in range(keys.shape[0]):
-        if keys[k] != _EMPTY:
-            _met(new_keys, new_costs, keys[k], costs[k])
-    return new_keys, new_costs
+@bare_kernel
+def _advance(
+    model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scratch, agenda, cache, out_cost, out_count
+):
+    """Search on from where `agenda` stands; _MORE_ROOM when an array is full (the marks say which), else the status.
 
-
-@kernel
-def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scratch, out_cost, out_count):
-    """Parse one sentence of at least one token; the items of the parse are left in `nodes`, the root is the last node.
-
-    `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only. `confident` float64: a
-    shift that scores more is taken without scoring the windows of its state (infinity: never); then OPTIMAL means
-    the cheapest of the parses that are left.
-    `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
-    `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
-    states
-    made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
+    The cost of the best parse so far stands in the last entry of `out_cost`.
     """
     grammar, heads = model.grammar, model.heads
-    strategy = np.int64(grammar.options[0])
-    n_labels = np.int64(grammar.options[3])
-    top = np.int64(grammar.options[4])
-    frontier = scratch.frontier
-    children = scratch.features.children
-    node_room = nodes.label.shape[0] - 1
-    keep = budget > 0
-    room = 4096 if keep else 8 * n_tokens + 64
-    parent = np.empty(room, dtype=np.int32)
-    at_i = np.empty(room, dtype=np.int32)
-    at_j = np.empty(room, dtype=np.int32)
-    at_label = np.empty(room, dtype=np.int32)
-    cost = np.empty(room, dtype=np.float64)
+    options = grammar.options
+    strategy = np.int64(options[0])
+    n_labels = np.int64(options[3])
+    top = np.int64(options[4])
+    table, features = model.table, scratch.features
+    window_atoms, window_rules, window_bits = model.window_atoms, model.window_rules, scratch.window
+    shift_atoms, shift_rules, shift_bits = model.shift_atoms, model.shift_rules, scratch.shifts
+    frontier, children = scratch.frontier, features.children
+    windows_i, windows_j, scores, shift = scratch.windows_i, scratch.windows_j, scratch.scores, scratch.shift
+    states, heap, met, path, mark = agenda.states, agenda.heap, agenda.met, agenda.path, agenda.mark
+    item = nodes.item
+    node_room = item.shape[0] - 1
+    keep = heap.shape[0] > 1
     track = strategy == BOTTOM_UP and keep
-    hashes = np.zeros(room if track else 1, dtype=np.uint64)
-    met_keys = np.zeros(8192 if track else 2, dtype=np.uint64)
-    met_costs = np.zeros(8192 if track else 2, dtype=np.float64)
-    heap = np.empty(room if keep else 1, dtype=np.int32)
-    path = np.empty(n_tokens + nodes.label.shape[0] + 1, dtype=np.int32)  # all shifts and all items
-    parent[0], at_i[0], at_j[0], at_label[0], cost[0] = -1, 0, 0, -1, 0.0
-    caching = keep and grammar.options[6] >= 0
-    cache = make_cache(2048 if caching else 2, scratch.scores.shape[1])
-    n_states = np.int64(1)
-    n_heap = 0
-    n_met = 0
-    best_state, best_cost, best_glued = -1, np.inf, False
-    first_state = -1
-    scored = 0
-    expanded = 0
-    current = np.int64(0)
+    caching = cache.entries.shape[0] > 2
+    current, n_states, n_heap, n_met = mark[_CURRENT], mark[_N_STATES], mark[_N_HEAP], mark[_N_MET]
+    low, cursor, size, queued_from = mark[_LOW], mark[_CURSOR], mark[_SIZE], mark[_QUEUED_FROM]
+    scored, expanded = mark[_SCORED], mark[_EXPANDED]
+    resumed = mark[_RESUMED] == 1
+    best_cost = out_cost[out_cost.shape[0] - 1]
     status = GREEDY
     while True:
-        low, cursor, size = _rebuild(
-            grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, at_i, at_j, at_label,
-            cost, current, path, out_cost,
-        )  # fmt: skip
+        if not resumed:
+            low, cursor, size = _rebuild(
+                grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, current, path,
+                out_cost,
+            )  # fmt: skip
+            queued_from = n_states
+        resumed = False
         # Complete it greedily; every successor passed over becomes a state.
-        queued_from = n_states
         done, glued = False, False
         while not done:
             if is_complete(grammar, nodes, frontier, low, size):
                 done = True
                 break
             can_shift = strategy == SHIFT_REDUCE and cursor > low
-            n_windows = 0
-            legal = 0
+            n_windows = np.int64(0)
             if nodes.used[0] < node_room:
-                n_windows = list_windows(
-                    grammar, nodes, tokens, frontier, cursor, size, scratch.windows_i, scratch.windows_j
-                )
+                n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+            successors = n_windows * n_labels
+            need_states = n_states + 2 + (successors if keep else 0)
+            need_met = 2 * (n_met + successors) if track else 0
+            need_cache = cache.used[0] + n_windows + 1 if caching else 0
+            if need_states > states.shape[0] or need_met > met.shape[0] or need_cache > cache.scores.shape[0]:
+                mark[_CURRENT], mark[_N_STATES], mark[_N_HEAP], mark[_N_MET] = current, n_states, n_heap, n_met
+                mark[_LOW], mark[_CURSOR], mark[_SIZE], mark[_QUEUED_FROM] = low, cursor, size, queued_from
+                mark[_SCORED], mark[_EXPANDED], mark[_RESUMED] = scored, expanded, 1
+                mark[_NEED_STATES], mark[_NEED_MET], mark[_NEED_CACHE] = need_states, need_met, need_cache
+                return _MORE_ROOM
+            legal = 0
             expanded += 1
             best_i, best_j, best_label, step = np.int64(-1), np.int64(-1), np.int64(-1), np.inf
             best_slot = np.int64(-1)
@@ -232,25 +247,28 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
                 if can_shift:
                     best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
             else:
-                if caching:
-                    while cache.used[0] + n_windows + 1 > cache.scores.shape[0]:
-                        cache = grow_cache(cache)
+                # First the shift, as one more window; then the windows, unless the shift is sure enough. One call for
+                # both, because every call of the scorer is compiled on its own.
                 if can_shift:
-                    score_shift(model, tokens, n_tokens, nodes, frontier, low, size, cursor, scratch, cache)
-                    if scratch.shift[0] > confident:
-                        n_windows = 0  # sure enough to go on without a look at the windows
-                score_windows(model, tokens, n_tokens, nodes, frontier, low, size, n_windows, scratch, cache)
+                    windows_i[n_windows] = cursor - 1
+                    windows_j[n_windows] = cursor
+                for turn in range(0 if can_shift else 1, 2):
+                    if turn == 0:
+                        atom_map, rules, bits, seed, out = shift_atoms, shift_rules, shift_bits, SHIFT_SEED, shift
+                        first, last = n_windows, n_windows + 1
+                    else:
+                        atom_map, rules, bits, seed, out = window_atoms, window_rules, window_bits, WINDOW_SEED, scores
+                        first, last = np.int64(0), n_windows
+                    score_windows(
+                        grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low,
+                        size, windows_i, windows_j, first, last, features, out, cache,
+                    )  # fmt: skip
+                    if turn == 0 and shift[0, 0] > confident:
+                        n_windows = np.int64(0)
+                        break
                 top_allowed = size - low == 1
-                needed = n_states + n_windows * n_labels + 2
-                if keep and needed > cost.shape[0]:
-                    parent, at_i, at_j, at_label, heap, cost, hashes = _grow_states(
-                        2 * needed, parent, at_i, at_j, at_label, heap, cost, hashes, track
-                    )
-                if track and 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
-                    while 2 * (n_met + n_windows * n_labels) > met_keys.shape[0]:
-                        met_keys, met_costs = _rehash(met_keys, met_costs, n_met)
                 for w in range(n_windows):
-                    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+                    i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
                     single = j - i == 1
                     for label in range(n_labels):
                         if label == top and not top_allowed:
@@ -261,99 +279,170 @@ def search(model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scrat
                             continue
                         scored += 1
                         legal += 1
-                        extra = inference_cost(scratch.scores[w, label])
-                        total = cost[current] + extra
+                        extra = inference_cost(scores[w, label])
+                        total = states[current]["cost"] + extra
                         if total >= best_cost:
                             continue
                         slot = np.int64(-1)
                         if track:
-                            below = np.int64(nodes.label[frontier[i]]) if single else np.int64(-1)
-                            key = hashes[current] ^ _item_hash(
-                                nodes.start[frontier[i]], nodes.end[frontier[j - 1]], label, below
+                            below = np.int64(item[frontier[i]]["label"]) if single else np.int64(-1)
+                            key = states[current]["hash"] ^ _item_hash(
+                                item[frontier[i]]["start"], item[frontier[j - 1]]["end"], label, below
                             )
                             n_met += 1
-                            if _met(met_keys, met_costs, key, total):
+                            if _met(met, key, total):
                                 continue
-                            hashes[n_states] = key
+                            states[n_states]["hash"] = key
                         if keep:
                             slot = n_states
-                            parent[slot], at_i[slot], at_j[slot], at_label[slot] = current, i, j, label
-                            cost[slot] = total
+                            states[slot]["parent"] = current
+                            states[slot]["i"] = i
+                            states[slot]["j"] = j
+                            states[slot]["label"] = label
+                            states[slot]["cost"] = total
                             n_states += 1
                         if extra < step:
                             best_i, best_j, best_label, step = i, j, label, extra
                             best_slot = slot
                 if can_shift:
                     scored += 1
-                    extra = inference_cost(scratch.shift[0])
-                    total = cost[current] + extra
+                    extra = inference_cost(shift[0, 0])
+                    total = states[current]["cost"] + extra
                     if total < best_cost:
                         slot = np.int64(-1)
                         if keep:
                             slot = n_states
-                            parent[slot], at_i[slot], at_j[slot] = current, cursor - 1, cursor
-                            at_label[slot] = n_labels
-                            cost[slot] = total
+                            states[slot]["parent"] = current
+                            states[slot]["i"] = cursor - 1
+                            states[slot]["j"] = cursor
+                            states[slot]["label"] = n_labels
+                            states[slot]["cost"] = total
                             n_states += 1
                         if extra < step:
                             best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
                             best_slot = slot
             if best_label < 0:
-                if legal > 0 or can_shift:
-                    break  # every successor costs at least as much as the best parse, or was met before
-                glued = True
+                # Either every successor costs at least as much as the best parse, or was met before; or there is none.
+                glued = legal == 0 and not can_shift
                 break
             if best_slot < 0:
-                if n_states == cost.shape[0]:
-                    parent, at_i, at_j, at_label, heap, cost, hashes = _grow_states(
-                        2 * n_states, parent, at_i, at_j, at_label, heap, cost, hashes, track
-                    )
-                best_slot = np.int64(n_states)
-                parent[best_slot] = current
-                at_i[best_slot], at_j[best_slot], at_label[best_slot] = best_i, best_j, best_label
-                cost[best_slot] = cost[current] + step
-                if track:
-                    hashes[best_slot] = hashes[current]
+                best_slot = n_states
+                states[best_slot]["parent"] = current
+                states[best_slot]["i"] = best_i
+                states[best_slot]["j"] = best_j
+                states[best_slot]["label"] = best_label
+                states[best_slot]["cost"] = states[current]["cost"] + step
+                states[best_slot]["hash"] = states[current]["hash"]
                 n_states += 1
             if keep:
-                parent[best_slot] = -2 - parent[best_slot]  # followed, so not to be queued
+                states[best_slot]["parent"] = -2 - states[best_slot]["parent"]  # followed, so not to be queued
             low, cursor, size = infer(
                 grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
             )
-            current = np.int64(best_slot)
-        total = cost[current]
+            current = best_slot
+        total = states[current]["cost"]
         if glued:
             total += GLUE_COST * (size - low)
         if (done or glued) and total < best_cost:
-            best_cost, best_state, best_glued = total, current, glued
-            if first_state < 0:
-                first_state = current
+            best_cost = total
+            mark[_BEST], mark[_BEST_GLUED] = current, glued
+            out_cost[out_cost.shape[0] - 1] = best_cost
+            if mark[_FIRST] < 0:
+                mark[_FIRST] = current
         if not keep:
             break
         for s in range(queued_from, n_states):
-            if parent[s] <= -2:
-                parent[s] = -2 - parent[s]  # followed, not queued
-            elif cost[s] < best_cost:
-                n_heap = _heap_push(heap, n_heap, cost, s)
-        if n_heap == 0 or cost[heap[0]] >= best_cost:
+            parent = states[s]["parent"]
+            if parent <= -2:
+                states[s]["parent"] = -2 - parent  # followed, not queued
+            elif states[s]["cost"] < best_cost:
+                n_heap = _heap_push(heap, n_heap, states, s)
+        if n_heap == 0 or states[heap[0]]["cost"] >= best_cost:
             status = OPTIMAL
             break
-        if scored >= budget and best_state >= 0:
+        if scored >= budget and mark[_BEST] >= 0:
             status = COMPLETE
             break
         current = np.int64(heap[0])
-        n_heap = _heap_pop(heap, n_heap, cost)
+        n_heap = _heap_pop(heap, n_heap, states)
     low, cursor, size = _rebuild(
-        grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, parent, at_i, at_j, at_label, cost,
-        best_state, path, out_cost,
-    )  # fmt: skip
-    if best_glued:
+        grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, mark[_BEST], path, out_cost
+    )
+    if mark[_BEST_GLUED] == 1:
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
         add_item(heads, nodes, frontier, low, size, top, children)
         status = FALLBACK
     out_cost[out_cost.shape[0] - 1] = best_cost
     out_count[0] = expanded
     out_count[1] = scored
-    out_count[2] = 1 if best_state == first_state else 0
+    out_count[2] = 1 if mark[_BEST] == mark[_FIRST] else 0
     out_count[3] = n_states
     return status
+
+
+def _make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
+    room = 4096 if keep else 8 * n_tokens + 64
+    states = np.empty(room, dtype=STATE)
+    states[0] = (-1, 0, 0, -1, 0.0, 0)
+    mark = np.zeros(_MARKS, dtype=np.int64)
+    mark[_N_STATES] = 1
+    mark[_BEST] = mark[_FIRST] = -1
+    return Agenda(
+        states,
+        np.empty(room if keep else 1, dtype=np.int32),
+        np.zeros(8192 if track else 2, dtype=MET),
+        np.empty(n_tokens + node_room + 1, dtype=np.int32),  # all shifts and all items
+        mark,
+    )
+
+
+def _with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
+    """The same agenda and cache, the arrays that were too short replaced by longer ones."""
+    states, heap, met, path, mark = agenda
+    if mark[_NEED_STATES] > len(states):
+        states = np.empty(2 * int(mark[_NEED_STATES]), dtype=STATE)
+        states[: len(agenda.states)] = agenda.states
+        if len(heap) > 1:
+            heap = np.empty(len(states), dtype=np.int32)
+            heap[: len(agenda.heap)] = agenda.heap
+    if mark[_NEED_MET] > len(met):
+        met = np.zeros(1 << int(mark[_NEED_MET]).bit_length(), dtype=MET)
+        _rehash(agenda.met, met)
+    while mark[_NEED_CACHE] > len(cache.scores):
+        cache = grow_cache(cache)
+    return Agenda(states, heap, met, path, mark), cache
+
+
+def search(
+    model: SearchModel,
+    tokens: np.ndarray,
+    tag_symbols: np.ndarray,
+    n_tokens: int,
+    budget: int,
+    confident: float,
+    nodes: Nodes,
+    scratch: SearchScratch,
+    out_cost: np.ndarray,
+    out_count: np.ndarray,
+) -> int:
+    """Parse one sentence of at least one token; the items of the parse are left in `nodes`, the root is the last node.
+
+    `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only. `confident`: a shift
+    that scores more is taken without scoring the windows of its state (infinity: never); then OPTIMAL means the
+    cheapest of the parses that are left.
+    `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
+    `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
+    states made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
+    """
+    options = model.grammar.options
+    keep = budget > 0
+    agenda = _make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP)
+    cache = make_cache(2048 if keep and options[6] >= 0 else 2, scratch.scores.shape[1])
+    out_cost[-1] = np.inf
+    while True:
+        status = _advance(
+            model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scratch, agenda, cache, out_cost, out_count
+        )
+        if status != _MORE_ROOM:
+            return int(status)
+        agenda, cache = _with_room(agenda, cache)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .features import PUNCT, Nodes, fold, mix
+from .features import NODE, PUNCT, Nodes, fold, mix
 from .heads import head_position
-from .jit import bare_kernel
+from .jit import inner_kernel
 
 L2R, R2L, BOTTOM_UP, SHIFT_REDUCE = 0, 1, 2, 3
 _TOKEN = np.uint64(0x2545F4914F6CDD1D)
@@ -38,45 +38,48 @@ class Grammar(NamedTuple):
     options: np.ndarray
 
 
-@bare_kernel
+@inner_kernel
 def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
     """Make the initial state: one node per token. `tag_symbols` int32 (n,): symbol of each token's tag."""
+    item = nodes.item
     for t in range(n_tokens):
-        nodes.label[t] = tag_symbols[t]
-        nodes.start[t] = t
-        nodes.end[t] = t + 1
-        nodes.head[t] = t
-        nodes.first[t] = -1
-        nodes.last[t] = -1
-        nodes.middle[t] = -1
-        nodes.child_at[t] = 0
-        nodes.arity[t] = 0
-        nodes.own[t] = mix(_TOKEN, t)
-        nodes.key[t] = nodes.own[t]
+        item[t]["label"] = tag_symbols[t]
+        item[t]["start"] = t
+        item[t]["end"] = t + 1
+        item[t]["head"] = t
+        item[t]["first"] = -1
+        item[t]["last"] = -1
+        item[t]["middle"] = -1
+        item[t]["child_at"] = 0
+        item[t]["arity"] = 0
+        item[t]["own"] = mix(_TOKEN, t)
+        item[t]["key"] = item[t]["own"]
         frontier[t] = t
     nodes.used[0] = n_tokens
     nodes.used[1] = 0
 
 
-@bare_kernel
+@inner_kernel
 def in_unary_chain(nodes, node, label):
     """True when `label` is already in the unary chain that ends in `node`."""
-    while nodes.first[node] >= 0:
-        if nodes.label[node] == label:
+    item = nodes.item
+    while item[node]["first"] >= 0:
+        if item[node]["label"] == label:
             return True
-        if nodes.arity[node] != 1:
+        if item[node]["arity"] != 1:
             return False
-        node = nodes.first[node]
+        node = item[node]["first"]
     return False
 
 
-@bare_kernel
+@inner_kernel
 def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
     """Write the legal windows of a state, ordered by start, then end; return how many.
 
     Shifts are not windows. A window is legal when its arity fits, punctuation tokens do not stand at its edge (unless
     allowed) and the strategy permits it. Labels are restricted further by `label_allowed`.
     """
+    item = nodes.item
     strategy = grammar.options[0]
     most = grammar.options[1]
     punctuation_at_edge = grammar.options[2] == 1
@@ -85,13 +88,13 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
         lo, hi = cursor, min(cursor + 1, size)
     elif strategy == R2L:
         for k in range(size):
-            if nodes.first[frontier[k]] >= 0:
+            if item[frontier[k]]["first"] >= 0:
                 pivot = k
                 hi = k + 1
                 break
     elif strategy == L2R:
         for k in range(size - 1, -1, -1):
-            if nodes.first[frontier[k]] >= 0:
+            if item[frontier[k]]["first"] >= 0:
                 pivot = k
                 lo = max(0, k + 1 - most)
                 break
@@ -113,51 +116,53 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
     return count
 
 
-@bare_kernel
+@inner_kernel
 def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
     """TOP only over the one item that covers everything, nothing over TOP, no label twice in a unary chain."""
+    item = nodes.item
     top = grammar.options[4]
     node = frontier[i]
     if label == top:
-        return size - low == 1 and nodes.first[node] >= 0 and nodes.label[node] != top
+        return size - low == 1 and item[node]["first"] >= 0 and item[node]["label"] != top
     if j - i == 1:
-        return nodes.label[node] != top and not in_unary_chain(nodes, node, label)
+        return item[node]["label"] != top and not in_unary_chain(nodes, node, label)
     return True
 
 
-@bare_kernel
+@inner_kernel
 def add_item(heads, nodes, frontier, i, j, label, children):
     """Create the item (label, frontier[i:j]) with the head that the label's rules choose; return its node number."""
+    item = nodes.item
     node = np.int64(nodes.used[0])
     at = np.int64(nodes.used[1])
     for k in range(i, j):
         nodes.pool[at + k - i] = frontier[k]
         if k - i < children.shape[0]:
-            children[k - i] = nodes.label[frontier[k]]
+            children[k - i] = item[frontier[k]]["label"]
     h = 0
     if j - i > 1 and j - i <= children.shape[0]:
         h = head_position(heads, label, children, j - i)
     head_child = frontier[i + h]
-    nodes.label[node] = label
-    nodes.start[node] = nodes.start[frontier[i]]
-    nodes.end[node] = nodes.end[frontier[j - 1]]
-    nodes.head[node] = nodes.head[head_child]
-    nodes.first[node] = frontier[i]
-    nodes.last[node] = frontier[j - 1]
-    nodes.middle[node] = head_child
-    nodes.child_at[node] = at
-    nodes.arity[node] = j - i
-    own = mix(mix(mix(mix(_ITEM, label), nodes.start[node]), nodes.end[node]), nodes.head[node])
-    nodes.own[node] = own
-    key = fold(own, nodes.own[nodes.first[node]])
-    key = fold(key, nodes.own[head_child])
-    nodes.key[node] = fold(key, nodes.own[nodes.last[node]])
+    item[node]["label"] = label
+    item[node]["start"] = item[frontier[i]]["start"]
+    item[node]["end"] = item[frontier[j - 1]]["end"]
+    item[node]["head"] = item[head_child]["head"]
+    item[node]["first"] = frontier[i]
+    item[node]["last"] = frontier[j - 1]
+    item[node]["middle"] = head_child
+    item[node]["child_at"] = at
+    item[node]["arity"] = j - i
+    own = mix(mix(mix(mix(_ITEM, label), item[node]["start"]), item[node]["end"]), item[node]["head"])
+    item[node]["own"] = own
+    key = fold(own, item[item[node]["first"]]["own"])
+    key = fold(key, item[head_child]["own"])
+    item[node]["key"] = fold(key, item[item[node]["last"]]["own"])
     nodes.used[0] = node + 1
     nodes.used[1] = at + j - i
     return node
 
 
-@bare_kernel
+@inner_kernel
 def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, children):
     """Apply one inference (or a shift, label number = number of labels); return the new (low, cursor, size)."""
     reach = grammar.options[5] + 1  # the shift candidate's window starts one item further left
@@ -181,14 +186,12 @@ def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, child
     return np.int64(0), np.int64(0), size - gap
 
 
-@bare_kernel
+@inner_kernel
 def is_complete(grammar, nodes, frontier, low, size):
     """True when the frontier is the one item TOP."""
-    return size - low == 1 and nodes.label[frontier[size - 1]] == grammar.options[4]
+    return size - low == 1 and nodes.item[frontier[size - 1]]["label"] == grammar.options[4]
 
 
 def make_nodes(capacity: int, pool: int) -> Nodes:
     """Room for `capacity` nodes with `pool` children in all."""
-    arrays = [np.zeros(capacity, dtype=np.int32) for _ in range(9)]
-    keys = [np.zeros(capacity, dtype=np.uint64) for _ in range(2)]
-    return Nodes(*arrays, np.zeros(pool, dtype=np.int32), np.zeros(2, dtype=np.int32), *keys)
+    return Nodes(np.zeros(capacity, dtype=NODE), np.zeros(pool, dtype=np.int32), np.zeros(2, dtype=np.int32))

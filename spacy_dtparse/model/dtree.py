@@ -165,7 +165,7 @@ class CompiledDtree:
             windows_i=np.zeros(windows, dtype=INDEX),
             windows_j=np.zeros(windows, dtype=INDEX),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
-            shift=np.zeros(1, dtype=SCORE),
+            shift=np.zeros((1, 1), dtype=SCORE),
             features=make_feature_scratch(table, self.n_stamps),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),

@@ -82,11 +82,11 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
             "no inference built the root of this parse: no complete tree was found, so its pieces were joined"
         )
     number = np.arange(n, used)  # pre-order as in the parser: of equal spans the later item is the upper
-    order = np.lexsort((-number, -nodes.end[n:used], nodes.start[n:used]))
+    order = np.lexsort((-number, -nodes.item[n:used]["end"], nodes.item[n:used]["start"]))
     node = int(number[order[constituent]])
     last = used - 1 if status == FALLBACK else used
     active = _atoms_of(model, tokens, nodes, n, last, node)
-    label = model.lexicon.labels[int(nodes.label[node])]
+    label = model.lexicon.labels[int(nodes.item[node]["label"])]
     return [
         rule
         for rule, (present, absent) in _sorted_rules(model, label, atom_names(model))
@@ -126,7 +126,7 @@ def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     """The nodes of the parse, its items in the order of their inference, and the status."""
     n = len(tokens)
     nodes = make_nodes(8 * n + 64, 16 * n + 1024)
-    costs, counts = np.zeros(len(nodes.label) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
+    costs, counts = np.zeros(len(nodes.item) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
     status = search(
         parser.compiled.search, tokens, np.ascontiguousarray(tokens[:, TAG]), n,
         parser.settings.budget_for(n), float(parser.settings.confident), nodes, parser.compiled.scratch(n), costs,
@@ -144,7 +144,7 @@ def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.nda
     starts = list(range(n))  # of the frontier
     cursor = unread = n
     for item in range(n, last):
-        arity, label, start = int(nodes.arity[item]), int(nodes.label[item]), int(nodes.start[item])
+        arity, label, start = (int(nodes.item[item][name]) for name in ("arity", "label", "start"))
         if strategy == SHIFT_REDUCE:
             while unread > start:
                 actions.append((cursor - 1, cursor, n_labels))
@@ -184,5 +184,5 @@ def _atoms_of(
             break
         room *= 2
     step = items.index(node)
-    row = int(np.flatnonzero((state[:rows] == step) & (gold[:rows] == nodes.label[node]))[0])
+    row = int(np.flatnonzero((state[:rows] == step) & (gold[:rows] == nodes.item[node]["label"]))[0])
     return frozenset(atoms[indptr[row] : indptr[row + 1]].tolist())

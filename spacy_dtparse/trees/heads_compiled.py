@@ -56,12 +56,12 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
         own_rule = [
             len(coordinated) - 1 if base == label else r for base, r in zip(bases, own_rule, strict=True)
         ]
+    symbol = np.zeros((n + 1, 3), dtype=INDEX)
+    symbol[:, 0] = [*own_rule, number[CANDIDATE]]
+    symbol[:n, 1] = [base in rules.conjunctions for base in bases]
+    symbol[:n, 2] = [base in rules.punctuation for base in bases]
     return HeadTable(
-        rule=np.array([*own_rule, number[CANDIDATE]], dtype=INDEX),
-        first_scan=np.array(first_scan, dtype=INDEX),
-        mode=np.array(modes, dtype=INDEX),
-        rank=np.array(ranks, dtype=INDEX).reshape(len(modes), n + 1),
-        coordinated=np.array(coordinated, dtype=INDEX),
-        conjunction=np.array([int(base in rules.conjunctions) for base in bases] + [0], dtype=INDEX),
-        punctuation=np.array([int(base in rules.punctuation) for base in bases] + [0], dtype=INDEX),
+        symbol=symbol,
+        rule=np.array([first_scan, [*coordinated, 0]], dtype=INDEX).T.copy(),
+        scan=np.array([[mode, *rank] for mode, rank in zip(modes, ranks, strict=True)], dtype=INDEX),
     )

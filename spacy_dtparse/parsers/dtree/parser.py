@@ -136,9 +136,9 @@ class DtreeParser:
         )
         used = int(nodes.used[0])
         number = np.arange(n, used)
-        start, end = nodes.start[n:used], nodes.end[n:used]
+        start, end = nodes.item[n:used]["start"], nodes.item[n:used]["end"]
         order = np.lexsort((-number, -end, start))
-        items = np.stack([start, end, nodes.label[n:used]], axis=1)[order].astype(INDEX)
+        items = np.stack([start, end, nodes.item[n:used]["label"]], axis=1)[order].astype(INDEX)
         local.item_costs = costs[number[order]]
         return items, float(costs[-1]), STATUSES[status], counts
 

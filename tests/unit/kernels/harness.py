@@ -17,14 +17,9 @@ from spacy_dtparse.features.names import atom_names
 from spacy_dtparse.features.tables import get_templates
 from spacy_dtparse.features.templates import Templates, compile_templates
 from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.state import (
-    infer,
-    is_complete,
-    label_allowed,
-    list_windows,
-    make_nodes,
-    start_sentence,
-)
+from spacy_dtparse.kernels import state as states
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.state import make_nodes
 from spacy_dtparse.model.dtree import DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
@@ -43,6 +38,12 @@ KERNEL_MARKS = [
     # plain numpy numbers warn where a 64-bit hash wraps around, which is what a hash is meant to do
     pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"),
 ]
+
+infer = from_python(states.infer)
+is_complete = from_python(states.is_complete)
+label_allowed = from_python(states.label_allowed)
+list_windows = from_python(states.list_windows)
+start_sentence = from_python(states.start_sentence)
 
 TAGS = ("DT", "NN", "VBD", ",", "XX")
 WORDS = ("*rare*", "the", "nothing", "cat", "saw", ",")
@@ -185,22 +186,23 @@ class KernelState:
         nodes = self.nodes
         while pairs:
             number, node = pairs.pop()
-            at, arity = int(nodes.child_at[number]), int(nodes.arity[number])
+            item = nodes.item[number]
+            at, arity = int(item["child_at"]), int(item["arity"])
             below = nodes.pool[at : at + arity].tolist()
             seen = (
-                self.lexicon.symbols[nodes.label[number]], int(nodes.start[number]), int(nodes.end[number]),
-                int(nodes.head[number]), len(below),
+                self.lexicon.symbols[item["label"]], int(item["start"]), int(item["end"]), int(item["head"]),
+                len(below),
             )  # fmt: skip
             if seen != (node.label, node.start, node.end, node.head, len(node.children)):
                 return False
             if below:
                 middle = node.children.index(node.middle)
-                if [nodes.first[number], nodes.last[number], nodes.middle[number]] != [
+                if [item["first"], item["last"], item["middle"]] != [
                     below[0], below[-1], below[middle]
                 ]:  # fmt: skip
                     return False
                 pairs += zip(below, node.children, strict=True)
-            elif (nodes.first[number], nodes.last[number], nodes.middle[number]) != (-1, -1, -1):
+            elif (item["first"], item["last"], item["middle"]) != (-1, -1, -1):
                 return False
         return True
 

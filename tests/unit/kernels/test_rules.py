@@ -8,13 +8,19 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.rules import make_scratch, rules_add, rules_score, rules_start, rules_sum
+from spacy_dtparse.kernels import rules as rule_kernels
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.rules import make_scratch, rules_score
 from spacy_dtparse.kernels.treewalk import walk_forest, walk_score
 from spacy_dtparse.model.ensemble import stack
 from spacy_dtparse.model.rules import compile_rules
 from tests.reference.decision_trees import GRID, flatten, random_list, random_tree, score
 
 pytestmark = pytest.mark.kernel
+
+rules_add = from_python(rule_kernels.rules_add)
+rules_start = from_python(rule_kernels.rules_start)
+rules_sum = from_python(rule_kernels.rules_sum)
 
 
 def subsets(n: int):
@@ -76,7 +82,7 @@ def test_candidates_of_one_state_share_its_atoms(dense_share):
     for _ in range(15):
         context = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 6))]
         row = compact(rules, context)
-        rules_start(rules, row, 0, len(row), scratch.shared)
+        rules_start(rules, row, len(row), scratch.shared)
         for _ in range(4):
             own = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))]
             in_both += bool(set(context) & set(own))
@@ -109,7 +115,7 @@ def test_presence_is_forgotten_with_the_next_candidate():
     scratch, out = make_scratch(rules), np.zeros(1)
     for state, candidate in ((0, 1), (1, 0)):
         first, other = compact(rules, [state]), compact(rules, [candidate])
-        rules_start(rules, first, 0, 1, scratch.shared)
+        rules_start(rules, first, 1, scratch.shared)
         for own, units in ((other, 8), (other[:0], 0), (other, 8), (first, 0)):
             rules_add(rules, scratch.shared, own, 0, len(own), scratch.live)
             rules_sum(rules, scratch.live, out)

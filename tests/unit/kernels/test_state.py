@@ -150,14 +150,11 @@ def test_every_sample_tree_comes_out_of_its_derivation(strategy):
         assert kernel.complete()
         n, used = len(tree.words), int(kernel.nodes.used[0])
         items = range(used - 1, n - 1, -1)  # later items first: of a chain the upper
-        built = [
-            (int(kernel.nodes.start[x]), int(kernel.nodes.end[x]), int(kernel.nodes.label[x])) for x in items
-        ]
+        item = kernel.nodes.item
+        built = [(int(item[x]["start"]), int(item[x]["end"]), int(item[x]["label"])) for x in items]
         built.sort(key=lambda span: (span[0], -span[1]))
         assert [(start, end, labels[label]) for start, end, label in built] == tree.spans()
-        heads = {
-            (int(kernel.nodes.start[x]), int(kernel.nodes.end[x])): int(kernel.nodes.head[x]) for x in items
-        }
+        heads = {(int(item[x]["start"]), int(item[x]["end"])): int(item[x]["head"]) for x in items}
         expected = COLLINS.heads(tree)
         for span, head in zip(tree.spans(), expected, strict=True):
             assert heads[span[:2]] == head
