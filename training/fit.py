@@ -57,8 +57,12 @@ class Fit:
         executor: Executor | None = None,
         meta: dict[str, Any] | None = None,
     ):
+        most = recipe.max_words
+        sentences = [sentence for sentence in sentences if most is None or len(sentence.tags) <= most]
+        dev = [sentence for sentence in dev if most is None or len(sentence.tags) <= most]
         if not sentences:
-            raise TrainingDataError("there are no training sentences; give at least one treebank with trees")
+            limit = "" if most is None else f" of at most {most} words (recipe setting 'max_words')"
+            raise TrainingDataError(f"there are no training sentences{limit}; give at least one treebank with trees")
         self.recipe, self.dev, self.heads, self.executor = recipe, list(dev), heads, executor
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)

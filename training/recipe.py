@@ -25,6 +25,8 @@ class FitRecipe:
     papers' half and half). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol.
     `min_atom_count`: atoms
     seen in fewer examples are not atoms; they are counted on at most `atom_sentences` sentences, drawn with `seed`.
+    `max_words`: longer sentences are left out of the training and the dev trees (None: none are); words are counted as
+    in the 2006 papers, punctuation among them, empty elements not.
     `memory_gib`: rows above this size are not written out but extracted again when needed (indirect storage).
     `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
     `learner`, `path`: see `training.boosting.config`.
@@ -39,6 +41,7 @@ class FitRecipe:
     max_arity: int = 6
     edge_punctuation: bool = True
     negative_weight: float = 1.0
+    max_words: int | None = None
     min_word_sentences: int = 5
     min_atom_count: int = 10
     atom_sentences: int = 20_000
@@ -57,13 +60,15 @@ class FitRecipe:
         for step in self.preprocessing:
             _choice("preprocessing", step, STEPS)
         limits = {
-            "max_arity": (2, 64), "negative_weight": (1e-6, None),
+            "max_arity": (2, 64), "negative_weight": (1e-6, None), "max_words": (1, None),
             "min_word_sentences": (1, None), "min_atom_count": (1, None),
             "atom_sentences": (1, None), "atom_table_bits": (10, 28), "memory_gib": (0, None),
             "dev_sentences": (1, None), "dev_budget": (0, None), "n_workers": (1, None), "seed": (0, None),
         }  # fmt: skip
         for name, (least, most) in limits.items():
             value = getattr(self, name)
+            if value is None and name == "max_words":
+                continue
             fraction = name in ("negative_weight", "memory_gib")
             allowed = isinstance(value, int | float if fraction else int) and not isinstance(value, bool)
             if not allowed or not least <= value <= (float("inf") if most is None else most):
