@@ -22,6 +22,7 @@ from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factor
 from training.boosting.config import PathConfig
 from training.cli import TAGGING
 from training.cli import build_parser as training_parser
+from training.collecting import layouts
 from training.recipe import FitRecipe
 from training.treebanks import catalogue
 
@@ -42,7 +43,7 @@ def filled(line: str, project: dict) -> list[str]:
 def test_workflow_and_commands(project):
     assert project["workflows"]["train"] == STEPS
     commands = {command["name"]: command for command in project["commands"]}
-    assert list(commands) == [*STEPS, "package", "benchmark", "clean"]
+    assert list(commands) == [*STEPS, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]
         for line in command["script"]:
@@ -73,6 +74,8 @@ def test_assets_are_the_listed_treebanks(project):
         entry = listed[Path(asset["dest"]).name]
         assert asset["dest"].startswith("build/") and asset["description"]
         assert entry["model_may_be_shipped"]
+        layout = layouts()[Path(asset["dest"]).name]
+        assert (asset["git"]["repo"], asset["git"]["path"]) == (layout.repository, layout.path)
     for asset in project["assets"]:
         if "git" not in asset:
             assert hashlib.md5((ROOT / asset["dest"]).read_bytes()).hexdigest() == asset["checksum"]

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, clean, convert, evaluate, fit, verify
+from . import assemble, clean, collect, convert, evaluate, fit, verify
 
 COMMANDS = {
+    "collect": collect,
     "verify": verify,
     "convert": convert,
     "fit": fit,
