@@ -88,14 +88,7 @@ def container_from_bytes(
     not describe its content.
     """
     data = memoryview(data).cast("B")
-    if len(data) < len(MAGIC) and MAGIC.startswith(bytes(data)) and len(data):
-        raise ModelFormatError(f"truncated model file: only {len(data)} bytes; {_ADVICE}")
-    if bytes(data[: len(MAGIC)]) != MAGIC:
-        raise _foreign(data)
-    if len(data) < _HEADER.size:
-        raise ModelFormatError(
-            f"truncated model file: only {len(data)} bytes, the header has {_HEADER.size}; {_ADVICE}"
-        )
+    _check_header(data)
     _, version, code, name, digest, stored_length, length = _HEADER.unpack(data[: _HEADER.size])
     if version > VERSION:
         raise ModelFormatError(
@@ -173,14 +166,19 @@ def read_container(
 def container_kind(data: bytes | bytearray | memoryview) -> str:
     """The kind named in a container's header, nothing else checked; raises `ModelFormatError` if there is
     none."""
-    if bytes(data[: len(MAGIC)]) != MAGIC or len(data) < _HEADER.size:
-        raise _foreign(memoryview(data).cast("B"))
+    _check_header(memoryview(data).cast("B"))
     return _HEADER.unpack(bytes(data[: _HEADER.size]))[3].rstrip(b"\0").decode("ascii", "backslashreplace")
 
 
-def _foreign(data: memoryview) -> ModelFormatError:
-    seen = f"it starts with {bytes(data[:8])!r}" if len(data) else "it is empty"
-    return ModelFormatError(f"not a spacy-dtparse model file: {seen}, not with {MAGIC!r}")
+def _check_header(data: memoryview) -> None:
+    start = bytes(data[: len(MAGIC)])
+    if not len(data) or not MAGIC.startswith(start):
+        seen = f"it starts with {bytes(data[:8])!r}" if len(data) else "it is empty"
+        raise ModelFormatError(f"not a spacy-dtparse model file: {seen}, not with {MAGIC!r}")
+    if len(data) < _HEADER.size:
+        raise ModelFormatError(
+            f"truncated model file: only {len(data)} bytes, the header has {_HEADER.size}; {_ADVICE}"
+        )
 
 
 def _digest(version: int, code: int, name: bytes, length: int, stored: bytes | memoryview) -> bytes:

@@ -483,7 +483,7 @@ def flipped(data: bytes, place: int) -> bytes:
 MODELS = [
     damaged("empty", lambda data: b"", "the model is empty (0 bytes)"),
     damaged("foreign (a ZIP file)", lambda data: b"PK\x03\x04" + data, "not a spacy-dtparse model file"),
-    damaged("cut off in the header", lambda data: data[:40], "not a spacy-dtparse model file"),
+    damaged("cut off in the header", lambda data: data[:40], "truncated model file"),
     damaged("cut off near the end", lambda data: data[:-100], "truncated model file"),
     damaged("further bytes at the end", lambda data: data + b"\n", "1 bytes follow the end of the model file"),
     damaged(

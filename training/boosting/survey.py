@@ -32,6 +32,7 @@ def survey_data(stores: Mapping[str, str], labels: Iterable[Label]) -> Survey:
     """Check the data of all labels' stores (TrainingDataError when unusable) and say what is in them."""
     notes, expected, digests = [], {}, {}
     labels = list(labels)
+    trained = {label.number for label in labels}  # in whichever store: that of TOP holds rows of other labels too
     for store_name in sorted({label.store for label in labels}):
         folder = stores[store_name]
         store, data = open_store(folder), open_label_data(folder)
@@ -39,7 +40,6 @@ def survey_data(stores: Mapping[str, str], labels: Iterable[Label]) -> Survey:
         if not store.n_examples:
             raise TrainingDataError(f"the store {store_name!r} in {folder} has no examples; build it again.")
         counts = np.bincount(data.gold[data.gold >= 0].astype(np.int64))
-        numbers = {label.number for label in labels if label.store == store_name}
         for label in labels:
             if label.store != store_name:
                 continue
@@ -49,7 +49,7 @@ def survey_data(stores: Mapping[str, str], labels: Iterable[Label]) -> Survey:
                 notes.append(f"label {label.name} has no positive example: its classifier always says no")
             elif seen == 1:
                 notes.append(f"label {label.name} has one positive example")
-        others = int(counts.sum()) - sum(int(counts[n]) for n in numbers if 0 <= n < len(counts))
+        others = int(counts.sum()) - sum(int(counts[n]) for n in trained if 0 <= n < len(counts))
         if others:
             notes.append(f"store {store_name}: {others} positive examples are of labels that are not trained")
         digests[store_name] = _digest(folder, data)

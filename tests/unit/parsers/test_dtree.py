@@ -8,7 +8,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
@@ -77,3 +78,15 @@ def test_settings_are_checked_and_shared():
             parser.with_settings(budget=wrong)
     with pytest.raises(ConfigError, match="unknown search setting beam; allowed are budget, max_tokens"):
         parser.settings.with_changes(beam=3)
+
+
+def test_a_damaged_file_is_named_and_a_cut_header_is_called_truncated(tmp_path):
+    path = tmp_path / "cut.model"
+    data = DtreeParser(hand_made("shift_reduce", seed=1).model).to_bytes()
+    for length in (1, 6, 20, len(data) // 2):
+        path.write_bytes(data[:length])
+        with pytest.raises(ModelFormatError, match=r"cut\.model: truncated model file") as caught:
+            load_parser(path)
+        assert length > 84 or f"only {length} bytes, the header has 84" in str(caught.value)
+    with pytest.raises(ModelFormatError, match=r"^truncated"):
+        load_parser(data[:20])
