@@ -17,7 +17,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.rules import make_scratch, rules_add, rules_start, rules_sum
+from spacy_dtparse.kernels.rules import make_scratch, rules_batch
 from spacy_dtparse.kernels.treewalk import walk_forest
 from spacy_dtparse.model.ensemble import LabelEnsemble, concat, stack, stats
 from spacy_dtparse.model.rules import compile_rules
@@ -79,13 +79,21 @@ def compact(rules, atoms: np.ndarray) -> list[np.ndarray]:
 
 
 @kernel
-def score_all(rules, scratch, atoms, start, split, group, scores):
-    """Every `group` candidates share a state: their atoms up to `split` are applied once."""
-    for c in range(start.shape[0] - 1):
-        if c % group == 0:
-            rules_start(rules, atoms[start[c] :], split[c] - start[c], scratch.shared)
-        rules_add(rules, scratch.shared, atoms, split[c], start[c + 1], scratch.live)
-        rules_sum(rules, scratch.live, scores[c])
+def score_all(rules, scratch, atoms, start, split, group, buffer, scores):
+    """Every `group` candidates share a state: their atoms up to `split` are applied once. `buffer` int32: room for
+    the atoms of a group."""
+    n = start.shape[0] - 1
+    for c in range(0, n, group):
+        shared = count = split[c] - start[c]
+        buffer[:count] = atoms[start[c] : split[c]]
+        last = min(n, c + group)
+        for k in range(c, last):
+            own = start[k + 1] - split[k]
+            buffer[count : count + own] = atoms[split[k] : start[k + 1]]
+            count += own
+            scratch.batch[k - c, 0] = count
+            scratch.batch[k - c, 1] = k
+        rules_batch(rules, scratch, buffer, shared, last - c, scores)
 
 
 def best_of(call, times: int = 7) -> float:
@@ -146,15 +154,16 @@ def main() -> None:
         flat = np.concatenate(rows).astype(INDEX)
         split = start[:-1] + np.count_nonzero(rules.atom_map[examples[:, :shared]] >= 0, axis=1)
         scratch, scores = make_scratch(rules), np.zeros_like(walked)
-        score_all(rules, scratch, flat, start, split, group, scores)
+        buffer = np.zeros(group * SLOTS, dtype=INDEX)
+        score_all(rules, scratch, flat, start, split, group, buffer, scores)
         identical = np.array_equal(scores.view(np.uint64), walked.view(np.uint64))
-        alone = best_of(lambda: score_all(rules, scratch, flat, start, start[:-1], 1, scores)) / len(rows)  # noqa: B023
-        together = best_of(lambda: score_all(rules, scratch, flat, start, split, group, scores)) / len(rows)  # noqa: B023
+        alone = best_of(lambda: score_all(rules, scratch, flat, start, start[:-1], 1, buffer, scores)) / len(rows)  # noqa: B023
+        together = best_of(lambda: score_all(rules, scratch, flat, start, split, group, buffer, scores)) / len(rows)  # noqa: B023
         size = sum(array.nbytes for array in rules) / 2**20
         print(
             f"rules                {alone * 1e6:9.1f} us per candidate ({slow / alone:.0f} x), "
             f"{together * 1e6:.1f} us with {shared} atoms shared by {group} ({slow / together:.0f} x); "
-            f"{rules.label_word[-1]} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
+            f"{len(rules.word_label)} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
             f"{size:.1f} MiB, compiled in {compile_seconds:.2f} s; scores identical: {identical}"
         )
         if not identical:

@@ -19,7 +19,7 @@ from common import arguments, dev_sentences, save
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.features.templates import compile_templates
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.rules import make_scratch, rules_add, rules_start, rules_sum
+from spacy_dtparse.kernels.rules import make_scratch, rules_score
 from spacy_dtparse.kernels.treewalk import walk_forest
 from spacy_dtparse.model.dtree import DtreeModel
 from spacy_dtparse.model.ensemble import stack
@@ -45,9 +45,7 @@ def walk_all(forest, label_tree, stamp, start, atoms, scores):
 def score_all(rules, scratch, start, atoms, scores):
     """Scores of all candidates by the rules, each candidate on its own."""
     for c in range(scores.shape[0]):
-        rules_start(rules, atoms, 0, scratch.shared)
-        rules_add(rules, scratch.shared, atoms, start[c], start[c + 1], scratch.live)
-        rules_sum(rules, scratch.live, scores[c])
+        rules_score(rules, scratch, atoms[start[c] :], start[c + 1] - start[c], scores[c])
 
 
 def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 from .features import OWN, SHARED, AtomMap, FeatureScratch, TemplateTable, extract, fold, mix, window_head
 from .heads import HeadTable
 from .jit import bare_kernel, inner_kernel
-from .rules import RuleScratch, RuleSet, rules_add, rules_start, rules_sum
+from .rules import RuleScratch, RuleSet, rules_batch
 from .state import SHIFT_REDUCE, Grammar
 
 _ZERO = np.uint64(0)
@@ -76,7 +76,7 @@ def make_cache(size: int, n_labels: int) -> ScoreCache:
     """An empty cache of `size` entries (a power of two) with half as many rows."""
     return ScoreCache(
         np.zeros(size, dtype=CACHE_ENTRY),
-        np.empty((size // 2, n_labels), dtype=np.float64),
+        np.zeros((size // 2, n_labels), dtype=np.float64),
         np.zeros(1, dtype=np.int64),
     )
 
@@ -139,42 +139,46 @@ def score_windows(
 ):  # fmt: skip
     """Fill scores[w - first] for the windows first … last - 1 with the scores of one rule set: all labels', or shift's.
 
-    What the templates see left of and at a window's start is the same for all windows that start there, so its rules
-    are applied once. `seed`: of the rule set's keys in the cache. There must be room for last - first more rows.
+    What the templates see left of and at a window's start is the same for all windows that start there, and much of
+    the rest is the same for many of them: these are scored together. `seed`: of the rule set's keys in the cache.
+    There must be room for last - first more rows.
     """
     entries, kept, used = cache.entries, cache.scores, cache.used
-    atoms, children, mark = features.atoms, features.children, features.mark
-    base, live = bits.shared, bits.live
+    children, mark, batch = features.children, features.mark, bits.batch
     n_labels = scores.shape[1]
     keep = entries.shape[0] > 2
-    start = np.int64(-1)
-    shared = np.int64(0)
-    for w in range(first, last):
-        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        row = np.int64(-1)
-        if keep:
-            row, known = _cached_row(entries, used, _window_key(grammar, nodes, frontier, low, size, i, j, seed))
+    w = np.int64(first)
+    while w < last:
+        i = np.int64(windows_i[w])
+        n = 0
+        count = shared = np.int64(0)
+        while w < last and windows_i[w] == i:
+            j = np.int64(windows_j[w])
+            row, known = np.int64(-1), 0
+            if keep:
+                row, known = _cached_row(entries, used, _window_key(grammar, nodes, frontier, low, size, i, j, seed))
             if known == 1:
                 for label in range(n_labels):
                     scores[w - first, label] = kept[row, label]
-                continue
-        mark[0] += 1
-        h = np.int64(window_head(heads, nodes, frontier, i, j, children))
-        # A loop of two rounds and not two calls: every call of the feature kernel is compiled on its own.
-        count = shared
-        for part in range(OWN if i == start else SHARED, OWN + 1):
-            if part == SHARED:
-                count = np.int64(0)
-            count = extract(
-                table, atom_map, part, nodes, frontier, low, size, tokens, n_tokens, i, j,
-                i if part == SHARED else h, features, count,
-            )  # fmt: skip
-            if part == SHARED:
-                start = i
-                shared = count
-                rules_start(rules, atoms, shared, base)
-        rules_add(rules, base, atoms, shared, count, live)
-        rules_sum(rules, live, scores[w - first])
-        if row >= 0:
-            for label in range(n_labels):
-                kept[row, label] = scores[w - first, label]
+            else:
+                mark[0] += 1
+                h = np.int64(window_head(heads, nodes, frontier, i, j, children))
+                # A loop of two rounds and not two calls: every call of the feature kernel is compiled on its own.
+                for part in range(SHARED if n == 0 else OWN, OWN + 1):
+                    count = extract(
+                        table, atom_map, part, nodes, frontier, low, size, tokens, n_tokens, i, j,
+                        i if part == SHARED else h, features, count,
+                    )  # fmt: skip
+                    if part == SHARED:
+                        shared = count
+                batch[n, 0] = count
+                batch[n, 1] = w - first
+                batch[n, 2] = row
+                n += 1
+            w += 1
+        if n > 0:
+            rules_batch(rules, bits, features.atoms, shared, n, scores)
+        if keep:
+            for k in range(n):
+                for label in range(n_labels):
+                    kept[batch[k, 2], label] = scores[batch[k, 1], label]

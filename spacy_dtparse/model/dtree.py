@@ -166,18 +166,21 @@ class CompiledDtree:
             windows_j=np.zeros(windows, dtype=INDEX),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
-            features=make_feature_scratch(table, self.n_stamps),
+            features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1])),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),
         )
 
 
-def make_feature_scratch(table: TemplateTable, n_stamps: int, max_children: int = 1024) -> FeatureScratch:
-    """Working memory of the feature kernel for atom numbers below `n_stamps`."""
+def make_feature_scratch(
+    table: TemplateTable, n_stamps: int, max_children: int = 1024, windows: int = 0
+) -> FeatureScratch:
+    """Working memory of the feature kernel for atom numbers below `n_stamps`; `windows`: how many more than one window
+    it holds the atoms of."""
     return FeatureScratch(
         place=np.full(len(table.places) + 1, -1, dtype=INDEX),
         slot=np.full(len(table.slots) + 1, -1, dtype=INDEX),
-        atoms=np.zeros(min(max(n_stamps, 1), 65536), dtype=INDEX),
+        atoms=np.zeros(min(max(n_stamps, 1), 65536) * (1 + windows), dtype=INDEX),
         stamp=np.zeros(max(n_stamps, 1), dtype=INDEX),
         mark=np.zeros(1, dtype=INDEX),
         children=np.zeros(max_children, dtype=INDEX),

@@ -144,27 +144,27 @@ def compile_rules(
     needs = _present_literals(owner, atom, present)
     order = _order(rules, owner, atom, present, needs)
     per_label = np.bincount(rules.label, minlength=n_labels)
-    label_word = np.zeros(n_labels + 1, dtype=INDEX)
-    np.cumsum((per_label + 63) // 64, out=label_word[1:])
-    n_words = int(label_word[-1])
-    first = np.concatenate([[0], np.cumsum(per_label)[:-1]]) if n_labels else np.zeros(0, dtype=np.int64)
+    label_words = (per_label + 63) // 64
+    n_words = int(label_words.sum())
+    first, first_word = np.cumsum(per_label) - per_label, np.cumsum(label_words) - label_words
     slot = np.zeros(n_rules, dtype=np.int64)
-    slot[order] = (
-        np.arange(n_rules) - np.repeat(first, per_label) + np.repeat(label_word[:-1] * 64, per_label)
-    )
+    slot[order] = np.arange(n_rules) + np.repeat(first_word * 64 - first, per_label)
 
+    # The k-th present atom of each rule is awaited in layer k, which has the words with such rules: they come first.
+    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
+    layers = np.zeros(n_words, dtype=np.int64)
+    np.maximum.at(layers, slot[owner[needs]] >> 6, turn + 1)
+    by_layers = np.argsort(-layers, kind="stable")
+    rank = np.zeros(n_words, dtype=np.int64)
+    rank[by_layers] = np.arange(n_words)
+    slot = rank[slot >> 6] * 64 + (slot & 63)
+    in_layer = np.count_nonzero(layers[:, None] > np.arange(layers.max(initial=0)), axis=0)
+    layer = n_words + np.concatenate([[0], np.cumsum(in_layer)])
+    wait_bit = layer[turn] * 64 + slot[owner[needs]]
+    fresh = _bitset(wait_bit, int(layer[-1]))
+    fresh[:n_words] = ~BITS(0)
     value = np.zeros(n_words * 64, dtype=np.int32)
     value[slot] = rules.units
-
-    # The k-th present atom of each rule is awaited in the k-th word that belongs to the rule's word.
-    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
-    word_of_need = slot[owner[needs]] >> 6
-    layers = np.zeros(n_words, dtype=np.int64)
-    np.maximum.at(layers, word_of_need, turn + 1)
-    wait_start = n_words + np.concatenate([[0], np.cumsum(layers)])
-    wait_bit = (wait_start[word_of_need] + turn) * 64 + (slot[owner[needs]] & 63)
-    fresh = _bitset(wait_bit, int(wait_start[-1]))
-    fresh[:n_words] = ~BITS(0)
 
     # Compact atoms: by falling number of words in which the atom clears rules, so dense rows come first.
     absent = np.flatnonzero(~present)
@@ -189,11 +189,11 @@ def compile_rules(
     )
     return RuleSet(
         atom_map=atom_map,
-        label_word=label_word,
+        word_label=np.repeat(np.arange(n_labels, dtype=INDEX), label_words)[by_layers],
         bias=rules.bias * CONFIDENCE_GRID + extra,
         value=value,
         fresh=fresh,
-        wait_start=wait_start.astype(INDEX),
+        layer=layer.astype(INDEX),
         dense=dense,
         kill_start=kill_start.astype(INDEX),
         kill_word=kill_word,

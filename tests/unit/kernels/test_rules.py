@@ -10,7 +10,7 @@ import pytest
 
 from spacy_dtparse.kernels import rules as rule_kernels
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.rules import make_scratch, rules_score
+from spacy_dtparse.kernels.rules import BATCH, make_scratch, rules_score
 from spacy_dtparse.kernels.treewalk import walk_forest, walk_score
 from spacy_dtparse.model.ensemble import stack
 from spacy_dtparse.model.rules import compile_rules
@@ -18,9 +18,7 @@ from tests.reference.decision_trees import GRID, flatten, random_list, random_tr
 
 pytestmark = pytest.mark.kernel
 
-rules_add = from_python(rule_kernels.rules_add)
-rules_start = from_python(rule_kernels.rules_start)
-rules_sum = from_python(rule_kernels.rules_sum)
+rules_batch = from_python(rule_kernels.rules_batch)
 
 
 def subsets(n: int):
@@ -56,7 +54,8 @@ def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
     labels = label_trees(rng, n_atoms)
     ensembles = [flatten(trees, rng) for trees in labels]
     rules = compile_rules(ensembles, n_atoms, dense_share=dense_share)
-    assert np.diff(rules.label_word).tolist()[:2] == [0, 0] and np.diff(rules.label_word).max() > 1
+    words = np.bincount(rules.word_label, minlength=len(labels))
+    assert words.tolist()[:2] == [0, 0] and words.max() > 1
     forest, label_tree = stack(ensembles)
     scratch, stamp = make_scratch(rules), np.zeros(n_atoms, dtype=np.int64)
     scores, walked = np.zeros(len(labels)), np.zeros(len(labels))
@@ -71,35 +70,68 @@ def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
         assert walk_score(ensembles[3], stamp, mark) == expected[3]
 
 
+def batch_scores(rules, scratch, context, candidates, n_labels) -> np.ndarray:
+    """Scores (candidates, labels) of candidates with a state's atoms in common, from one call of the kernel."""
+    parts = [compact(rules, context), *(compact(rules, own) for own in candidates)]
+    ends = np.cumsum([len(part) for part in parts])
+    scores = np.full((len(candidates), n_labels), 9.0)
+    for k in range(len(candidates)):
+        scratch.batch[k, :2] = ends[k + 1], len(candidates) - 1 - k  # any rows
+    rules_batch(rules, scratch, np.concatenate(parts).astype(np.int32), np.int64(ends[0]), len(candidates), scores)
+    return scores[::-1]
+
+
 @pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
-def test_candidates_of_one_state_share_its_atoms(dense_share):
-    """Any division into the state's and the candidate's atoms, with repeats in both, scores as the union."""
+def test_candidates_of_one_state_score_as_each_alone(dense_share):
+    """Any division into the state's and the candidates' atoms, with repeats in both, scores as the union."""
     rng, n_atoms = random.Random(7), 12
     labels = label_trees(rng, n_atoms)
     rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
-    scratch, scores = make_scratch(rules), np.zeros(len(labels))
-    in_both = 0
-    for _ in range(15):
+    scratch, alone, one = make_scratch(rules), make_scratch(rules), np.zeros(len(labels))
+    in_both = trailing = 0
+    for size in (1, 1, 2, 3, 4, 5, 6, 2, 4, 7):
         context = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 6))]
-        row = compact(rules, context)
-        rules_start(rules, row, len(row), scratch.shared)
-        for _ in range(4):
-            own = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))]
-            in_both += bool(set(context) & set(own))
-            before = np.array([0, 1], dtype=np.int32)  # atoms before lo are not read
-            row = np.concatenate([before, compact(rules, own)])
-            rules_add(rules, scratch.shared, row, 2, len(row), scratch.live)
-            rules_sum(rules, scratch.live, scores)
-            assert same_bits(scores, [score(trees, {*context, *own}) * GRID for trees in labels])
-            rules_sum(rules, scratch.shared, scores)  # the state itself is still as it was
-            assert same_bits(scores, [score(trees, set(context)) * GRID for trees in labels])
-    assert in_both > 5
+        many = [[rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))] for _ in range(size)]
+        in_both += any(set(context) & set(own) for own in many)
+        trailing += size > 1 and bool(set(many[-1]) & set(many[-2]))
+        for own, got in zip(many, batch_scores(rules, scratch, context, many, len(labels)), strict=True):
+            assert same_bits(got, [score(trees, {*context, *own}) * GRID for trees in labels])
+            atoms = compact(rules, [*context, *own])
+            rules_score(rules, alone, atoms, len(atoms), one)
+            assert same_bits(got, one)
+    assert in_both > 5 and trailing > 3
+
+
+def test_an_atom_in_any_subset_of_a_batch():
+    """Atom k is in the candidates that bit 0, 1, 2, 3 of k name: those at the end of the batch, and all others."""
+    labels = [[(atom, 0, 1 << atom) for atom in range(16)], [(atom, 1 << atom, 0) for atom in range(16)]]
+    rules = compile_rules([flatten(trees) for trees in labels], 16)
+    scratch = make_scratch(rules)
+    members = [[atom for atom in range(16) if atom >> k & 1] for k in range(4)]
+    for order in itertools.permutations(range(4)):
+        got = batch_scores(rules, scratch, [0], [members[k] for k in order], 2)
+        expected = [[score(trees, {0, *members[k]}) * GRID for trees in labels] for k in order]
+        assert same_bits(got, expected)
+
+
+def test_a_full_batch_and_a_worn_counter():
+    """As many candidates as fit; and the numbers of atoms start again before they pass int32."""
+    rng = random.Random(8)
+    trees = [random_list(rng, 30, 5, present=0.3) for _ in range(90)]
+    rules = compile_rules([flatten(trees)], 30)
+    scratch = make_scratch(rules)
+    for worn in (0, rule_kernels._RUN_LIMIT, rule_kernels._RUN_LIMIT + 1):
+        scratch.run[-1] = worn
+        many = [rng.sample(range(30), rng.randint(0, 12)) for _ in range(BATCH)]
+        got = batch_scores(rules, scratch, [3, 4], many, 1)
+        assert same_bits(got[:, 0], [score(trees, {3, 4, *own}) * GRID for own in many])
+    assert scratch.run[-1] == BATCH
 
 
 def test_rules_with_several_present_atoms_need_all_of_them():
     both = (0, (1, (2, 0, 8), 0), 0)  # 0 and 1 present, 2 absent
     rules = compile_rules([flatten([both])], 3)
-    assert rules.wait_start.tolist() == [1, 3]  # one word, and two of awaited bits
+    assert rules.layer.tolist() == [1, 2, 3]  # one word, and two of awaited bits
     scratch, out = make_scratch(rules), np.zeros(1)
     got = {}
     for active in subsets(3):
@@ -112,21 +144,17 @@ def test_rules_with_several_present_atoms_need_all_of_them():
 
 def test_presence_is_forgotten_with_the_next_candidate():
     rules = compile_rules([flatten([(0, (1, 8, 0), 0)])], 2)
-    scratch, out = make_scratch(rules), np.zeros(1)
+    scratch = make_scratch(rules)
     for state, candidate in ((0, 1), (1, 0)):
-        first, other = compact(rules, [state]), compact(rules, [candidate])
-        rules_start(rules, first, 1, scratch.shared)
-        for own, units in ((other, 8), (other[:0], 0), (other, 8), (first, 0)):
-            rules_add(rules, scratch.shared, own, 0, len(own), scratch.live)
-            rules_sum(rules, scratch.live, out)
-            assert out[0] == units * GRID
+        got = batch_scores(rules, scratch, [state], [[candidate], [], [candidate], [state]], 1)
+        assert (got[:, 0] / GRID).tolist() == [8, 0, 8, 0]
 
 
 def test_a_label_of_many_words():
     """300 one-atom rules, each with its own bit of the sum."""
     trees = [(atom, 0, 1 << (atom % 16)) for atom in range(300)]
     rules = compile_rules([flatten([]), flatten(trees), flatten(trees[:64])], 300)
-    assert list(np.diff(rules.label_word)) == [0, 5, 1]
+    assert rules.word_label.tolist() == [1, 1, 1, 1, 1, 2]
     scratch, out, rng = make_scratch(rules), np.zeros(3), random.Random(1)
     for _ in range(20):
         active = rng.sample(range(300), 80)
@@ -142,6 +170,8 @@ def test_no_labels_and_no_rules():
         scratch, out = make_scratch(rules), np.full(len(ensembles), 9.0)
         rules_score(rules, scratch, np.zeros(0, dtype=np.int32), 0, out)
         assert same_bits(out, [0.0, 3 * GRID][: len(ensembles)])
+        got = batch_scores(rules, scratch, [1], [[2], []], len(ensembles))
+        assert same_bits(got, [out, out])
 
 
 def test_values_beyond_int32_stay_exact():
@@ -149,7 +179,7 @@ def test_values_beyond_int32_stay_exact():
     top = 2**28
     trees = [(0, 0, top)] * 40 + [(1, 0, -top + 1)] * 30 + [(1, (0, 1, 0), 0)]
     rules = compile_rules([flatten(trees)], 2)
-    assert 40 * top > 2**31 and rules.label_word.tolist() == [0, 1]
+    assert 40 * top > 2**31 and rules.word_label.tolist() == [0]
     scratch, out = make_scratch(rules), np.zeros(1)
     for active in subsets(2):
         atoms = compact(rules, active)
