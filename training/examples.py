@@ -32,12 +32,14 @@ class Derivation:
     """One training sentence: token columns int32 (n, TOKEN_COLUMNS), actions int32 (a, 3).
 
     `weight`: what the positives of a state weigh together; `negatives`: what its negatives weigh, as a multiple of it.
+    `uniform`: every example weighs `weight`, every negative `negatives` times that, however many its state has.
     """
 
     tokens: np.ndarray
     actions: np.ndarray
     weight: float = 1.0
     negatives: float = 1.0
+    uniform: bool = False
 
 
 @dataclass
@@ -178,7 +180,8 @@ def example_rows(
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
     """(store, row numbers, b_pos, b_neg) of one replayed derivation, to be read before the next `run`.
 
-    Half of a state's weight is shared by its positives, half by its negatives over all labels.
+    Half of a state's weight is shared by its positives, half by its negatives over all labels, unless weights are
+    uniform.
     """
     _, _, gold, state, flags = replayer.run(derivation)
     rows = len(gold)
@@ -191,7 +194,10 @@ def example_rows(
     positives = np.bincount(state, weights=(gold >= 0), minlength=n_states)
     total = np.bincount(state, weights=candidates, minlength=n_states)
     negatives = np.maximum(total - positives, 1)
-    b_pos = (derivation.weight / np.maximum(positives, 1))[state].astype(WEIGHT)
+    positives = np.maximum(positives, 1)
+    if derivation.uniform:
+        positives, negatives = np.ones_like(positives), np.ones_like(negatives)
+    b_pos = (derivation.weight / positives)[state].astype(WEIGHT)
     b_neg = (derivation.weight * derivation.negatives / negatives)[state].astype(WEIGHT)
     for store, mask in (("window", ~is_shift), ("shift", is_shift), ("top", flags == 1)):
         chosen = np.flatnonzero(mask)

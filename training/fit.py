@@ -89,6 +89,7 @@ class Fit:
                 derivation(tree, self.lexicon.labels, recipe.strategy, recipe.seed + number),
                 weight,
                 recipe.negative_weight,
+                recipe.example_weights == "uniform",
             )
             for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
         ]
@@ -112,13 +113,15 @@ class Fit:
             "weight": float(sum(self.weights)),
         }
         if done.exists():
-            if json.loads(done.read_text(encoding="utf8"))["facts"] != json.loads(json.dumps(facts)):
+            held = json.loads(done.read_text(encoding="utf8"))["facts"]
+            held["recipe"] = {**_LATER, **held["recipe"]}
+            if held != json.loads(json.dumps(facts)):
                 raise TrainingDataError(
                     f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to "
                     "resume, or another folder"
                 )
-            with np.load(arrays) as held:
-                return k.AtomMap(*(held[name] for name in k.AtomMap._fields))
+            with np.load(arrays) as parts:
+                return k.AtomMap(*(parts[name] for name in k.AtomMap._fields))
         began = time.perf_counter()
         chosen = self._sampled(self.recipe.atom_sentences)
         share = len(chosen) / len(self.derivations)
@@ -252,6 +255,8 @@ class Fit:
 
 
 _NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget"})
+_LATER = {"example_weights": "state"}
+"""Settings that stores of an earlier version do not name, with the value they were made with."""
 
 
 def build_lexicon(trees: Sequence[Tree], min_word_sentences: int) -> Lexicon:

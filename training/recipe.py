@@ -14,6 +14,9 @@ from spacy_dtparse.trees import STEPS
 
 from .boosting.config import LearnerConfig, PathConfig
 
+EXAMPLE_WEIGHTS = ("state", "uniform")
+"""How examples are weighted (Turian & Melamed 2006a, section 3.3)."""
+
 
 @dataclass(frozen=True)
 class FitRecipe:
@@ -22,9 +25,10 @@ class FitRecipe:
     `strategy`, `templates`: names (see `kernels.state`, `features.tables`). `preprocessing`: steps of `trees.Recipe`.
     `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an item's first or
     last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its positives (1: the
-    papers' half and half). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol.
-    `min_atom_count`: atoms
-    seen in fewer examples are not atoms; they are counted on at most `atom_sentences` sentences, drawn with `seed`.
+    papers' half and half). `example_weights`: "state" shares a state's weight among its examples like that; "uniform"
+    gives every example the weight of its sentence (negatives: times `negative_weight`). `min_word_sentences`: words
+    seen in fewer sentences are one rare-word symbol. `min_atom_count`: atoms seen in fewer examples are not atoms;
+    they are counted on at most `atom_sentences` sentences, drawn with `seed`.
     `max_words`: longer sentences are left out of the training and the dev trees (None: none are); words are counted as
     in the 2006 papers, punctuation among them, empty elements not.
     `memory_gib`: rows above this size are not written out but extracted again when needed (indirect storage).
@@ -41,6 +45,7 @@ class FitRecipe:
     max_arity: int = 6
     edge_punctuation: bool = True
     negative_weight: float = 1.0
+    example_weights: str = "state"
     max_words: int | None = None
     min_word_sentences: int = 5
     min_atom_count: int = 10
@@ -57,6 +62,7 @@ class FitRecipe:
     def __post_init__(self) -> None:
         _choice("strategy", self.strategy, STRATEGIES)
         _choice("templates", self.templates, tuple(TABLES))
+        _choice("example_weights", self.example_weights, EXAMPLE_WEIGHTS)
         for step in self.preprocessing:
             _choice("preprocessing", step, STEPS)
         limits = {

@@ -19,6 +19,15 @@ def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
     data = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else read_model(source)
     if not data:
         raise ModelFormatError("the model is empty (0 bytes); give a file written by spacy-dtparse")
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _from_bytes(data)
+    try:
+        return _from_bytes(data)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{Path(source)}: {error}") from error
+
+
+def _from_bytes(data: bytes) -> ConstituentParser:
     from ..model.container import container_kind
 
     kind = container_kind(data)
@@ -26,8 +35,12 @@ def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
         from .dtree import DtreeParser
 
         return DtreeParser.from_bytes(data)
+    if kind == "pcfg":
+        from .pcfg import PcfgParser
+
+        return PcfgParser.from_bytes(data)
     raise ModelFormatError(
-        f"this release has no parser for model files of kind {kind!r}, only 'dtree'; "
+        f"this release has no parser for model files of kind {kind!r}, only 'dtree' and 'pcfg'; "
         "install a newer spacy-dtparse"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,21 @@ def test_half_of_a_state_is_positive_and_half_negative(strategy, weight):
             low += j - i - 1 if strategy == "shift_reduce" and name != SHIFT else 0
         assert not found  # a state with nothing but a shift makes no example
     assert n_states > 10
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_uniform_weights(strategy):
+    """Every example weighs what its sentence does, however many there are in its state."""
+    _, runner = runner_of(strategy)
+    for tree in gold_trees(random.Random(4), LEXICON, (2, 5), 2):
+        shared = gold(LEXICON, tree, strategy, weight=3.0)
+        example = replace(shared, negatives=2.0, uniform=True)
+        stores = []
+        for store, rows, b_pos, b_neg in example_rows(runner, example, len(LEXICON.labels)):
+            assert b_pos.tolist() == [3.0] * len(rows) and b_neg.tolist() == [6.0] * len(rows)
+            stores.append((store, rows.tolist()))
+        same = example_rows(runner, shared, len(LEXICON.labels))
+        assert stores == [(store, rows.tolist()) for store, rows, _, _ in same]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

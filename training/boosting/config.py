@@ -29,6 +29,8 @@ class LearnerConfig:
       step and a damped Newton step (see `leaves`; no step of either passes the minimum).
     prior: the first tree is a lone leaf, the label's log-odds, so that a label whose root cannot be split yet does
       not score 0, which is much for a rare one. The papers have no such tree.
+    subtraction: a split's larger child gets its histogram by subtraction; without, both children's are summed up
+      (the same tree, as sums are exact; only to measure what it saves).
     max_empty: this many trees in a row whose leaves are all 0 over the full data end the λ level.
     seed: of the priority samples.
     """
@@ -44,6 +46,7 @@ class LearnerConfig:
     solver: str = "newton"
     max_empty: int = 2
     seed: int = 0
+    subtraction: bool = True
 
     def __post_init__(self) -> None:
         size = self.sample_size
@@ -56,6 +59,7 @@ class LearnerConfig:
         _check("sweeps", self.sweeps, self.sweeps >= 1, "1 or more")
         _check("solver", self.solver, self.solver in ("majoriser", "newton"), '"majoriser" or "newton"')
         _check("max_empty", self.max_empty, self.max_empty >= 1, "1 or more")
+        _check("subtraction", self.subtraction, isinstance(self.subtraction, bool), "true or false")
         _check("seed", self.seed, 0 <= self.seed < 2**63, "0 to 2**63 - 1")
 
 

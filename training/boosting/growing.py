@@ -68,12 +68,15 @@ def ceiling(positive, negative, penalty, hard):
 
 
 @kernel
-def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, tag_of, found, atom, yes, no):
+def grow(
+    matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no
+):
     """Grow one tree best-first into `atom`, `yes`, `no` int32 (2 max_splits + 1,).
 
     The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64
     (max_splits + 2, n_atoms) holds histograms of open leaves; `tag_of` int16 (k,) and `found` int32 (k,) are
-    scratch: a row's tag tells its leaf (an absent atom's side keeps the tag of the parent).
+    scratch: a row's tag tells its leaf (an absent atom's side keeps the tag of the parent). Without `subtraction`
+    the larger child's histogram is summed up from its rows.
     Returns (number of nodes, largest |g| of a child of the root).
     """
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
@@ -145,12 +148,19 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, pool, tag_o
             histogram = pool[slot[small]]
             histogram[:] = 0.0
             add_rows(indptr, atoms, gradient, found, n_found, 1.0, histogram)
-            if large_open:
+            if large_open and subtraction:
                 parent = pool[slot[node]]
                 for a in range(len(histogram)):
                     parent[a] -= histogram[a]
-        elif large_open:
+        elif large_open and subtraction:
             add_rows(indptr, atoms, gradient, found, n_found, -1.0, pool[slot[node]])
+        if large_open and not subtraction:
+            n_found = 0
+            for row in range(k):
+                found[np.uint64(n_found)] = row
+                n_found += np.int64(tag_of[row] == tag[large])
+            pool[slot[node], :] = 0.0
+            add_rows(indptr, atoms, gradient, found, n_found, 1.0, pool[slot[node]])
         if large_open:
             slot[large] = slot[node]
         else:
@@ -178,6 +188,7 @@ def grow_tree(
     root_slack: float,
     max_splits: int,
     space: Workspace,
+    subtraction: bool = True,
 ) -> tuple[Tree, float]:
     """(tree, largest |g| of a child of the root); the tree is a single leaf when the root cannot be split."""
     k, n_atoms = len(matrix.gradient), len(matrix.histogram)
@@ -191,6 +202,7 @@ def grow_tree(
         float(split_ratio),
         float(root_slack),
         max_splits,
+        subtraction,
         pool,
         tag_of,
         found,

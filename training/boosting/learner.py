@@ -166,6 +166,7 @@ class LabelLearner:
             config.root_slack,
             config.max_splits,
             self._space,
+            config.subtraction,
         )
         clock = self._tick("build", clock)
         self.progress = self.progress._replace(draws=self.progress.draws + 1)

@@ -21,7 +21,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.ensemble import LabelEnsemble
 
 from .checkpoints import append_line, load_state, read_lines, write_json
-from .config import PathConfig
+from .config import LearnerConfig, PathConfig
 from .labels import Label
 from .rows import best_row, checked_scores, make_row, progress_bar, waited
 from .survey import survey_data
@@ -131,6 +131,8 @@ class _Path:
         path = self.workdir / RUN_FILE
         if path.exists():
             have = _read_run(path)
+            if isinstance(have.get("learner"), dict):  # settings that came later had their defaults
+                have["learner"] = {**dataclasses.asdict(LearnerConfig()), **have["learner"]}
             different = [key for key in facts if have.get(key) != facts[key]]
             if different:
                 raise ConfigError(

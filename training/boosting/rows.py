@@ -13,7 +13,7 @@ from spacy_dtparse.model.ensemble import LabelEnsemble
 
 from .learner import STEPS
 from .task import LevelReport
-from .tree import n_parameters
+from .tree import n_leaves, n_parameters
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,7 @@ def make_row(
     """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks by label.
     `begin`: time.time() when training began.
 
+    `parameters`: leaves that are not 0; `leaves`: all of them.
     `ms_per_tree` is the papers' profile; `weight_lost` the mean share of weight outside the sample;
     `trees_of` tells which part of each ensemble was evaluated.
     """
@@ -41,6 +42,7 @@ def make_row(
         by_label[name] = {
             "trees": len(ensemble.roots),
             "parameters": n_parameters(ensemble),
+            "leaves": n_leaves(ensemble),
             "grown": sum(report.grown for report in mine),
             "seconds": round(sum(report.seconds for report in mine), 3),
             "weight_lost": round(
@@ -52,6 +54,7 @@ def make_row(
         "partial": partial,
         "lambda": penalty,
         "parameters": sum(n_parameters(ensemble) for ensemble in ensembles.values()),
+        "leaves": sum(n_leaves(ensemble) for ensemble in ensembles.values()),
         "trees": sum(len(ensemble.roots) for ensemble in ensembles.values()),
         "f1": scores.get("f1"),
         "scores": dict(scores),

@@ -95,3 +95,8 @@ def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
 def n_parameters(ensemble: LabelEnsemble) -> int:
     """Number of leaves whose confidence is not 0 (the x axis of the papers' Figure 1)."""
     return int(np.count_nonzero(ensemble.value))
+
+
+def n_leaves(ensemble: LabelEnsemble) -> int:
+    """Number of leaves, those of confidence 0 among them."""
+    return int(np.count_nonzero(ensemble.atom < 0))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, clean, collect, convert, evaluate, fit, verify
+from . import assemble, clean, collect, convert, evaluate, fit, pcfg, reproduce, reproduce_report, verify
 
 COMMANDS = {
     "collect": collect,
@@ -18,6 +18,9 @@ COMMANDS = {
     "fit": fit,
     "assemble": assemble,
     "evaluate": evaluate,
+    "pcfg": pcfg,
+    "reproduce": reproduce,
+    "reproduce-report": reproduce_report,
     "clean": clean,
 }
 TAGGING = {"tag": "train", "jackknife": "jackknife"}

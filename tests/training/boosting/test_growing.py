@@ -93,3 +93,26 @@ def test_grid_makes_sums_exact_in_any_order():
     sums = {float(np.cumsum(rng.permutation(gradient))[-1]) for _ in range(20)}
     assert len(sums) == 1
     assert on_grid(np.zeros(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_without_subtraction_the_same_tree(hard, share):
+    """All sums are exact, so it does not matter how a histogram comes about."""
+    sizes = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = naive.random_rows(rng, 250, 60)
+        store = DirectStore(*naive.to_csr(rows), n_atoms=60)
+        ids = np.flatnonzero(rng.random(250) < share).astype(np.int32)
+        gradient = on_grid(rng.choice([-1, 1], len(ids), p=[0.6, 0.4]) * rng.exponential(1, len(ids)))
+        trees = []
+        for subtraction in (True, False):
+            space = Workspace()
+            matrix = make_matrix(ids, gradient, *store.rows(ids), 60, store.columns, space)
+            trees.append(grow_tree(matrix, 0.4, hard, 1.01, 0.0, 40, space, subtraction))
+        (tree, steepest), (other, other_steepest) = trees
+        assert tuple(column.tolist() for column in tree) == tuple(column.tolist() for column in other)
+        assert steepest == other_steepest
+        sizes.append(len(tree.atom))
+    assert max(sizes) > 9

@@ -238,6 +238,27 @@ def test_labels_may_have_their_own_stores_and_odd_ones_are_noted(store_folder, t
     assert (result.ensembles["NEVER"].atom == -1).all() and (result.ensembles["NEVER"].value < 0).all()
 
 
+def test_a_run_of_an_earlier_version_is_resumed(serial, store_folder, tmp_path):
+    """Its settings do not name those that came later; they had their defaults."""
+    path = tmp_path / "serial" / "run.json"
+    facts = json.loads(path.read_text())
+    del facts["learner"]["subtraction"]
+    path.write_text(json.dumps(facts))
+    again = train_path({"main": store_folder}, LABELS, settings(), None, tmp_path / "serial", count_f1)
+    assert digests(again) == digests(serial)
+    other = settings(learner={"subtraction": False})
+    with pytest.raises(ConfigError, match="other learner"):
+        train_path({"main": store_folder}, LABELS, other, None, tmp_path / "serial", count_f1)
+
+
+def test_leaves_are_logged(serial):
+    for row in serial.rows:
+        assert row["leaves"] == sum(label["leaves"] for label in row["labels"].values()) >= row["parameters"]
+    last = serial.rows[-1]
+    if last["trees_of"] == {name: len(e.roots) for name, e in serial.ensembles.items()}:
+        assert last["leaves"] == sum(int((e.atom < 0).sum()) for e in serial.ensembles.values())
+
+
 def test_bad_calls_are_named(store_folder, tmp_path):
     with pytest.raises(ConfigError, match="all different"):
         train_path({"main": store_folder}, [*LABELS, LABELS[0]], settings(), None, tmp_path / "w")

@@ -1,0 +1,220 @@
+"""Inside and outside probabilities of a small grammar, and which symbols a chart may leave out.
+
+For grammars of up to a few hundred symbols: every cell holds one number per symbol, and the sum over splits is taken
+for pairs of children before any rule is looked at, in loops that run over neighbouring numbers. Unary rules come in as
+their closure, the matrix (1 - U)^-1, so cycles are summed exactly. Probabilities of long sentences are far below what
+a float64 can hold, so each cell has a power of two of its own: the true number is value * 2 ** scale. Scaling by powers
+of two is exact.
+
+Cells are numbered as in `cky`. Log probabilities of rules come as probabilities here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
+from .jit import bare_kernel, inner_kernel
+
+EMPTY = -(2**40)
+"""The scale of a cell in which nothing stands."""
+
+
+PAIR = np.dtype([("value", np.float64), ("left", np.int32), ("right", np.int32)])
+"""What a pair of children gets from outside, over all splits of a cell."""
+
+
+@inner_kernel
+def power(exponent):
+    """2 ** exponent, 0 where that is below what a float64 holds."""
+    return 0.0 if exponent < -1020 else math.ldexp(1.0, int(exponent))
+
+
+@inner_kernel
+def normalise(row, scale):
+    """Bring the largest number of a row into [1/2, 1); the new scale, EMPTY when all are 0."""
+    high = 0.0
+    for symbol in range(row.shape[0]):
+        if row[symbol] > high:
+            high = row[symbol]
+    if high == 0.0:
+        return EMPTY
+    _, exponent = math.frexp(high)
+    factor = math.ldexp(1.0, int(-exponent))
+    for symbol in range(row.shape[0]):
+        row[symbol] *= factor
+    return scale + exponent
+
+
+@inner_kernel
+def add_pairs(left, right, factor, pairs, met):
+    """Add factor * left[b] * right[c] to pairs[b, c]; a row b is cleared when it is met for the first time.
+
+    `met`: 1 for rows met, 0 for others, -1 for rows that nobody needs.
+    """
+    for b in range(left.shape[0]):
+        if left[b] > 0.0 and met[b] >= 0:
+            value = left[b] * factor
+            if met[b] == 0:
+                met[b] = 1
+                for c in range(right.shape[0]):
+                    pairs[b, c] = value * right[c]
+            else:
+                for c in range(right.shape[0]):
+                    pairs[b, c] += value * right[c]
+
+
+@bare_kernel
+def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, chart, scale, pairs, met):
+    """Inside probabilities of all symbols over all cells.
+
+    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5). `closure` float64 (2, S, S):
+    closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose. `frequency` float64
+    (S,): how common each symbol is; what has inside probability times frequency below `beam` times the best of its cell
+    is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with
+    their probability. Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
+    chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64 (S, S), `met` int32 (S,).
+    """
+    n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
+    for j in range(1, n + 1):
+        for i in range(j - 1, -1, -1):
+            cell = cell_number(i, j)
+            base, whole = chart[0, cell], chart[1, cell]
+            base[:] = 0.0
+            whole[:] = 0.0
+            top = EMPTY
+            if i == j - 1:
+                top = 0
+                for at in range(leaf_from[i], leaf_from[i + 1]):
+                    base[leaves[at]["symbol"]] += leaves[at]["score"]
+            else:
+                for split in range(i + 1, j):
+                    both = scale[cell_number(i, split)] + scale[cell_number(split, j)]
+                    if both > top:
+                        top = both
+                if top > EMPTY // 2:
+                    for b in range(n_symbols):
+                        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+                    for split in range(i + 1, j):
+                        left, right = cell_number(i, split), cell_number(split, j)
+                        factor = power(scale[left] + scale[right] - top)
+                        if factor > 0.0:
+                            add_pairs(chart[1, left], chart[1, right], factor, pairs, met)
+                    for b in range(n_symbols):
+                        if met[b] > 0:
+                            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                                rule = rules[number]
+                                base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
+            scale[cell] = normalise(base, top)
+            if scale[cell] > EMPTY // 2:
+                for b in range(n_symbols):
+                    if base[b] > 0.0:
+                        value = base[b]
+                        if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                            whole[b] += value
+                            continue
+                        for a in range(n_symbols):
+                            whole[a] += closure[1, b, a] * value
+                if beam > 0.0:
+                    best = 0.0
+                    for a in range(n_symbols):
+                        best = max(best, whole[a] * frequency[a])
+                    for a in range(n_symbols):
+                        if whole[a] * frequency[a] < beam * best:
+                            whole[a] = 0.0
+
+
+@inner_kernel
+def raise_scale(row, scale, cell, wanted):
+    """Make a cell's scale at least `wanted`; the factor for numbers of that scale."""
+    if scale[cell] <= EMPTY // 2:
+        scale[cell] = wanted
+        return 1.0
+    if wanted > scale[cell]:
+        factor = power(scale[cell] - wanted)
+        for symbol in range(row.shape[0]):
+            row[symbol] *= factor
+        scale[cell] = wanted
+        return 1.0
+    return power(wanted - scale[cell])
+
+
+@bare_kernel
+def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active):
+    """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
+
+    After `inside`. Filled: `out` float64 (2, cells, S) times 2 ** `out_scale` int64 (cells,): [1] of a symbol as it is
+    seen from outside its unary chain, [0] at any place of a chain (both only where `chart` has something); `allowed`
+    uint8 (cells, S). The posterior of a symbol is how often trees of the sentence have it over the cell, out[0] *
+    chart[1] / probability of the sentence. A symbol below the threshold is not followed further down, so what is below
+    it counts that much less; with a threshold of 0 everything is followed. Scratch: `active` PAIR (R,).
+    Returns the log of the sentence's probability, -inf when there is no tree (then nothing is filled).
+    """
+    n_symbols = ranges.shape[0]
+    top = cell_number(0, n)
+    total = chart[1, top, root]
+    if scale[top] <= EMPTY // 2 or total <= 0.0:
+        return -np.inf
+    for cell in range(cell_number(0, n + 1)):
+        out_scale[cell] = EMPTY
+        out[0, cell] = 0.0
+        out[1, cell] = 0.0
+        allowed[cell] = 0
+    most_visits = 1.0  # how often a chain of unary rules can be expected to come by a symbol, at most
+    for a in range(n_symbols):
+        most_visits = max(most_visits, closure[0, a, a])
+    out[1, top, root] = 1.0
+    out_scale[top] = 0
+    for width in range(n, 0, -1):
+        for i in range(n - width + 1):
+            j = i + width
+            cell = cell_number(i, j)
+            seen, anywhere = out[1, cell], out[0, cell]
+            if out_scale[cell] <= EMPTY // 2 or scale[cell] <= EMPTY // 2:
+                continue
+            out_scale[cell] = normalise(seen, out_scale[cell])
+            if out_scale[cell] <= EMPTY // 2:
+                continue
+            factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
+            mass = 0.0
+            for a in range(n_symbols):
+                mass += seen[a] * chart[1, cell, a]
+            if mass * factor * most_visits < threshold:  # nothing here can reach it
+                continue
+            for a in range(n_symbols):
+                value = seen[a]
+                if value > 0.0 and chart[1, cell, a] > 0.0:
+                    for b in range(n_symbols):
+                        anywhere[b] += value * closure[0, a, b]
+            some = False
+            for a in range(n_symbols):
+                if anywhere[a] * chart[1, cell, a] * factor >= threshold and chart[1, cell, a] > 0.0:
+                    allowed[cell, a] = 1
+                    some = True
+            if not some or width == 1:
+                continue
+            count = 0
+            for b in range(n_symbols):
+                for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                    parent = rules[number]["parent"]
+                    if allowed[cell, parent] != 0:
+                        active[count]["value"] = anywhere[parent] * rules[number]["weight"]
+                        active[count]["left"] = b
+                        active[count]["right"] = rules[number]["right"]
+                        count += 1
+            for split in range(i + 1, j):
+                left, right = cell_number(i, split), cell_number(split, j)
+                if scale[left] <= EMPTY // 2 or scale[right] <= EMPTY // 2:
+                    continue
+                of_left, of_right, out_left, out_right = chart[1, left], chart[1, right], out[1, left], out[1, right]
+                to_left = raise_scale(out_left, out_scale, left, out_scale[cell] + scale[right])
+                to_right = raise_scale(out_right, out_scale, right, out_scale[cell] + scale[left])
+                for at in range(count):
+                    b, c = active[at]["left"], active[at]["right"]
+                    if of_left[b] > 0.0 and of_right[c] > 0.0:
+                        value = active[at]["value"]
+                        out_left[b] += to_left * value * of_right[c]
+                        out_right[c] += to_right * value * of_left[b]
+    return math.log(total) + scale[top] * math.log(2.0)

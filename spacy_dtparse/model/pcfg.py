@@ -1,0 +1,313 @@
+"""The data of a PCFG: annotated symbols, binary and unary rules, emissions of word classes; in and out of a container.
+
+A model holds two grammars over the same sentences: the one it parses with, and its coarse projection (vertical order 1,
+horizontal order 0), which says cheaply where a constituent may be. A grammar with latent annotations fits in as well:
+its symbols are the projection's, each several times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dtypes import INDEX, OFFSET, SCORE
+from ..errors import DtparseError, ModelFormatError
+from ..features.wordclasses import WordClasses
+from ..kernels.cky import BINARY_FROM, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
+from ..symbols import SymbolTable
+from ..trees.transforms import Recipe
+from ..trees.tree import TOP
+from .container import container_from_bytes, container_to_bytes
+
+KIND = "pcfg"
+VERSION = 1
+PHRASE, PART, TAG = 0, 1, 2
+"""Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
+
+RULE_COLUMNS = ("parent", "left", "right")
+
+
+class Emissions(NamedTuple):
+    """Log probabilities of word classes.
+
+    `from_class` int64 (C + 1,): the entries of class c are [from_class[c], from_class[c + 1]); `symbol` int32 (E,),
+    ascending in a class, `weight` float64 (E,): tags that the class is known to have. `floor` float64 (S,): of a class
+    that a symbol was never seen with, used where the tag is given; nan for symbols that are no tags.
+    """
+
+    from_class: np.ndarray
+    symbol: np.ndarray
+    weight: np.ndarray
+    floor: np.ndarray
+
+
+class KernelGrammar(NamedTuple):
+    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 5); see `kernels.cky`."""
+
+    rules: np.ndarray
+    ranges: np.ndarray
+
+
+@dataclass(frozen=True)
+class PcfgGrammar:
+    """Rules over S symbols.
+
+    `names`: readable and unique. `kind` int8 (S,): PHRASE, PART or TAG. `base` int32 (S,): number of the label (PHRASE)
+    or tag (TAG) that a tree shows, in the model's tables; -1 for parts. `coarse` int32 (S,): number of the symbol in
+    the coarse grammar, ascending. `frequency` float64 (S,): how common a symbol is among all nodes of the training
+    trees. `binary` int32 (B, 3), `unary` int32 (U, 2): parent, left, right; `binary_weight`, `unary_weight` float64:
+    log probabilities.
+
+    Raises ModelFormatError when shapes disagree, numbers are out of range, or a weight is above 0 or not a number.
+    """
+
+    names: tuple[str, ...]
+    kind: np.ndarray
+    base: np.ndarray
+    coarse: np.ndarray
+    frequency: np.ndarray
+    binary: np.ndarray
+    binary_weight: np.ndarray
+    unary: np.ndarray
+    unary_weight: np.ndarray
+    emissions: Emissions
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        if not len(self.kind) == len(self.base) == len(self.coarse) == len(self.frequency) == n or not n:
+            raise ModelFormatError(f"a grammar of {n} symbols has tables of other lengths; write the model again")
+        for rules, weight, width in ((self.binary, self.binary_weight, 3), (self.unary, self.unary_weight, 2)):
+            if rules.ndim != 2 or rules.shape[1] != width or len(weight) != len(rules):
+                raise ModelFormatError(f"rules of shape {rules.shape}, {len(weight)} weights; write the model again")
+            if len(rules) and not (0 <= int(rules.min()) and int(rules.max()) < n):
+                raise ModelFormatError(f"a rule names a symbol outside of the {n} there are; write the model again")
+            if not bool(np.all(weight <= 0.0)):
+                raise ModelFormatError("a rule's log probability is above 0 or no number; write the model again")
+        e = self.emissions
+        fit = len(e.floor) == n and len(e.symbol) == len(e.weight) == int(e.from_class[-1])
+        if not fit or int(e.from_class[0]) != 0 or np.any(np.diff(e.from_class) < 1):
+            raise ModelFormatError(
+                "the emissions' tables do not fit together, or a word class has no tag; write the model again"
+            )
+        if len(e.symbol) and not (0 <= int(e.symbol.min()) and int(e.symbol.max()) < n):
+            raise ModelFormatError(f"an emission names a symbol outside of the {n} there are; write the model again")
+        if np.any(np.diff(self.coarse) < 0):
+            raise ModelFormatError("symbols are not sorted by their coarse symbol; write the model again")
+
+    @cached_property
+    def kernel(self) -> KernelGrammar:
+        """The rules sorted by left child, for the kernels."""
+        n, n_binary = len(self.names), len(self.binary)
+        binary = np.lexsort((self.binary[:, 0], self.binary[:, 2], self.binary[:, 1]))
+        unary = np.lexsort((self.unary[:, 0], self.unary[:, 1]))
+        rules = np.zeros(n_binary + len(self.unary), dtype=RULE)
+        rules["weight"] = np.concatenate([self.binary_weight[binary], self.unary_weight[unary]])
+        rules["parent"] = np.concatenate([self.binary[binary, 0], self.unary[unary, 0]])
+        rules["right"] = np.concatenate([self.binary[binary, 2], np.full(len(unary), -1)])
+        ranges = np.zeros((n, RANGE_COLUMNS), dtype=INDEX)
+        everyone = np.arange(n)
+        for column, lefts, offset in (
+            (BINARY_FROM, self.binary[binary, 1], 0),
+            (UNARY_FROM, self.unary[unary, 1], n_binary),
+        ):
+            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
+            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
+        ranges[:, COARSE] = self.coarse
+        return KernelGrammar(rules, ranges)
+
+    @cached_property
+    def probabilities(self) -> KernelGrammar:
+        """`kernel` with probabilities for weights."""
+        rules = self.kernel.rules.copy()
+        rules["weight"] = np.exp(rules["weight"])
+        return KernelGrammar(rules, self.kernel.ranges)
+
+    @cached_property
+    def closure(self) -> np.ndarray:
+        """float64 (2, S, S): sums over unary chains from one symbol down to another, and the transpose.
+
+        Raises ModelFormatError when chains do not end with probability 1.
+        """
+        n = len(self.names)
+        step = np.zeros((n, n), dtype=SCORE)
+        step[self.unary[:, 0], self.unary[:, 1]] = np.exp(self.unary_weight)
+        try:
+            closure = np.linalg.inv(np.eye(n) - step)
+        except np.linalg.LinAlgError:
+            closure = np.full((n, n), -1.0)
+        if not np.all(closure >= -1e-9):
+            raise ModelFormatError("the grammar has unary rules that lead back to themselves for ever; train it again")
+        closure = np.maximum(closure, 0.0)
+        closure[closure < 1e-300] = 0.0
+        return np.ascontiguousarray(np.stack([closure, closure.T]))
+
+    def leaves(self, classes: np.ndarray, tags: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """(leaves ITEM, leaf_from int32 (n + 1,)) of a sentence: what tags its words may have, in log probability.
+
+        `classes` int32 (n,). `tags` int32 (n,): the given tag of each word, whose symbols alone are allowed; -1 for a
+        word without one, None when no word has one.
+        """
+        found, leaf_from = [], np.zeros(len(classes) + 1, dtype=INDEX)
+        given = [-1] * len(classes) if tags is None else tags.tolist()
+        for t, (number, tag) in enumerate(zip(classes.tolist(), given, strict=True)):
+            entry = self._leaves.get((number, tag))
+            if entry is None:
+                entry = self._leaves[number, tag] = self._leaves_of(number, tag)
+            found.append(entry)
+            leaf_from[t + 1] = leaf_from[t] + len(entry)
+        return np.concatenate(found), leaf_from
+
+    def _leaves_of(self, number: int, tag: int) -> np.ndarray:
+        e = self.emissions
+        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
+        symbols, weight = e.symbol[low:high], e.weight[low:high]
+        wanted = np.flatnonzero((self.kind == TAG) & (self.base == tag))
+        if tag >= 0 and len(wanted):
+            here = np.isin(symbols, wanted)
+            symbols, weight = (symbols[here], weight[here]) if here.any() else (wanted, e.floor[wanted])
+        leaves = np.zeros(len(symbols), dtype=ITEM)
+        leaves["symbol"], leaves["score"] = symbols, weight
+        leaves["rule"] = leaves["split"] = -1
+        return leaves
+
+    @cached_property
+    def _leaves(self) -> dict[tuple[int, int], np.ndarray]:
+        """The leaves of (class, tag) pairs met so far: as many as there are, so it never grows out of bounds."""
+        return {}
+
+
+@dataclass(frozen=True)
+class PcfgModel:
+    """A PCFG with everything that a parser needs.
+
+    `labels` (TOP among them), `tags`: what trees show. `words`: the word classes. `fine`: the grammar; `coarse`: its
+    projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have the tag it comes
+    with. `meta`: plain data.
+
+    Raises ModelFormatError when the parts do not fit together.
+    """
+
+    labels: SymbolTable
+    tags: SymbolTable
+    words: WordClasses
+    fine: PcfgGrammar
+    coarse: PcfgGrammar
+    recipe: tuple[str, ...]
+    given_tags: bool
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        Recipe(self.recipe)
+        for grammar in (self.fine, self.coarse):
+            if int(grammar.coarse[-1]) >= len(self.coarse.names) or int(grammar.coarse[0]) < 0:
+                raise ModelFormatError("a symbol's coarse symbol is not in the coarse grammar; write the model again")
+            if len(grammar.emissions.from_class) != len(self.words) + 1:
+                raise ModelFormatError("the emissions are of other word classes; write the model again")
+            for kind, table in ((PHRASE, self.labels), (TAG, self.tags)):
+                base = grammar.base[grammar.kind == kind]
+                if len(base) and not 0 <= int(base.min()) <= int(base.max()) < len(table):
+                    raise ModelFormatError("a symbol shows a label that is not in the table; write the model again")
+            self.root(grammar)
+
+    def root(self, grammar: PcfgGrammar) -> int:
+        """The symbol of the root. Raises ModelFormatError when it is not there or not alone."""
+        found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.number(TOP)))
+        if TOP not in self.labels or len(found) != 1:
+            raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")
+        return int(found[0])
+
+    def groups(self) -> np.ndarray:
+        """int32 (coarse symbols + 1,): where the fine symbols of each coarse symbol stand."""
+        return np.searchsorted(self.fine.coarse, np.arange(len(self.coarse.names) + 1)).astype(INDEX)
+
+    def fingerprint(self) -> str:
+        """Digest of tables and rules (16 hex digits)."""
+        digest = hashlib.sha256()
+        for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
+            digest.update("\0".join(table).encode() + b"\1")
+        for grammar in (self.fine, self.coarse):
+            for array in _arrays("", grammar).values():
+                digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
+        return digest.hexdigest()[:16]
+
+
+def write_model(model: PcfgModel) -> bytes:
+    """The model as a container; equal models give equal bytes."""
+    meta = {
+        "version": VERSION,
+        "fingerprint": model.fingerprint(),
+        "labels": list(model.labels),
+        "tags": list(model.tags),
+        "classes": list(model.words.classes),
+        "fine_names": list(model.fine.names),
+        "coarse_names": list(model.coarse.names),
+        "recipe": list(model.recipe),
+        "given_tags": model.given_tags,
+        "meta": model.meta,
+    }
+    return container_to_bytes(KIND, meta, {**_arrays("fine.", model.fine), **_arrays("coarse.", model.coarse)})
+
+
+def read_model(data: bytes) -> PcfgModel:
+    """The model of a container.
+
+    Raises ModelFormatError if the bytes are no container of kind "pcfg", are damaged, of another version, or do not
+    have the fingerprint they name.
+    """
+    meta, arrays = container_from_bytes(data, KIND)
+    if meta.get("version") != VERSION:
+        raise ModelFormatError(
+            f"the PCFG has version {meta.get('version')!r}; this release reads version {VERSION}: "
+            "install the release that made it, or train it again"
+        )
+    try:
+        model = PcfgModel(
+            SymbolTable(meta["labels"]),
+            SymbolTable(meta["tags"]),
+            WordClasses(meta["classes"]),
+            _grammar(meta["fine_names"], "fine.", arrays),
+            _grammar(meta["coarse_names"], "coarse.", arrays),
+            tuple(meta["recipe"]),
+            bool(meta["given_tags"]),
+            dict(meta["meta"]),
+        )
+        fingerprint, named = model.fingerprint(), meta["fingerprint"]
+    except ModelFormatError:
+        raise
+    except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise ModelFormatError(
+            f"the model's parts do not fit together ({type(error).__name__}: {error}); fetch or write it again"
+        ) from error
+    if fingerprint != named:
+        raise ModelFormatError(f"the model has fingerprint {fingerprint}, but names {named!r}; fetch or write it again")
+    return model
+
+
+def _arrays(prefix: str, grammar: PcfgGrammar) -> dict[str, np.ndarray]:
+    e = grammar.emissions
+    return {
+        prefix + name: array
+        for name, array in {
+            "kind": grammar.kind, "base": grammar.base, "coarse": grammar.coarse,
+            "frequency": grammar.frequency,
+            "binary": grammar.binary, "binary_weight": grammar.binary_weight,
+            "unary": grammar.unary, "unary_weight": grammar.unary_weight,
+            "from_class": e.from_class, "symbol": e.symbol, "weight": e.weight, "floor": e.floor,
+        }.items()
+    }  # fmt: skip
+
+
+def _grammar(names: Sequence[str], prefix: str, arrays: dict[str, np.ndarray]) -> PcfgGrammar:
+    def get(name: str, dtype: Any) -> np.ndarray:
+        return np.ascontiguousarray(arrays[prefix + name].astype(dtype))
+
+    return PcfgGrammar(
+        tuple(names), get("kind", np.int8), get("base", INDEX), get("coarse", INDEX), get("frequency", SCORE),
+        get("binary", INDEX), get("binary_weight", SCORE), get("unary", INDEX), get("unary_weight", SCORE),
+        Emissions(get("from_class", OFFSET), get("symbol", INDEX), get("weight", SCORE), get("floor", SCORE)),
+    )  # fmt: skip

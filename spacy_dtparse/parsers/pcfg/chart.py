@@ -1,0 +1,99 @@
+"""One thread's buffers for the chart kernels, and the calls of the kernels."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX, OFFSET, SCORE
+from ...kernels.cky import ITEM, MARKS, MORE_ROOM, STEP, TRIED, USED, fill_chart, find_item, read_derivation
+from ...kernels.posterior import PAIR, inside, outside
+from ...model.pcfg import KernelGrammar
+
+EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
+NO_GROUPS = np.zeros(2, dtype=INDEX)
+KEPT_BYTES = 2**26
+"""Buffers above this size are not kept between sentences."""
+
+
+class Chart(NamedTuple):
+    """A filled chart: `items` ITEM, `cells` int64 (cells, 2), and how many rules were tried."""
+
+    grammar: KernelGrammar
+    items: np.ndarray
+    cells: np.ndarray
+    tried: int
+
+    def score(self, start: int, end: int, symbol: int) -> float:
+        """The log probability of a symbol's best derivation over [start, end), -inf if it has none."""
+        at = find_item(self.items, self.cells, end * (end - 1) // 2 + start, symbol)
+        return float(self.items[at]["score"]) if at >= 0 else -np.inf
+
+    def derivation(self, start: int, end: int, symbol: int) -> np.ndarray:
+        """The steps (STEP) of that derivation in pre-order, none if there is none."""
+        length = 8 * (end - start) + 64
+        while True:
+            steps, stack = np.zeros(length, dtype=STEP), np.zeros((length, 3), dtype=OFFSET)
+            grammar = self.grammar
+            count = read_derivation(
+                grammar.rules, grammar.ranges, self.items, self.cells, start, end, symbol, steps, stack
+            )
+            if count >= 0:
+                return steps[:count]
+            length *= 2
+
+
+class Buffers:
+    """Scratch of one thread; grows with the sentences it meets."""
+
+    def __init__(self) -> None:
+        self.items = np.zeros(2**14, dtype=ITEM)
+
+    def fill(
+        self, grammar: KernelGrammar, leaves: np.ndarray, leaf_from: np.ndarray, allowed: np.ndarray, groups: np.ndarray
+    ) -> Chart:
+        """The chart of a sentence; its arrays are valid until the next call."""
+        n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
+        cells = np.zeros((n * (n + 1) // 2, 2), dtype=OFFSET)
+        rows = np.empty((n, n_symbols), dtype=SCORE)
+        back, queue = np.empty((n_symbols, 2), dtype=INDEX), np.zeros((2, n_symbols), dtype=INDEX)
+        ranks = np.zeros((max(allowed.shape[1], 1) + 1, 2), dtype=INDEX)
+        marks = np.zeros(MARKS, dtype=OFFSET)
+        items = self.items
+        scratch = (rows, back, queue, ranks, marks)
+        sentence = (grammar.rules, grammar.ranges, leaves, leaf_from, allowed, groups)
+        while fill_chart(*sentence, items, cells, *scratch) == MORE_ROOM:
+            items = np.concatenate([items, np.zeros(len(items) + n_symbols, dtype=ITEM)])
+        if items.nbytes <= KEPT_BYTES:
+            self.items = items
+        return Chart(grammar, items[: int(marks[USED])], cells, int(marks[TRIED]))
+
+    def posterior(
+        self,
+        grammar: KernelGrammar,
+        closure: np.ndarray,
+        frequency: np.ndarray,
+        beam: float,
+        leaves: np.ndarray,
+        leaf_from: np.ndarray,
+        root: int,
+        threshold: float,
+    ) -> tuple[float, np.ndarray]:
+        """(log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar of probabilities."""
+        n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
+        n_cells = n * (n + 1) // 2
+        chart, out = np.empty((2, n_cells, n_symbols), dtype=SCORE), np.empty((2, n_cells, n_symbols), dtype=SCORE)
+        scale, out_scale = np.empty(n_cells, dtype=OFFSET), np.empty(n_cells, dtype=OFFSET)
+        pairs, met = np.empty((n_symbols, n_symbols), dtype=SCORE), np.empty(n_symbols, dtype=INDEX)
+        active = np.empty(len(grammar.rules), dtype=PAIR)
+        allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
+        probabilities = leaves.copy()
+        probabilities["score"] = np.exp(leaves["score"])
+        inside(
+            grammar.rules, grammar.ranges, closure, frequency, beam, probabilities, leaf_from, chart, scale, pairs, met
+        )
+        total = outside(
+            grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active
+        )
+        return total, allowed

@@ -1,0 +1,54 @@
+"""Settings of the chart parser, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import ConfigError
+
+TAGS = ("given", "own")
+
+
+@dataclass(frozen=True)
+class PcfgSettings:
+    """How to parse.
+
+    `prune`: the fine chart leaves out what has a posterior probability below this under the coarse grammar; 0 leaves
+    out nothing, which is exact. `beam`: on the way to those posteriors, what has an inside probability times frequency
+    below this times the best of its cell is left out; 0 leaves out nothing. `max_tokens`: longer sentences are cut into
+    pieces, because a chart's time grows with the cube of the length. `tags`: "given" allows a word only the tag it
+    comes with, "own" lets the grammar choose; None is what the model was made for. `budget` is part of the parsers'
+    protocol; a chart has none, so any value means the same. Raises ConfigError for values out of range or of
+    another type.
+    """
+
+    prune: float = 1e-4
+    beam: float = 1e-5
+    max_tokens: int = 200
+    tags: str | None = None
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("prune", "beam"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+                raise ConfigError(f"parser setting {name!r} is {value!r}; it must be a number from 0 to below 1")
+        if self.tags is not None and self.tags not in TAGS:
+            raise ConfigError(f"parser setting 'tags' is {self.tags!r}; allowed are {', '.join(TAGS)}")
+        for name, least in (("budget", 0), ("max_tokens", 1)):
+            value = getattr(self, name)
+            if name == "budget" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ConfigError(f"parser setting {name!r} is {value!r}; it must be a whole number")
+            if value < least:
+                raise ConfigError(f"parser setting {name!r} is {value}; it must be {least} or more")
+
+    def with_changes(self, **changes: Any) -> PcfgSettings:
+        """A copy with some settings changed. Raises ConfigError for an unknown name."""
+        unknown = sorted(set(changes) - set(self.__dataclass_fields__))
+        if unknown:
+            allowed = ", ".join(self.__dataclass_fields__)
+            raise ConfigError(f"unknown parser setting {', '.join(unknown)}; allowed are {allowed}")
+        return replace(self, **changes)

@@ -1,0 +1,344 @@
+"""CKY and inside/outside kernels against plain enumeration of derivations on small random grammars."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.cky import LEXICAL, STEP
+from spacy_dtparse.model.pcfg import TAG, Emissions, PcfgGrammar
+from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+
+pytestmark = KERNEL_MARKS
+SEEDS = range(3 if SLOW else 12)
+
+
+class Toy:
+    """A random grammar as dictionaries, and the same as a PcfgGrammar. Symbol 0 is the root."""
+
+    def __init__(self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles"):
+        rng = random.Random(seed)
+        self.n_symbols, self.n_classes = n_symbols, n_classes
+        everyone = range(n_symbols)
+        self.binary = {(a, b, c): rng.uniform(0.01, 0.3) for a, b, c in itertools.product(everyone, repeat=3)
+                       if rng.random() < 0.35}  # fmt: skip
+        self.unary = {}
+        for a, b in itertools.permutations(everyone, 2):
+            if rng.random() < 0.35 and (unary == "cycles" or a < b):
+                self.unary[a, b] = rng.uniform(0.01, 0.3)
+        self.emit = {(a, w): rng.uniform(0.01, 0.3) for a in everyone for w in range(n_classes) if rng.random() < 0.5}
+        for w in range(n_classes):
+            self.emit[1, w] = rng.uniform(0.01, 0.3)
+        self.binary[0, 1, 1] = self.binary[1, 1, 1] = 0.2
+        self.unary.setdefault((0, 1), 0.1)
+        if unary == "none":
+            self.unary = {}
+        rows = sorted((w, a, p) for (a, w), p in self.emit.items())
+        emissions = Emissions(
+            np.searchsorted([w for w, _, _ in rows], np.arange(n_classes + 1)).astype(np.int64),
+            np.array([a for _, a, _ in rows], dtype=np.int32),
+            np.log([p for _, _, p in rows]),
+            np.full(n_symbols, -20.0),
+        )
+        self.grammar = PcfgGrammar(
+            tuple(f"S{a}" for a in everyone),
+            np.full(n_symbols, TAG, dtype=np.int8),
+            np.arange(n_symbols, dtype=np.int32),
+            np.arange(n_symbols, dtype=np.int32),
+            np.full(n_symbols, 1 / n_symbols),
+            np.array(list(self.binary), dtype=np.int32).reshape(-1, 3),
+            np.log(list(self.binary.values())),
+            np.array(list(self.unary), dtype=np.int32).reshape(-1, 2),
+            np.log(list(self.unary.values())) if self.unary else np.zeros(0),
+            emissions,
+        )
+
+    def sentence(self, seed: int, n: int) -> np.ndarray:
+        rng = random.Random(seed)
+        return np.array([rng.randrange(self.n_classes) for _ in range(n)], dtype=np.int32)
+
+    def fill(self, classes, allowed=EVERYTHING, groups=NO_GROUPS):
+        return Buffers().fill(self.grammar.kernel, *self.grammar.leaves(classes, None), allowed, groups)
+
+    def posterior(self, classes, threshold: float, beam: float = 0.0):
+        return Buffers().posterior(
+            self.grammar.probabilities, self.grammar.closure, self.grammar.frequency, beam,
+            *self.grammar.leaves(classes, None), 0, threshold,
+        )  # fmt: skip
+
+
+def derivations(toy: Toy, classes, symbol: int, most_unary: int) -> list[tuple[float, tuple]]:
+    """(probability, derivation) of every derivation with chains of at most `most_unary` unary rules; a derivation is
+    (symbol, start, end, children), children being derivations."""
+
+    def based(a, i, j):
+        found = []
+        if j == i + 1 and (a, int(classes[i])) in toy.emit:
+            found.append((toy.emit[a, int(classes[i])], (a, i, j, ())))
+        for (parent, b, c), p in toy.binary.items():
+            if parent == a:
+                for split in range(i + 1, j):
+                    for (pl, left), (pr, right) in itertools.product(whole(b, i, split), whole(c, split, j)):
+                        found.append((p * pl * pr, (a, i, j, (left, right))))
+        return found
+
+    held: dict = {}
+
+    def whole(a, i, j, most=None):
+        most = most_unary if most is None else most
+        if (a, i, j, most) not in held:
+            found = based(a, i, j)
+            if most:
+                for (parent, b), p in toy.unary.items():
+                    if parent == a:
+                        found += [(p * q, (a, i, j, (below,))) for q, below in whole(b, i, j, most - 1)]
+            held[a, i, j, most] = found
+        return held[a, i, j, most]
+
+    return whole(symbol, 0, len(classes))
+
+
+def tables(toy: Toy, classes):
+    """Viterbi and inside tables by plain loops, chains summed until nothing changes: (i, j, symbol) -> probability."""
+    n = len(classes)
+    best: dict = defaultdict(float)
+    total: dict = defaultdict(float)
+    for width in range(1, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            for table, plus in ((best, max), (total, lambda x, y: x + y)):
+                base = [0.0] * toy.n_symbols
+                for a in range(toy.n_symbols):
+                    if width == 1:
+                        base[a] = toy.emit.get((a, int(classes[i])), 0.0)
+                for (a, b, c), p in toy.binary.items():
+                    for split in range(i + 1, j):
+                        base[a] = plus(base[a], p * table[i, split, b] * table[split, j, c])
+                level, whole = base, list(base)
+                for _ in range(300):
+                    new = [0.0] * toy.n_symbols
+                    for (a, b), p in toy.unary.items():
+                        new[a] = plus(new[a], p * level[b])
+                    level = new
+                    whole = [plus(x, y) for x, y in zip(whole, level, strict=True)]
+                for a in range(toy.n_symbols):
+                    table[i, j, a] = whole[a]
+    return best, total
+
+
+def rebuild(toy: Toy, steps, classes):
+    """(probability, labelled spans) of a derivation's steps, each rule looked up anew."""
+    place = 0
+
+    def read():
+        nonlocal place
+        symbol, rule, i, j = steps[place].tolist()
+        place += 1
+        spans = [(symbol, i, j)]
+        if rule == LEXICAL:
+            assert j == i + 1
+            return toy.emit[symbol, int(classes[i])], spans
+        first = steps[place]["symbol"]
+        p, below = read()
+        spans += below
+        if toy.grammar.kernel.rules[rule]["right"] < 0:
+            return p * toy.unary[symbol, int(first)], spans
+        second = steps[place]["symbol"]
+        q, below = read()
+        return p * q * toy.binary[symbol, int(first), int(second)], spans + below
+
+    p, spans = read()
+    assert place == len(steps)
+    return p, spans
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_best_derivation_is_the_best_of_all(seed):
+    toy = Toy(seed, n_symbols=3)
+    for n in (1, 2, 3):
+        classes = toy.sentence(seed, n)
+        chart = toy.fill(classes)
+        every = derivations(toy, classes, 0, most_unary=2)
+        best = max((p for p, _ in every), default=0.0)
+        score = chart.score(0, n, 0)
+        assert math.exp(score) == pytest.approx(best, rel=1e-9)
+        steps = chart.derivation(0, n, 0)
+        assert steps.dtype == STEP and bool(len(steps)) == bool(every)
+        if every:
+            p, _ = rebuild(toy, steps, classes)
+            assert math.log(p) == pytest.approx(score, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_item_is_that_of_the_plain_loops(seed):
+    toy = Toy(seed)
+    classes = toy.sentence(seed, 3 if SLOW else 6)
+    best, _ = tables(toy, classes)
+    chart = toy.fill(classes)
+    for (i, j, symbol), p in best.items():
+        assert math.exp(chart.score(i, j, symbol)) == pytest.approx(p, rel=1e-9, abs=1e-300)
+        if p > 0:
+            q, _ = rebuild(toy, chart.derivation(i, j, symbol), classes)
+            assert q == pytest.approx(p, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inside_is_the_sum_over_all_derivations(seed):
+    toy = Toy(seed, n_symbols=3, unary="acyclic")
+    for n in (1, 2, 3):
+        classes = toy.sentence(seed, n)
+        whole = math.fsum(p for p, _ in derivations(toy, classes, 0, most_unary=2))
+        total, _ = toy.posterior(classes, 0.0)
+        assert math.exp(total) == pytest.approx(whole, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inside_sums_cycles(seed):
+    toy = Toy(seed)
+    n = 3 if SLOW else 5
+    classes = toy.sentence(seed, n)
+    _, inside = tables(toy, classes)
+    total, _ = toy.posterior(classes, 0.0)
+    assert math.exp(total) == pytest.approx(inside[0, n, 0], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_posteriors_are_shares_of_derivations(seed):
+    toy = Toy(seed, n_symbols=3, unary="acyclic")
+    n = 3
+    classes = toy.sentence(seed, n)
+    every = derivations(toy, classes, 0, most_unary=2)
+    whole = math.fsum(p for p, _ in every)
+    counts: dict = defaultdict(float)
+    for p, top in every:
+        todo = [top]
+        while todo:
+            symbol, i, j, children = todo.pop()
+            counts[i, j, symbol] += p / whole
+            todo += children
+    for threshold in (0.0, 0.03, 0.3):
+        total, allowed = toy.posterior(classes, threshold)
+        assert math.exp(total) == pytest.approx(whole, rel=1e-9)
+        found = {
+            (i, j, symbol)
+            for j in range(1, n + 1) for i in range(j) for symbol in range(toy.n_symbols)
+            if allowed[j * (j - 1) // 2 + i, symbol]
+        }  # fmt: skip
+        if threshold == 0.0:
+            # what fits below but not above has posterior 0; it may or may not be let in
+            assert found >= {key for key, p in counts.items() if p > 0}
+        else:
+            assert found <= {key for key, p in counts.items() if p >= threshold - 1e-12}
+            top_down = {key for key, p in counts.items() if p >= threshold + toy.n_symbols * n * threshold}
+            assert found >= top_down
+
+
+def test_a_threshold_and_a_beam_leave_things_out():
+    toy = Toy(1)
+    classes = toy.sentence(1, 4 if SLOW else 7)
+    counts = []
+    for threshold, beam in ((0.0, 0.0), (0.02, 0.0), (0.3, 0.0), (0.02, 0.3)):
+        _, allowed = toy.posterior(classes, threshold, beam)
+        chart = toy.fill(classes, allowed, np.arange(toy.n_symbols + 1, dtype=np.int32))
+        counts.append((int(allowed.sum()), len(chart.items), chart.tried))
+    for more, fewer in ((counts[0], counts[1]), (counts[1], counts[2]), (counts[1], counts[3])):
+        assert all(a > b for a, b in zip(more, fewer, strict=True)), counts
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_chart_that_allows_everything_is_the_whole_chart(seed):
+    toy = Toy(seed)
+    classes = toy.sentence(seed, 4)
+    whole = toy.fill(classes)
+    items, cells = whole.items.copy(), whole.cells.copy()
+    allowed = np.ones((10, toy.n_symbols), dtype=np.uint8)
+    same = toy.fill(classes, allowed, np.arange(toy.n_symbols + 1, dtype=np.int32))
+    assert items.tobytes() == same.items.tobytes() and cells.tobytes() == same.cells.tobytes()
+
+
+def test_only_what_is_allowed_is_in_the_chart():
+    toy = Toy(3)
+    classes = toy.sentence(3, 5)
+    allowed = (np.random.default_rng(0).random((15, toy.n_symbols)) < 0.6).astype(np.uint8)
+    chart = toy.fill(classes, allowed, np.arange(toy.n_symbols + 1, dtype=np.int32))
+    assert len(chart.items)
+    for cell, (low, high) in enumerate(chart.cells.tolist()):
+        symbols = chart.items[low:high]["symbol"].tolist()
+        assert symbols == sorted(symbols) and all(allowed[cell, symbol] for symbol in symbols)
+
+
+def test_groups_of_fine_symbols():
+    """A coarse symbol lets in all symbols of its group, and only those."""
+    toy = Toy(5)
+    classes = toy.sentence(5, 3)
+    groups = np.array([0, 2, 5], dtype=np.int32)
+    allowed = np.ones((6, 2), dtype=np.uint8)
+    allowed[3, 1] = 0  # cell (0, 3)
+    chart = toy.fill(classes, allowed, groups)
+    for cell in range(6):
+        low, high = chart.cells[cell].tolist()
+        assert set(chart.items[low:high]["symbol"].tolist()) <= (set(range(2)) if cell == 3 else set(range(5)))
+
+
+def test_room_is_made_in_the_middle_of_a_sentence():
+    toy = Toy(2)
+    classes = toy.sentence(2, 4 if SLOW else 12)
+    whole = toy.fill(classes)
+    items = whole.items.copy()
+    small = Buffers()
+    small.items = small.items[: toy.n_symbols]
+    again = small.fill(toy.grammar.kernel, *toy.grammar.leaves(classes, None), EVERYTHING, NO_GROUPS)
+    assert again.items.tobytes() == items.tobytes() and again.tried == whole.tried
+
+
+@pytest.mark.skipif(SLOW, reason="too long a sentence for plain Python")
+def test_long_sentences_neither_underflow_nor_recurse():
+    """Probabilities far below 1e-308, against logs of the plain recurrence A -> A A, A -> w."""
+    toy = Toy(0, n_symbols=2, n_classes=1, unary="none")
+    toy.binary, toy.emit = {(0, 1, 1): 0.2, (1, 1, 1): 0.2}, {(1, 0): 1e-6}
+    grammar = PcfgGrammar(
+        ("S0", "S1"), np.full(2, TAG, dtype=np.int8), np.arange(2, dtype=np.int32), np.arange(2, dtype=np.int32),
+        np.full(2, 0.5), np.array(list(toy.binary), dtype=np.int32), np.log([0.2, 0.2]),
+        np.zeros((0, 2), dtype=np.int32), np.zeros(0),
+        Emissions(np.array([0, 1]), np.array([1], dtype=np.int32), np.log([1e-6]), np.full(2, -20.0)),
+    )  # fmt: skip
+    toy.grammar = grammar
+    n = 300
+    classes = np.zeros(n, dtype=np.int32)
+    total, allowed = toy.posterior(classes, 0.0)
+    trees = math.lgamma(2 * n - 1) - math.lgamma(n + 1) - math.lgamma(n)  # ln of the Catalan number n - 1
+    assert total == pytest.approx(trees + (n - 1) * math.log(0.2) + n * math.log(1e-6), rel=1e-9)
+    assert allowed[:, 1].all()
+    chart = toy.fill(classes)
+    assert chart.score(0, n, 0) == pytest.approx((n - 1) * math.log(0.2) + n * math.log(1e-6), rel=1e-9)
+    assert len(chart.derivation(0, n, 0)) == 2 * n - 1
+
+
+def test_a_sentence_without_a_tree():
+    toy = Toy(4, unary="none")
+    toy.grammar.binary_weight[:] = -np.inf
+    classes = toy.sentence(4, 3)
+    total, allowed = toy.posterior(classes, 1e-3)
+    assert total == -np.inf and not allowed.any()
+    chart = toy.fill(classes)
+    assert chart.score(0, 3, 0) == -np.inf and not len(chart.derivation(0, 3, 0))
+
+
+def test_ties_are_broken_by_split_then_rule():
+    """All derivations are equally probable: left parts are as short as they can be."""
+    toy = Toy(0, n_symbols=2, n_classes=1, unary="none")
+    grammar = toy.grammar
+    toy.grammar = PcfgGrammar(
+        grammar.names, grammar.kind, grammar.base, grammar.coarse, grammar.frequency,
+        np.array([(0, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=np.int32), np.zeros(3), np.zeros((0, 2), dtype=np.int32),
+        np.zeros(0), Emissions(np.array([0, 2]), np.array([0, 1], dtype=np.int32), np.zeros(2), np.zeros(2)),
+    )  # fmt: skip
+    steps = toy.fill(np.zeros(3, dtype=np.int32)).derivation(0, 3, 0)
+    assert [tuple(step.tolist())[2:] for step in steps] == [(0, 3), (0, 1), (1, 3), (1, 2), (2, 3)]
+    assert steps["symbol"].tolist() == [0, 0, 0, 0, 0]

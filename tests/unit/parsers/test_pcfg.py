@@ -1,0 +1,235 @@
+"""PcfgParser: always a tree, costs and scores, pruning, fallbacks, files, threads and processes."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import pickle
+import random
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
+from spacy_dtparse.model.pcfg import PcfgModel, read_model, write_model
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.base import ConstituentParser
+from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
+from spacy_dtparse.parsers.pcfg.parser import GLUE_COST
+from spacy_dtparse.trees import Recipe
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+from training.corpus import Sentence, read_treebank
+from training.pcfg import Markov, PcfgOptions, binarise, train_pcfg
+from training.pcfg.counting import RuleCounts
+
+pytestmark = KERNEL_MARKS
+MARKOV = Markov()
+SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
+
+
+@cache
+def sample(name: str = "train") -> list[Sentence]:
+    found = read_treebank(SAMPLE / f"{name}.mrg")
+    return [s for s in found if len(s.tree.words) <= 12][:20] if SLOW else found
+
+
+@cache
+def model(markov: Markov = MARKOV, recipe: Recipe = Recipe.PLAIN, given: bool = True) -> PcfgModel:
+    return train_pcfg(sample(), PcfgOptions(markov, recipe, given_tags=given))
+
+
+def work(most: int = 5 if SLOW else 40) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    return [(s.tree.words, s.tags) for s in sample("dev")[: 3 if SLOW else 30] if len(s.tree.words) <= most * 2]
+
+
+def parse_all(parser: PcfgParser, sentences: list) -> list[str]:
+    return [repr(parser.parse(*one).cost.hex()) + repr(parser.parse(*one)) for one in sentences]
+
+
+def test_the_protocol():
+    parser = PcfgParser(model())
+    assert isinstance(parser, ConstituentParser) and parser.name == "pcfg"
+    assert "TOP" not in parser.labels and "NP" in parser.labels
+    assert parser.meta["options"]["vertical"] == 2
+
+
+@pytest.mark.parametrize("recipe", [Recipe.PLAIN, Recipe.TM2006], ids=["plain", "tm2006"])
+def test_a_tree_over_every_token(recipe):
+    parser = PcfgParser(model(recipe=recipe))
+    for words, tags in work():
+        result = parser.parse(words, tags)
+        assert result.tree.words == words and result.tree.tags == tags
+        assert result.tree.labels[0] == "TOP" and result.tree.ends[0] == len(words)
+        assert math.isfinite(result.cost) and all(score >= 0 for score in result.scores)
+        result.tree.with_leaves(words=words)  # checks the shape
+
+
+def test_cost_is_the_probability_of_the_tree():
+    """The cost of an exact parse, from the tree alone: its binarisation's rules and emissions."""
+    markov = Markov(2, 1, "left", 2)  # the binarisation of a tree is its only derivation here
+    used = model(markov)
+    parser = PcfgParser(used, PcfgSettings(prune=0.0))
+    grammar = used.fine
+    number = {name: place for place, name in enumerate(grammar.names)}
+    weights = {tuple(r): w for r, w in zip(grammar.binary.tolist(), grammar.binary_weight.tolist(), strict=True)}
+    weights |= {tuple(r): w for r, w in zip(grammar.unary.tolist(), grammar.unary_weight.tolist(), strict=True)}
+    seen = 0
+    for words, tags in [*work(), (sample()[0].tree.words, sample()[0].tags)]:  # the last has a tree for certain
+        result = parser.parse(words, tags)
+        if result.status != "optimal":
+            continue
+        seen += 1
+        counts = RuleCounts()
+        counts.add(binarise(result.tree, markov), range(len(words)))
+        total = 0.0
+        for rule, count in counts.rules.items():
+            names = [f"{s}.tag" if s.kind == "tag" else str(s) for s in rule]
+            total += count * weights[tuple(number[name] for name in names)]
+        assert math.fsum(result.scores) == pytest.approx(-total, rel=1e-9)
+        leaves, leaf_from = grammar.leaves(used.words.encode(words), None)
+        for symbol, place in counts.tokens:
+            here = leaves[leaf_from[place] : leaf_from[place + 1]]
+            score = here["score"][here["symbol"] == number[f"{symbol}.tag"]]
+            total += score[0] if len(score) else grammar.emissions.floor[number[f"{symbol}.tag"]]
+        assert result.cost == pytest.approx(-total, rel=1e-9)
+    assert seen
+
+
+def test_given_and_own_tags():
+    words, tags = sample()[0].tree.words, sample()[0].tags
+    given, own = PcfgParser(model()), PcfgParser(model(), PcfgSettings(tags="own"))
+    assert own.parse(words, ["NEVER"] * len(words)) == own.parse(words, ["NEVER"] * len(words))
+    assert own.parse(words, ["NEVER"] * len(words)).cost == pytest.approx(own.parse(words, tags).cost)
+    assert given.parse(words, tags).cost >= own.parse(words, tags).cost - 1e-6
+    assert given.parse(words, ["NEVER"] * len(words)).cost == pytest.approx(own.parse(words, tags).cost)
+    assert PcfgParser(model(given=False)).parse(words, tags).cost == pytest.approx(own.parse(words, tags).cost)
+
+
+def test_pruning_changes_the_work_and_hardly_the_cost():
+    exact, pruned = PcfgParser(model(), PcfgSettings(prune=0.0)), PcfgParser(model(), PcfgSettings(prune=1e-3))
+    one, other = ([parser.parse(*s) for s in work()] for parser in (exact, pruned))
+    assert {r.status for r in one} <= {"optimal", "fallback"} and {r.status for r in other} <= {
+        "complete",
+        "optimal",
+        "fallback",
+    }
+    assert sum(r.n_scored for r in other) < sum(r.n_scored for r in one)
+    assert sum(r.n_states for r in other) < sum(r.n_states for r in one)
+    for a, b in zip(one, other, strict=True):
+        assert b.status == "fallback" or b.cost >= a.cost - 1e-9
+
+
+def test_nothing_is_pruned_by_a_grammar_of_equal_size():
+    parser = PcfgParser(model(Markov(1, 0, "right", 1)))
+    assert {parser.parse(*one).status for one in work()} <= {"optimal", "fallback"}
+
+
+def test_what_no_rule_can_build_is_glued():
+    """A grammar of one-word sentences has no binary rule: pieces under TOP."""
+    tree = next(s for s in sample() if len(s.tree.words) > 3)
+    one = tree.tree.__class__(["Yes"], ["UH"], ["TOP", "INTJ"], [0, 0], [1, 1])
+    parser = PcfgParser(train_pcfg([Sentence(one, ("UH",), "x")] * 3))
+    result = parser.parse(["Yes", "no", "Yes"], ["UH", "UH", "NN"])
+    assert result.status == "fallback" and result.tree.labels[0] == "TOP" and result.cost > 3 * GLUE_COST
+    assert result.tree.labels.count("INTJ") == 3 or "INTJ" not in result.tree.labels
+    assert parser.parse(["Yes"], ["UH"]).status == "optimal"
+    assert parser.parse(["Yes"], ["UH"]).tree.labels == ("TOP", "INTJ")
+
+
+def test_long_sentences_are_parsed_in_pieces():
+    parser = PcfgParser(model(), PcfgSettings(max_tokens=6))
+    words, tags = (list(x) * 4 for x in next(one for one in work() if len(one[0]) > 3))
+    result = parser.parse(words, tags)
+    assert result.status == "fallback" and len(result.tree.words) == len(words)
+    assert len(result.scores) == len(result.tree.labels)
+    result.tree.with_leaves(words=words)
+    assert result.cost > GLUE_COST * (len(words) // 6)
+
+
+def test_files(tmp_path):
+    parser = PcfgParser(model(recipe=Recipe.TM2006))
+    data = parser.to_bytes()
+    again = load_parser(data)
+    assert isinstance(again, PcfgParser) and again.to_bytes() == data
+    parser.to_disk(tmp_path / "sample.pcfg")
+    for other in (
+        again, load_parser(tmp_path / "sample.pcfg"), pickle.loads(pickle.dumps(parser)),
+        PcfgParser.from_disk(tmp_path / "sample.pcfg", parser.settings),
+    ):  # fmt: skip
+        assert parse_all(other, work()[:3]) == parse_all(parser, work()[:3])
+    narrow = pickle.loads(pickle.dumps(parser.with_settings(max_tokens=3, prune=0.01)))
+    assert narrow.settings == PcfgSettings(max_tokens=3, prune=0.01)
+
+
+def test_training_and_files_are_deterministic():
+    sentences = list(sample())
+    assert write_model(train_pcfg(sentences)) == write_model(train_pcfg(sentences))
+    random.Random(0).shuffle(sentences)
+    shuffled = train_pcfg(sentences)
+    assert shuffled.fine.names == train_pcfg(sample()).fine.names
+
+
+def test_damaged_files():
+    data = write_model(model())
+    meta, arrays = container_from_bytes(data, "pcfg")
+    with pytest.raises(ModelFormatError, match=r"damaged|truncated"):
+        read_model(data[:-9])
+    with pytest.raises(ModelFormatError, match="version 99; this release reads version 1"):
+        read_model(container_to_bytes("pcfg", {**meta, "version": 99}, arrays))
+    with pytest.raises(ModelFormatError, match="fit together"):
+        read_model(container_to_bytes("pcfg", meta, {k: v for k, v in arrays.items() if k != "fine.kind"}))
+    for name, change, message in (
+        ("fine.binary", lambda a: a + 10**6, "names a symbol outside"),
+        ("fine.binary_weight", lambda a: a + 100, "above 0"),
+        ("fine.binary_weight", lambda a: a - 1, "fingerprint"),
+        ("fine.coarse", lambda a: a[::-1].copy(), "not sorted"),
+        ("fine.frequency", lambda a: a[1:], "other lengths"),
+        ("coarse.from_class", lambda a: a[1:], "do not fit together|other word classes"),
+        ("fine.base", lambda a: a + 10**6, "not in the table"),
+    ):
+        with pytest.raises(ModelFormatError, match=message):
+            read_model(container_to_bytes("pcfg", meta, {**arrays, name: change(arrays[name])}))
+
+
+def test_settings():
+    parser = PcfgParser(model())
+    assert parser.with_settings(budget=0).parse(*work()[0]).cost == parser.parse(*work()[0]).cost
+    for changes, message in (
+        ({"budget": -1}, "'budget' is -1; it must be 0 or more"),
+        ({"max_tokens": 0}, "'max_tokens' is 0; it must be 1 or more"),
+        ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
+        ({"prune": 1.5}, "'prune' is 1.5; it must be a number from 0 to below 1"),
+        ({"tags": "gold"}, "'tags' is 'gold'; allowed are given, own"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            parser.with_settings(**changes)
+    with pytest.raises(ConfigError, match="unknown parser setting beams; allowed are prune, beam"):
+        parser.settings.with_changes(beams=1)
+
+
+def test_bad_input_is_refused():
+    parser = PcfgParser(model())
+    with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
+        parser.parse(["a", "b"], ["NN"])
+    with pytest.raises(DtparseError, match="an empty sentence has no parse"):
+        parser.parse([], [])
+    unseen = parser.parse(["\u00e9t\u00e9", "a b"], ["NEVER", ""])
+    assert unseen.tree.tags == ("NEVER", "") and unseen.tree.words == ("\u00e9t\u00e9", "a b")
+
+
+def test_order_and_threads_do_not_matter():
+    parser = PcfgParser(model())
+    forward = parse_all(parser, work())
+    assert parse_all(parser, work()[::-1])[::-1] == forward
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda _: parse_all(parser, work()), range(3))) == [forward] * 3
+
+
+@pytest.mark.skipif(SLOW, reason="two more processes")
+def test_processes_do_not_matter():
+    parser = PcfgParser(model())
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(parse_all, parser, work()[:5]).result(timeout=240) == parse_all(parser, work()[:5])

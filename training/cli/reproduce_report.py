@@ -1,0 +1,32 @@
+"""Make tables and plots of what `reproduce` measured, beside the figures that the papers print."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `reproduce-report`."""
+    parser.add_argument("results", type=Path, nargs="?", default=Path("build/2006"), help="the folder of all runs")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        default=ROOT / "docs" / "experiments.md",
+        help="file whose blocks <!-- 2006: NAME --> are filled (default: docs/experiments.md)",
+    )
+    parser.add_argument("--images", type=Path, help="folder for the plots (default: img beside the page)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fill the page and draw the plots, and say which."""
+    from training.reproduce.report import draw_plots, fill_page, load_results
+
+    results = load_results(options.results)
+    filled = fill_page(options.page, results)
+    drawn = draw_plots(results, options.images or options.page.parent / "img")
+    print(f"{options.page}: {', '.join(filled) or 'nothing to fill'}")
+    for path in drawn:
+        print(path)

@@ -1,0 +1,201 @@
+"""Trees as binary trees of annotated symbols, in four binarisations, and back.
+
+Vertical order (Johnson 1998) notes the labels above a constituent in its symbol. A constituent of three or more
+children becomes several binary nodes; the new ones are *parts*: they cover some neighbouring children and remember at
+most `horizontal` of them (Klein & Manning 2003). The binarisations are those of Matsuzaki et al. (2005), section 4:
+
+- `left`: A(b c d) -> A(part(b c) d); `right`: A(b c d) -> A(b part(c d));
+- `center-parent`, `center-head`: the children are taken off from the outside in, first those left of the head, then
+  those right of it, so that the head stands lowest; parts are named after A, or after the head child.
+
+What a part remembers are the outermost children of the side that was last in turn, so a part is determined from below,
+by what it covers; a chart then holds few of them. We differ from Klein & Manning in that a part of `center-head` has
+the head's label in place of the constituent's own, as in Matsuzaki et al.; with vertical order 2 or more, the
+constituent's own label and the labels above it are noted above the head's.
+
+As parts never change the order of children, all four have one inverse: `debinarise` leaves parts out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spacy_dtparse.errors import ConfigError, TreeError
+from spacy_dtparse.trees import COLLINS, HeadRules, Tree
+
+BINARISATIONS = ("left", "right", "center-parent", "center-head")
+PHRASE, PART, TAG = "phrase", "part", "tag"
+KINDS = (PHRASE, PART, TAG)
+
+
+class Symbol(NamedTuple):
+    """A symbol of the grammar.
+
+    `kind`: one of KINDS. `label`: of the constituent (or the head of a part, see the module), or a part of speech.
+    `above`: labels above it, the nearest first. Parts only: `side`, whose children are next in turn ("left" or
+    "right"), and `memory`, the labels of the outermost children on that side, the outermost first.
+    """
+
+    kind: str
+    label: str
+    above: tuple[str, ...] = ()
+    side: str = ""
+    memory: tuple[str, ...] = ()
+
+    def coarse(self) -> Symbol:
+        """The symbol of the grammar of vertical order 1 and horizontal order 0."""
+        return Symbol(self.kind, self.label, (), self.side.partition(":")[0], ())
+
+    def __str__(self) -> str:
+        name = "^".join((self.label, *self.above))
+        return f"@{name}|{self.side}<{' '.join(self.memory)}>" if self.kind == PART else name
+
+
+_Noted = tuple[str, ...]
+
+
+class BinaryTree(NamedTuple):
+    """A binarised tree as lists over its nodes in pre-order; node 0 is the root.
+
+    `symbols`; `left`, `right`: the children's numbers, -1 where there is none (a unary node has only a left one);
+    `token`: of a tag, else -1.
+    """
+
+    symbols: list[Symbol]
+    left: list[int]
+    right: list[int]
+    token: list[int]
+
+
+@dataclass(frozen=True)
+class Markov:
+    """What symbols remember.
+
+    `vertical`: 1 notes nothing above a constituent, 2 its parent's label, and so on; `tag_vertical` the same for parts
+    of speech. `horizontal`: how many children a part remembers, None for all of them. `binarisation`: one of
+    BINARISATIONS. Raises ConfigError for a value out of range.
+    """
+
+    vertical: int = 2
+    horizontal: int | None = 1
+    binarisation: str = "center-head"
+    tag_vertical: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("vertical", "tag_vertical"):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= 8:
+                raise ConfigError(f"{name} order {value!r}; give 1 (nothing noted), 2 (the parent) … up to 8")
+        if self.horizontal is not None and (type(self.horizontal) is not int or self.horizontal < 0):
+            raise ConfigError(f"horizontal order {self.horizontal!r}; give 0, 1, 2 …, or None for all children")
+        if self.binarisation not in BINARISATIONS:
+            raise ConfigError(f"binarisation {self.binarisation!r}; choose one of {', '.join(BINARISATIONS)}")
+
+
+def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTree:
+    """The binary tree of annotated symbols of `tree`, in time linear in its size (but for `horizontal` None)."""
+    labels, tags = tree.labels, tree.tags
+    parents, child_lists = tree.parents(), tree.child_lists()
+    out = BinaryTree([], [], [], [])
+
+    def ancestors(node: int, count: int) -> tuple[str, ...]:
+        found: list[str] = []
+        while node >= 0 and len(found) < count:
+            found.append(labels[node])
+            node = parents[node]
+        return tuple(found)
+
+    # What comes next: (children from, to, head's place, constituent, number of the node above, whether it is its right
+    # child). A constituent itself has from = -1; a token i has constituent ~i and `to` the constituent above it.
+    todo: list[tuple[int, int, int, int, int, bool]] = [(-1, 0, 0, 0, -1, False)]
+    while todo:
+        start, end, head, node, up, is_right = todo.pop()
+        number = len(out.symbols)
+        if up >= 0:
+            (out.right if is_right else out.left)[up] = number
+        out.left.append(-1)
+        out.right.append(-1)
+        out.token.append(~node if node < 0 else -1)
+        if node < 0:
+            out.symbols.append(Symbol(TAG, tags[~node], ancestors(end, markov.tag_vertical - 1)))
+            continue
+        kids = child_lists[node]
+        if start < 0:
+            out.symbols.append(Symbol(PHRASE, labels[node], ancestors(parents[node], markov.vertical - 1)))
+            start, end = 0, len(kids)
+            if end > 2:
+                head = _head_place(markov.binarisation, heads, labels[node], [_name(tree, kid) for kid in kids])
+        else:
+            out.symbols.append(_part(tree, kids, start, end, head, markov, ancestors(node, markov.vertical)))
+        if end - start == 1:
+            todo.append(_child(kids[start], node, number, False))
+            continue
+        cut = start + 1 if start < head or end - start == 2 else end - 1
+        todo.append(_below(kids, cut, end, head, node, number, True))
+        todo.append(_below(kids, start, cut, head, node, number, False))
+    return out
+
+
+def debinarise(tree: BinaryTree, words: Sequence[str]) -> Tree:
+    """The tree over `words` without parts and annotations. Raises TreeError when it has other tokens than the words."""
+    n, starts = len(tree.symbols), [0] * len(tree.symbols)
+    tags, seen = [""] * len(words), 0
+    for k in range(n):  # in pre-order tokens come from left to right
+        starts[k] = seen
+        if tree.token[k] >= 0:
+            if tree.token[k] != seen or seen >= len(words):
+                raise TreeError(f"token {tree.token[k]} where token {seen} of {len(words)} was to come")
+            tags[seen] = tree.symbols[k].label
+            seen += 1
+    if seen != len(words):
+        raise TreeError(f"the binary tree has {seen} tokens, but there are {len(words)} words; give its own words")
+    ends = [0] * n
+    for k in range(n - 1, -1, -1):
+        last = tree.right[k] if tree.right[k] >= 0 else tree.left[k]
+        ends[k] = starts[k] + 1 if tree.token[k] >= 0 else ends[last]
+    kept = [k for k in range(n) if tree.symbols[k].kind == PHRASE]
+    return Tree.trusted(
+        words, tags, [tree.symbols[k].label for k in kept], [starts[k] for k in kept], [ends[k] for k in kept]
+    )
+
+
+def _name(tree: Tree, child: int) -> str:
+    return tree.labels[child] if child >= 0 else tree.tags[~child]
+
+
+def _head_place(binarisation: str, heads: HeadRules, label: str, children: list[str]) -> int:
+    """Where the head stands; `left` and `right` take the first and the last child for it."""
+    if binarisation == "left":
+        return 0
+    if binarisation == "right":
+        return len(children) - 1
+    return heads.head_child(label, children)
+
+
+def _child(child: int, node: int, up: int, is_right: bool) -> tuple[int, int, int, int, int, bool]:
+    return -1, node, 0, child, up, is_right
+
+
+def _below(
+    kids: list[int], start: int, end: int, head: int, node: int, up: int, is_right: bool
+) -> tuple[int, int, int, int, int, bool]:
+    if end - start == 1:
+        return _child(kids[start], node, up, is_right)
+    return start, end, head, node, up, is_right
+
+
+def _part(tree: Tree, kids: list[int], start: int, end: int, head: int, markov: Markov, noted: _Noted) -> Symbol:
+    """The symbol of the part over children [start, end) of a constituent; `noted`: labels from it upwards."""
+    side = "left" if start < head else "right"
+    order = range(start, head) if side == "left" else range(end - 1, head, -1)
+    if markov.horizontal is None:  # everything, and where the head is
+        side, order = f"{side}:{head - start}", range(start, end)
+    elif markov.binarisation in ("left", "right"):  # the place of the "head" is no difference here
+        order = range(start, end) if side == "left" else range(end - 1, start - 1, -1)
+    memory = tuple(_name(tree, kids[place]) for place in order[: markov.horizontal])
+    if markov.binarisation == "center-head":
+        above = noted[: markov.vertical] if markov.vertical > 1 else ()
+        return Symbol(PART, _name(tree, kids[head]), above, side, memory)
+    return Symbol(PART, noted[0], noted[1 : markov.vertical], side, memory)

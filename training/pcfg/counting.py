@@ -1,0 +1,123 @@
+"""Rule counts of binarised trees, relative frequencies, and smoothing of the rules of parts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spacy_dtparse.dtypes import SCORE
+from spacy_dtparse.errors import ConfigError
+
+from .binarise import PART, BinaryTree, Markov, Symbol
+
+Rule = tuple[Symbol, ...]
+"""Parent, left child and, unless it is a unary rule, right child."""
+
+ANY = "*any*"
+"""Stands in a symbol for the label that smoothing leaves open."""
+
+
+@dataclass
+class RuleCounts:
+    """`rules`: how often each rule expands a constituent or a part. `tokens`: (tag symbol, word class) pairs."""
+
+    rules: Counter[Rule] = field(default_factory=Counter)
+    tokens: Counter[tuple[Symbol, int]] = field(default_factory=Counter)
+
+    def add(self, tree: BinaryTree, classes: Iterable[int]) -> None:
+        """Count the rules of a tree and the classes of its words."""
+        symbols, of = tree.symbols, list(classes)
+        for k, symbol in enumerate(symbols):
+            if tree.token[k] >= 0:
+                self.tokens[symbol, of[tree.token[k]]] += 1
+            elif tree.right[k] >= 0:
+                self.rules[symbol, symbols[tree.left[k]], symbols[tree.right[k]]] += 1
+            else:
+                self.rules[symbol, symbols[tree.left[k]]] += 1
+
+    def frequencies(self, symbols: Sequence[Symbol]) -> np.ndarray:
+        """The share of each symbol among all nodes of the trees, float64 (S,)."""
+        nodes: Counter[Symbol] = Counter()
+        for rule, count in self.rules.items():
+            nodes[rule[0]] += count
+        for (symbol, _), count in self.tokens.items():
+            nodes[symbol] += count
+        return np.array([nodes[symbol] for symbol in symbols], dtype=SCORE) / max(sum(nodes.values()), 1)
+
+    def coarse(self) -> RuleCounts:
+        """The counts of the projection to vertical order 1 and horizontal order 0."""
+        found = RuleCounts()
+        for rule, count in self.rules.items():
+            found.rules[tuple(symbol.coarse() for symbol in rule)] += count
+        for (symbol, number), count in self.tokens.items():
+            found.tokens[symbol.coarse(), number] += count
+        return found
+
+
+def relative_frequencies(counts: Mapping[Rule, float]) -> dict[Rule, float]:
+    """The probability of each rule given its parent, by maximum likelihood."""
+    totals: dict[Symbol, float] = defaultdict(float)
+    for rule, count in counts.items():
+        totals[rule[0]] += count
+    return {rule: count / totals[rule[0]] for rule, count in counts.items()}
+
+
+def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength: float) -> dict[Rule, float]:
+    """`relative_frequencies` in which the rules of a part lean on those of the same part elsewhere.
+
+    The part of NP below S and that below VP share what follows what in an NP: a part's distribution has a Dirichlet
+    prior of weight `strength`, whose mean is the distribution with the uppermost noted label left open. Rules that come
+    in by it can lead to parts that were never seen; these have the mean alone. Without any label noted (vertical order
+    1) nothing changes. Raises ConfigError for a negative strength, and for parts of speech that note more than
+    constituents do.
+    """
+    if not strength >= 0.0:
+        raise ConfigError(f"smoothing of {strength!r}; give 0 for none, or the weight of the prior")
+    found = relative_frequencies(counts)
+    if strength == 0.0 or markov.vertical == 1:
+        return found
+    if markov.tag_vertical > markov.vertical:
+        raise ConfigError(
+            f"tag_vertical {markov.tag_vertical} is above vertical {markov.vertical}: parts cannot be smoothed then; "
+            "make it smaller, or set smoothing to 0"
+        )
+    width = markov.vertical - (markov.binarisation != "center-head")  # labels noted in full
+    open_counts: Counter[Rule] = Counter()
+    of_part: dict[Symbol, dict[Rule, float]] = defaultdict(dict)
+    for rule, count in counts.items():
+        if rule[0].kind == PART:
+            of_part[rule[0]][rule] = count
+            if len(rule[0].above) == width:
+                open_counts[_opened(rule, width)] += count  # type: ignore[assignment]
+    means: dict[Symbol, dict[Rule, float]] = defaultdict(dict)
+    for rule, share in sorted(relative_frequencies(open_counts).items()):
+        means[rule[0]][rule] = share
+    todo = sorted(symbol for symbol in of_part if len(symbol.above) == width)
+    done = set(todo)
+    while todo:
+        part = todo.pop()
+        own, label = of_part.get(part, {}), part.above[-1]
+        total = sum(own.values()) + strength
+        for rule, share in means[_opened((part,), width)[0]].items():
+            closed = tuple(_closed(symbol, label) for symbol in rule)
+            found[closed] = (own.get(closed, 0.0) + strength * share) / total
+            for symbol in closed[1:]:
+                if symbol.kind == PART and symbol not in done:
+                    done.add(symbol)
+                    todo.append(symbol)
+    return found
+
+
+def _opened(rule: Rule, width: int) -> Rule:
+    return tuple(
+        s._replace(above=(*s.above[:-1], ANY)) if s.kind == PART and len(s.above) == width else s for s in rule
+    )
+
+
+def _closed(symbol: Symbol, label: str) -> Symbol:
+    if symbol.kind == PART and symbol.above and symbol.above[-1] == ANY:
+        return symbol._replace(above=(*symbol.above[:-1], label))
+    return symbol

@@ -1,0 +1,145 @@
+"""Training sentences to a PcfgModel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, SCORE
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.features.wordclasses import WordClasses
+from spacy_dtparse.model.pcfg import PcfgGrammar, PcfgModel
+from spacy_dtparse.symbols import SymbolTable
+from spacy_dtparse.trees import Recipe, Tree
+
+from ..corpus import Sentence, training_tree
+from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
+from .counting import Rule, RuleCounts, relative_frequencies, smoothed_frequencies
+from .lexicon import emissions
+
+
+@dataclass(frozen=True)
+class PcfgOptions:
+    """How a grammar is made.
+
+    `markov`: what symbols remember. `recipe`: preprocessing. `smoothing`: see `counting.smoothed_frequencies`.
+    `given_tags`: whether the parser may only use the tags it is given. `max_words`: longer training sentences, counted
+    after preprocessing, are left out. `min_word_count`: rarer words are known by their signature. `unseen_weight`,
+    `variant_weight`: see `lexicon`. Raises ConfigError for values out of range.
+    """
+
+    markov: Markov = field(default_factory=Markov)
+    recipe: Recipe = Recipe.PLAIN
+    smoothing: float = 0.0
+    given_tags: bool = True
+    max_words: int | None = None
+    min_word_count: int = 3
+    unseen_weight: float = 1.0
+    variant_weight: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_words", "min_word_count"):
+            value = getattr(self, name)
+            if (value is not None or name != "max_words") and (type(value) is not int or value < 1):
+                raise ConfigError(f"{name} is {value!r}; give a whole number from 1 on")
+        for name in ("smoothing", "unseen_weight", "variant_weight"):
+            value = getattr(self, name)
+            if not 0.0 <= value < float("inf") or (name != "smoothing" and value == 0.0):
+                raise ConfigError(f"{name} is {value!r}; give a number above 0")
+
+
+def train_pcfg(
+    sentences: Iterable[Sentence], options: PcfgOptions | None = None, meta: Mapping[str, Any] | None = None
+) -> PcfgModel:
+    """The relative-frequency grammar of treebank sentences; their weights are not looked at.
+
+    Raises TrainingDataError when no sentence is left, or a name is both a label and a tag.
+    """
+    options = options or PcfgOptions()
+    trees = [training_tree(sentence, options.recipe) for sentence in sentences]
+    n_all = len(trees)
+    if options.max_words is not None:
+        trees = [tree for tree in trees if len(tree.words) <= options.max_words]
+    if not trees:
+        raise TrainingDataError(
+            f"none of {n_all} sentences is left to learn from; give trees, or a larger max_words than "
+            f"{options.max_words}"
+        )
+    words = WordClasses.learn([tree.words for tree in trees], options.min_word_count)
+    counts = count_trees(trees, options.markov, words)
+    coarse_counts = counts.coarse()
+    coarse_symbols = _sorted({s for rule in coarse_counts.rules for s in rule})
+    coarse_number = {symbol: place for place, symbol in enumerate(coarse_symbols)}
+    rules = smoothed_frequencies(counts.rules, options.markov, options.smoothing)
+    fine_symbols = sorted({s for rule in rules for s in rule}, key=lambda s: (coarse_number[s.coarse()], s))
+    labels = SymbolTable(sorted({s.label for s in fine_symbols if s.kind == PHRASE}))
+    tags = SymbolTable(sorted({s.label for s in fine_symbols if s.kind == TAG}))
+
+    def make(symbols: list[Symbol], probabilities: Mapping[Rule, float], of: RuleCounts) -> PcfgGrammar:
+        number = {symbol: place for place, symbol in enumerate(symbols)}
+        binary, unary = (
+            sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
+            for width in (3, 2)
+        )
+        base = [
+            labels.number(s.label) if s.kind == PHRASE else tags.number(s.label) if s.kind == TAG else -1
+            for s in symbols
+        ]
+        return PcfgGrammar(
+            tuple(str(s) if s.kind != TAG else f"{s}.{TAG}" for s in symbols),
+            np.array([KINDS.index(s.kind) for s in symbols], dtype=np.int8),
+            np.array(base, dtype=INDEX),
+            np.array([coarse_number[s.coarse()] for s in symbols], dtype=INDEX),
+            of.frequencies(symbols),
+            np.array([rule for rule, _ in binary], dtype=INDEX).reshape(-1, 3),
+            _logs(p for _, p in binary),
+            np.array([rule for rule, _ in unary], dtype=INDEX).reshape(-1, 2),
+            _logs(p for _, p in unary),
+            emissions(of.tokens, symbols, words, options.unseen_weight, options.variant_weight),
+        )
+
+    return PcfgModel(
+        labels,
+        tags,
+        words,
+        make(fine_symbols, rules, counts),
+        make(coarse_symbols, relative_frequencies(coarse_counts.rules), coarse_counts),
+        options.recipe.steps,
+        options.given_tags,
+        {**(meta or {}), "sentences": len(trees), "left_out": n_all - len(trees), "options": describe(options)},
+    )
+
+
+def count_trees(trees: Iterable[Tree], markov: Markov, words: WordClasses) -> RuleCounts:
+    """The counts of all rules of all trees, binarised."""
+    counts = RuleCounts()
+    for tree in trees:
+        counts.add(binarise(tree, markov), words.encode(tree.words).tolist())
+    return counts
+
+
+def describe(options: PcfgOptions) -> dict[str, Any]:
+    """The options as plain data, for a model's meta."""
+    markov = options.markov
+    return {
+        "vertical": markov.vertical,
+        "horizontal": markov.horizontal,
+        "binarisation": markov.binarisation,
+        "tag_vertical": markov.tag_vertical,
+        "smoothing": options.smoothing,
+        "max_words": options.max_words,
+        "min_word_count": options.min_word_count,
+        "unseen_weight": options.unseen_weight,
+        "variant_weight": options.variant_weight,
+    }
+
+
+def _sorted(symbols: Iterable[Symbol]) -> list[Symbol]:
+    return sorted(symbols, key=lambda s: (KINDS.index(s.kind), s))
+
+
+def _logs(probabilities: Iterable[float]) -> np.ndarray:
+    return np.minimum(np.log(np.array(list(probabilities), dtype=SCORE)), 0.0)

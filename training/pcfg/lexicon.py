@@ -1,0 +1,99 @@
+"""Emission probabilities: how likely a symbol of a part of speech is to have a word of each class.
+
+A word that was seen a few times has not shown all its tags. Its counts get `unseen_weight` tokens more, spread as the
+tags of rare words of the same signature are; words seen OFTEN times or more have shown what they are. The symbols of
+one tag (NN below NP, NN below ADJP) share the tag's distribution: each leans on it with a Dirichlet prior of
+`variant_weight`. So every symbol's probabilities sum to 1 over all classes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
+from spacy_dtparse.features.wordclasses import UNKNOWN, WordClasses
+from spacy_dtparse.model.pcfg import Emissions
+
+from .binarise import TAG, Symbol
+
+OFTEN = 50
+
+
+def tag_shares(
+    counts: Mapping[tuple[str, int], float], words: WordClasses, unseen_weight: float
+) -> dict[int, dict[str, float]]:
+    """Smoothed counts class -> tag -> tokens from counts of (tag, class)."""
+    by_class: dict[int, dict[str, float]] = defaultdict(dict)
+    all_tags: Counter[str] = Counter()
+    for (tag, number), count in sorted(counts.items()):
+        by_class[number][tag] = by_class[number].get(tag, 0.0) + count
+        all_tags[tag] += count  # type: ignore[assignment]
+    unknown = words.classes.number(UNKNOWN)
+    rare: dict[str, float] = defaultdict(float)
+    for number, tags in by_class.items():
+        if words.classes[number].startswith("*"):
+            for tag, count in tags.items():
+                rare[tag] += count
+    rare = rare or dict(all_tags)  # type: ignore[assignment]
+    for number in range(len(words)):
+        total = sum(by_class[number].values())
+        name = words.classes[number]
+        if number == unknown:
+            prior: Mapping[str, float] = rare
+        elif total < OFTEN and not name.startswith("*"):
+            prior = by_class.get(words.signature_number(name, False)) or rare
+        elif not total:
+            prior = rare
+        else:
+            continue
+        whole = sum(prior.values())
+        new = {tag: unseen_weight * count / whole for tag, count in prior.items()}
+        for tag, count in by_class[number].items():
+            new[tag] = new.get(tag, 0.0) + count
+        by_class[number] = new
+    return by_class
+
+
+def emissions(
+    counts: Mapping[tuple[Symbol, int], float],
+    symbols: Sequence[Symbol],
+    words: WordClasses,
+    unseen_weight: float = 1.0,
+    variant_weight: float = 10.0,
+) -> Emissions:
+    """The emission probabilities of all tag symbols among `symbols`, from counts of (symbol, class)."""
+    plain: Counter[tuple[str, int]] = Counter()
+    of_symbol: Counter[Symbol] = Counter()
+    for (symbol, number), count in counts.items():
+        plain[symbol.label, number] += count  # type: ignore[assignment]
+        of_symbol[symbol] += count  # type: ignore[assignment]
+    shares = tag_shares(plain, words, unseen_weight)
+    totals: dict[str, float] = defaultdict(float)
+    for tags in shares.values():
+        for tag, share in tags.items():
+            totals[tag] += share
+    variants: dict[str, list[int]] = defaultdict(list)
+    floor = np.full(len(symbols), np.nan, dtype=SCORE)
+    for place, symbol in enumerate(symbols):
+        if symbol.kind == TAG:
+            variants[symbol.label].append(place)
+            floor[place] = np.log(0.5 / (totals[symbol.label] + 1.0))
+    from_class, entries, weights = np.zeros(len(words) + 1, dtype=OFFSET), [], []
+    for number in range(len(words)):
+        found = []
+        for tag, share in shares[number].items():
+            probability = share / totals[tag]
+            alone = len(variants[tag]) == 1
+            for place in variants[tag]:
+                symbol = symbols[place]
+                lean = variant_weight * probability
+                value = (counts.get((symbol, number), 0.0) + lean) / (of_symbol[symbol] + variant_weight)
+                found.append((place, probability if alone else value))
+        found.sort()
+        entries += [place for place, _ in found]
+        weights += [value for _, value in found]
+        from_class[number + 1] = len(entries)
+    return Emissions(from_class, np.array(entries, dtype=INDEX), np.log(np.array(weights, dtype=SCORE)), floor)
