@@ -125,11 +125,14 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
 
 
 def announce_compilation() -> None:
-    """Say on standard error that the first run compiles, if it will."""
+    """Say on standard error that the first run compiles, if it will, and let another process compile a part."""
     from ..kernels.warmup import kernels_compiled
 
     if not kernels_compiled():
         print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
+        from ..model.ahead import start_compiling
+
+        start_compiling()
 
 
 def quiet_warnings() -> None:

@@ -118,3 +118,9 @@ def from_python(inner: Any) -> Any:
 
     options: dict[str, Any] = {"_nrt": False}
     return numba.njit(**options)(call)
+
+
+def compile_for(compiled: Any, *arguments: Any) -> None:
+    """Compile a kernel for arguments of the given ones' types, and put it in the cache, without calling it."""
+    if hasattr(compiled, "py_func"):
+        compiled.compile(tuple(numba.typeof(argument) for argument in arguments))

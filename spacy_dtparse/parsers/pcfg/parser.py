@@ -23,6 +23,11 @@ GLUE_COST = 1000.0
 """Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""
 
 
+RETRY_TOKENS = 80
+"""A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
+seconds."""
+
+
 class _Found(NamedTuple):
     """A parse of the kept tokens: constituents in pre-order, the root first, with their scores."""
 
@@ -141,7 +146,8 @@ class PcfgParser:
         for given in (numbers, None) if self._given else (None,):
             fine = model.fine.leaves(classes, given)
             coarse = model.coarse.leaves(classes, given)
-            for pruned in (True, False) if self._prunes else (False,):
+            attempts = ((True, False) if n <= RETRY_TOKENS else (True,)) if self._prunes else (False,)
+            for pruned in attempts:
                 allowed = EVERYTHING
                 if pruned:
                     total, allowed = buffers.posterior(

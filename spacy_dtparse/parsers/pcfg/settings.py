@@ -25,7 +25,7 @@ class PcfgSettings:
 
     prune: float = 1e-4
     beam: float = 1e-5
-    max_tokens: int = 200
+    max_tokens: int = 150
     tags: str | None = None
     budget: int | None = None
 
