@@ -55,30 +55,53 @@ def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> Conjunctio
     bias = np.zeros(len(ensembles), dtype=np.int64)
     for number, ensemble in enumerate(ensembles):
         validate(ensemble, n_atoms, name=f"ensemble {number}")
-        merged: dict[bytes, int] = {}
-        for key, value in _paths(ensemble):
-            merged[key] = merged.get(key, 0) + value
-        bias[number] = merged.pop(b"", 0)
-        for key, value in merged.items():
-            if value:
-                labels.append(number)
-                sizes.append(len(key) // 4)
-                literals.append(key)
-                units.append(value)
-    start = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=start[1:])
+        start, codes, values = _paths(ensemble)
+        empty = np.diff(start) == 0
+        bias[number] = values[empty].sum()
+        first, values = _merged(start, codes, values)
+        kept = first[(values != 0) & ~empty[first]]
+        units.append(values[(values != 0) & ~empty[first]])
+        new, take = _segments(start, kept)
+        labels.append(np.full(len(kept), number, dtype=INDEX))
+        sizes.append(np.diff(new))
+        literals.append(codes[take])
+    none = [np.zeros(0, dtype=np.int64)]
     return Conjunctions(
-        np.array(labels, dtype=INDEX),
-        start,
-        np.frombuffer(b"".join(literals), dtype=INDEX).copy(),
-        np.array(units, dtype=np.int64),
+        np.concatenate([*none, *labels]).astype(INDEX),
+        np.concatenate([[0], np.cumsum(np.concatenate(none + sizes))]).astype(np.int64),
+        np.concatenate(none + literals).astype(INDEX),
+        np.concatenate(none + units),
         bias,
     )
 
 
-def _paths(ensemble: LabelEnsemble) -> list[tuple[bytes, int]]:
-    """(sorted literals as int32 bytes, grid units) of every non-zero leaf whose path does not contradict
-    itself."""
+def _merged(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(first, sums): of every different conjunction the place of its first occurrence, in rising order, and the sum of
+    its values. Conjunctions are told apart by two 64-bit sums of hashes of their literals."""
+    digests = np.zeros((2, len(values)), dtype=BITS)
+    filled = np.flatnonzero(np.diff(start))
+    if len(filled):
+        for row, seed in zip(digests, (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03), strict=True):
+            row[filled] = np.add.reduceat(_mix(codes.astype(BITS), BITS(seed)), start[:-1][filled])
+    order = np.lexsort((digests[1], digests[0]))  # stable: equal ones stay in the order of their trees
+    group = np.flatnonzero(_changes(digests[0][order]) | _changes(digests[1][order]))
+    first = order[group]
+    sums = np.add.reduceat(values[order], group) if len(group) else values[:0]
+    rising = np.argsort(first)
+    return first[rising], sums[rising]
+
+
+def _mix(values: np.ndarray, seed: np.uint64) -> np.ndarray:
+    """A 64-bit hash of each value (splitmix64's finaliser)."""
+    mixed = (values + BITS(1)) * seed
+    mixed = (mixed ^ (mixed >> BITS(30))) * BITS(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> BITS(27))) * BITS(0x94D049BB133111EB)
+    return mixed ^ (mixed >> BITS(31))
+
+
+def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(start, literals, units) of every non-zero leaf whose path does not contradict itself: the k-th has the sorted
+    literals[start[k] : start[k + 1]]."""
     atom, yes, no = ensemble.atom, ensemble.yes, ensemble.no
     inner = np.flatnonzero(atom >= 0)
     parent = np.full(len(atom), -1, dtype=np.int64)
@@ -106,9 +129,9 @@ def _paths(ensemble: LabelEnsemble) -> list[tuple[bytes, int]]:
     clash = (np.diff(rows) == 0) & (np.diff(codes >> 1) == 0)
     possible = np.ones(len(leaves), dtype=bool)
     possible[rows[1:][clash]] = False
-    bounds = np.searchsorted(rows, np.arange(len(leaves) + 1)) * 4
-    packed = codes.astype(INDEX).tobytes()
-    return [(packed[bounds[r] : bounds[r + 1]], int(units[r])) for r in np.flatnonzero(possible)]
+    bounds = np.searchsorted(rows, np.arange(len(leaves) + 1))
+    start, take = _segments(bounds, np.flatnonzero(possible))
+    return start, codes[take], units[possible]
 
 
 def compile_rules(
@@ -256,9 +279,9 @@ def _by_atom(
     atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(start, word, bits): for each atom its words in rising order, with the bits of the slots in them."""
-    key = atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)
-    order = np.argsort(key, kind="stable")
-    key, bit = key[order], BITS(1) << (slot[order] & 63).astype(BITS)
+    # The bit is packed in with atom and word: sorting numbers is quicker than sorting places by them.
+    packed = np.sort((atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)) * 64 + (slot & 63))
+    key, bit = packed >> 6, BITS(1) << (packed & 63).astype(BITS)
     first = np.flatnonzero(_changes(key))
     bits = np.bitwise_or.reduceat(bit, first) if len(first) else np.zeros(0, dtype=BITS)
     atoms, words = np.divmod(key[first], max(n_words, 1))
