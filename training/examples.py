@@ -31,6 +31,7 @@ STORES = ("window", "shift", "top")
 class Derivation:
     """One training sentence: token columns int32 (n, TOKEN_COLUMNS), actions int32 (a, 3).
 
+    `ready`: `oracle.ready_steps` where every correct inference of a state is to be positive, else only the next action.
     `weight`: what the positives of a state weigh together; `negatives`: what its negatives weigh, as a multiple of it.
     `uniform`: every example weighs `weight`, every negative `negatives` times that, however many its state has.
     """
@@ -40,6 +41,7 @@ class Derivation:
     weight: float = 1.0
     negatives: float = 1.0
     uniform: bool = False
+    ready: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=INDEX))
 
 
 @dataclass
@@ -85,9 +87,9 @@ class Replayer:
         while True:
             b = self._buffers
             rows, _ = replay(
-                self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items, nodes,
-                frontier, self.scratch, windows_i, windows_j, b["indptr"], b["atoms"], b["gold"], b["state"],
-                b["flags"], np.array(self._room, dtype=OFFSET), self.parts,
+                self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items,
+                derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, b["indptr"], b["atoms"],
+                b["gold"], b["state"], b["flags"], np.array(self._room, dtype=OFFSET), self.parts,
             )  # fmt: skip
             if rows >= 0:
                 break

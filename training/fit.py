@@ -34,7 +34,7 @@ from .boosting.plot import plot_path
 from .boosting.store import DirectStore
 from .corpus import Sentence, survey, training_tree
 from .examples import STORES, Derivation, Replayer, collect_atoms, write_stores
-from .oracle import child_lists, derivation
+from .oracle import child_lists, derivation, ready_steps
 from .recipe import FitRecipe
 
 logger = logging.getLogger(__name__)
@@ -83,15 +83,20 @@ class Fit:
             len(self.lexicon.labels),
             self.templates.reach(),
         )
+        actions = [
+            derivation(tree, self.lexicon.labels, recipe.strategy, recipe.seed + number)
+            for number, tree in enumerate(self.trees)
+        ]
         self.derivations = [
             Derivation(
                 self.lexicon.encode(tree.words, tree.tags),
-                derivation(tree, self.lexicon.labels, recipe.strategy, recipe.seed + number),
+                steps,
                 weight,
                 recipe.negative_weight,
                 recipe.example_weights == "uniform",
+                ready_steps(steps, len(tree.words), recipe.strategy),
             )
-            for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
+            for tree, steps, weight in zip(self.trees, actions, self.weights, strict=True)
         ]
         self.log("corpus", seconds=time.perf_counter() - began, **vars(self.report))
 

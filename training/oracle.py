@@ -76,6 +76,23 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
     return np.array(actions, dtype=INDEX).reshape(len(actions), 3)
 
 
+def ready_steps(actions: np.ndarray, n_tokens: int, strategy: str) -> np.ndarray:
+    """From when on each action could be taken, as `kernels.replay` wants it.
+
+    int32 (len(actions), 3): the first step at which all children of the item exist, and its tokens [a, b). Under
+    the strategies that have one right action in each state, (0, 3).
+    """
+    if strategy != "bottom_up":
+        return np.zeros((0, 3), dtype=INDEX)
+    starts, made = list(range(n_tokens + 1)), [0] * n_tokens
+    out = np.empty((len(actions), 3), dtype=INDEX)
+    for step, (i, j, _) in enumerate(actions.tolist()):
+        out[step] = max(made[i:j]), starts[i], starts[j]
+        made[i:j] = [step + 1]
+        del starts[i + 1 : j]
+    return out
+
+
 def _random_order(children: list[list[int]], seed: int) -> list[int]:
     """A random order of constituents in which every child comes before its parent."""
     rng = np.random.default_rng(seed)

@@ -8,24 +8,36 @@ from __future__ import annotations
 import numpy as np
 
 from .features import OWN, SHARED, extract, record_parts, window_head
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 SHIFT_ROW = -2
 """Written in `out_gold` for the shift candidate where a shift is not the right action; see `replay`."""
 
 
+@inner_kernel
+def _right_label(nodes, frontier, actions, ready, step, i, j):
+    """Label of the later action that could be taken already, in step `step`, over the window [i, j); -1 for none."""
+    start, end = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
+    for k in range(step + 1, ready.shape[0]):
+        if ready[k, 0] <= step and ready[k, 1] == start and ready[k, 2] == end:
+            return np.int64(actions[k, 2])
+    return np.int64(-1)
+
+
 @kernel
 def replay(
-    grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, nodes, frontier, scratch,
-    windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts,
+    grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, ready, nodes, frontier,
+    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts,
 ):  # fmt: skip
     """Write the examples of every state on a derivation.
 
     `actions` int32 (n_actions, 3): window start i and end j (frontier positions in the state they apply to) and label
     (number of labels = shift); an action whose window is not legal (arity) is carried out but makes no positive.
-    Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the label inferred in this state over
-    this window, -1 where none is; for the shift candidate: number of labels when it is right, else SHIFT_ROW.
+    `ready` int32 (n_actions, 3): the step from which each action could be taken, and the tokens [a, b) of its window;
+    an action is right in every state from there to its own step. Of length 0: each is right in its own step only.
+    Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the label that is right in this
+    state over this window, -1 where none is; for the shift candidate: number of labels when right, else SHIFT_ROW.
     `out_state` int32: state number within the sentence. `out_flags` int8: 1 when TOP is allowed over the window.
     `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit.
     Returns (rows, states), or (-1, 0) when there is not enough room.
@@ -83,7 +95,10 @@ def replay(
                 for a in range(count):
                     out_atoms[at + a] = scratch.atoms[a]
                 at += count
-                out_gold[rows] = gold if gold_i == i and gold_j == j and gold < n_labels else -1
+                right = gold if gold_i == i and gold_j == j and gold < n_labels else -1
+                if right < 0 and ready.shape[0] > 0:
+                    right = _right_label(nodes, frontier, actions, ready, step, i, j)
+                out_gold[rows] = right
                 out_state[rows] = step
                 out_flags[rows] = 1 if label_allowed(grammar, nodes, frontier, low, size, i, j, top) else 0
                 rows += 1

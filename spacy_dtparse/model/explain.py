@@ -64,8 +64,7 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     result = parser.parse(words, tags)
     if not 0 <= constituent < len(result.tree.labels):
         raise DtparseError(
-            f"there is no constituent {constituent}; "
-            f"this parse has constituents 0 to {len(result.tree.labels) - 1}"
+            f"there is no constituent {constituent}; this parse has constituents 0 to {len(result.tree.labels) - 1}"
         )
     model: DtreeModel = parser.model
     record = parser.recipe.prepare(words, tags)
@@ -160,9 +159,7 @@ def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.nda
     return np.array(actions, dtype=INDEX).reshape(len(actions), 3), items
 
 
-def _atoms_of(
-    model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int, node: int
-) -> frozenset[int]:
+def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int, node: int) -> frozenset[int]:
     """The atoms (model's numbers) of the window over which `node` was inferred, from a replay of the
     parse."""
     actions, items = _actions(model, nodes, n, last)
@@ -175,6 +172,7 @@ def _atoms_of(
         rows, _ = replay(
             grammar, compile_head_rules(model.heads, model.lexicon.symbols), table, model.atoms, tokens,
             np.ascontiguousarray(tokens[:, TAG]), n, actions, len(actions),
+            np.zeros((0, 3), dtype=INDEX),
             make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
             make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
             np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(room[0], dtype=np.int8),

@@ -19,16 +19,16 @@ from spacy_dtparse.model.dtree import make_grammar
 from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
+from tests.unit.kernels.harness import gold
 from training.boosting.config import LearnerConfig
 from training.boosting.labels import open_label_data
 from training.boosting.learner import LabelLearner
 from training.boosting.store import DirectStore, Store, open_store
 from training.boosting.tree import Tree, single_leaf
 from training.corpus import read_treebank, training_tree
-from training.examples import STORES, Derivation, collect_atoms, write_stores
+from training.examples import STORES, collect_atoms, write_stores
 from training.fit import build_lexicon
 from training.indirect import IndirectStore
-from training.oracle import derivation
 from training.reduced_tables import UNKNOWN, atom_templates, is_hashed, reduce_table, sequence_template
 
 pytestmark = pytest.mark.kernel
@@ -51,14 +51,7 @@ def setting(strategy: str, table: str, max_arity: int = 5):
     templates = get_templates(table)
     grammar = make_grammar(strategy, max_arity, True, len(lexicon.labels), templates.reach())
     heads = compile_head_rules(COLLINS, lexicon.symbols)
-    derivations = [
-        Derivation(
-            lexicon.encode(tree.words, tree.tags),
-            derivation(tree, lexicon.labels, strategy, number),
-            1.0 + number % 3,
-        )
-        for number, tree in enumerate(trees)
-    ]
+    derivations = [gold(lexicon, tree, strategy, number, 1.0 + number % 3) for number, tree in enumerate(trees)]
     atoms, _ = collect_atoms(grammar, heads, templates, lexicon, derivations, 2, 18)
     return grammar, heads, templates, lexicon, atoms, derivations
 

@@ -28,7 +28,7 @@ from tests.reference.features import Reader
 from tests.reference.states import SHIFT, STRATEGIES, Rules, State, spans
 from tests.reference.states import random_tree as random_gold
 from training.examples import Derivation, Replayer
-from training.oracle import derivation
+from training.oracle import derivation, ready_steps
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
 """The kernels run as plain Python: fewer and smaller cases."""
@@ -125,9 +125,7 @@ class KernelState:
 
     @classmethod
     def start(cls, rules: Rules, lexicon: Lexicon, words, tags, reach: int = 2**30) -> KernelState:
-        grammar = make_grammar(
-            rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), reach
-        )
+        grammar = make_grammar(rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), reach)
         tokens, n = lexicon.encode(words, tags), len(words)
         state = cls(
             grammar, compile_head_rules(rules.heads, lexicon.symbols), lexicon, tokens,
@@ -143,9 +141,7 @@ class KernelState:
     def windows(self) -> list[tuple[int, int]]:
         room = len(self.tokens) * int(self.grammar.options[1]) + 1
         i, j = np.full(room, -7, dtype=np.int32), np.full(room, -7, dtype=np.int32)
-        count = list_windows(
-            self.grammar, self.nodes, self.tokens, self.frontier, self.cursor, self.size, i, j
-        )
+        count = list_windows(self.grammar, self.nodes, self.tokens, self.frontier, self.cursor, self.size, i, j)
         found = zip(i[:count].tolist(), j[:count].tolist(), strict=True)
         return [(a - self.low, b - self.low) for a, b in found]
 
@@ -240,21 +236,17 @@ def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[k.At
     return atoms, np.zeros((n_direct + (1 << bits), k.PARTS_WIDTH), dtype=np.int32)
 
 
-def replayer(
-    rules: Rules, lexicon: Lexicon, table: Templates, atoms: k.AtomMap, parts: np.ndarray
-) -> Replayer:
-    grammar = make_grammar(
-        rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), table.reach()
-    )
+def replayer(rules: Rules, lexicon: Lexicon, table: Templates, atoms: k.AtomMap, parts: np.ndarray) -> Replayer:
+    grammar = make_grammar(rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), table.reach())
     heads = compile_head_rules(rules.heads, lexicon.symbols)
     n_stamps = len(parts) if len(parts) else int(atoms.state[0])
     return Replayer(grammar, heads, compile_templates(table, lexicon.sizes)[0], atoms, n_stamps, parts)
 
 
 def gold(lexicon: Lexicon, tree, strategy: str, seed: int = 0, weight: float = 1.0) -> Derivation:
-    return Derivation(
-        lexicon.encode(tree.words, tree.tags), derivation(tree, lexicon.labels, strategy, seed), weight
-    )
+    actions = derivation(tree, lexicon.labels, strategy, seed)
+    ready = ready_steps(actions, len(tree.words), strategy)
+    return Derivation(lexicon.encode(tree.words, tree.tags), actions, weight, ready=ready)
 
 
 @dataclass
@@ -304,8 +296,7 @@ def hand_made(
     rng.shuffle(pool)
     pool = pool[:80]
     trees = {
-        name: [random_tree(rng, len(pool), rng.randint(1, 4)) for _ in range(n_trees)]
-        for name in (*labels, SHIFT)
+        name: [random_tree(rng, len(pool), rng.randint(1, 4)) for _ in range(n_trees)] for name in (*labels, SHIFT)
     }
     chosen = np.full(len(parts), -1, dtype=np.int32)
     chosen[pool] = np.arange(len(pool))

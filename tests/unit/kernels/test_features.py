@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -93,7 +94,8 @@ def test_replay_writes_which_inference_is_right_and_where_top_may_stand():
         atoms, parts = collecting(table, lexicon)
         runner = replayer(rules, lexicon, table, atoms, parts)
         for tree in gold_trees(rng, lexicon, (1, 3, 5), 4):
-            derivation = gold(lexicon, tree, strategy)
+            only_the_next = np.zeros((0, 3), dtype=np.int32)
+            derivation = replace(gold(lexicon, tree, strategy), ready=only_the_next)
             _, _, right, numbers, flags = (a.copy() for a in runner.run(derivation))
             low, rows = 0, replayed(rules, lexicon, tree, derivation.actions)
             lows = []
