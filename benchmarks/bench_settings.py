@@ -7,6 +7,7 @@ Every eighth dev sentence of a large treebank, every second of a small one; tags
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from pathlib import Path
@@ -28,8 +29,9 @@ infer = from_python(state.infer)
 list_windows = from_python(state.list_windows)
 start_sentence = from_python(state.start_sentence)
 
-CONFIDENT = (math.inf, 6.0, 5.0)
-BUDGETS = (0, 8000, 12000, 20000)
+CONFIDENT = (math.inf, 5.0)
+GATES = (0.0, 0.001, 0.002, 0.005, 0.01)
+BUDGETS = (0, 4000, 8000, None)  # None: the default
 
 
 @bare_kernel
@@ -107,15 +109,16 @@ def main() -> None:
         sentences += read[:: 8 if len(read) > 1000 else 2]
     n_tokens = sum(len(sentence.tags) for sentence in sentences)
     grid = []
-    for confident in CONFIDENT:
+    for confident, gate in itertools.product(CONFIDENT, GATES):
         for budget in BUDGETS:
-            set_ = parser.with_settings(budget=budget, confident=confident)
+            set_ = parser.with_settings(budget=budget, confident=confident, gate=gate)
             began = time.process_time()
             for sentence in sentences:
                 set_.parse(sentence.tree.words, sentence.tags)
             seconds = time.process_time() - began
             f1 = 100 * evaluate_parser(set_, sentences)["f1"]
-            grid.append({"confident": str(confident), "budget": budget, "f1": f1, "tokens/s": n_tokens / seconds})
+            setting = {"confident": str(confident), "gate": gate, "budget": budget}
+            grid.append({**setting, "f1": f1, "tokens/s": n_tokens / seconds})
             print(grid[-1], flush=True)
     shifts = confident_shifts(parser, sentences[::5])
     print(*shifts, sep="\n")

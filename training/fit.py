@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from spacy_dtparse.features.templates import compile_templates
 from spacy_dtparse.kernels import features as k
 from spacy_dtparse.model.dtree import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.model.gate import Gate
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import TOP, HeadRules, Recipe, Tree
@@ -34,7 +35,9 @@ from .boosting.plot import plot_path
 from .boosting.store import DirectStore
 from .corpus import Sentence, survey, training_tree
 from .examples import STORES, Derivation, Replayer, collect_atoms, write_stores
+from .gate import train_gate
 from .oracle import child_lists, derivation, ready_steps
+from .processes import worker_pool
 from .recipe import FitRecipe
 
 logger = logging.getLogger(__name__)
@@ -67,6 +70,7 @@ class Fit:
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)
         self.meta = dict(meta or {})
+        self._gate: Gate | None = None
         self.preprocessing = Recipe(recipe.preprocessing)
         self.templates = get_templates(recipe.templates)
         began = time.perf_counter()
@@ -190,6 +194,24 @@ class Fit:
         chosen = np.random.default_rng(self.recipe.seed).choice(len(self.derivations), size=n, replace=False)
         return sorted(chosen.tolist())
 
+    def gate(self) -> Gate:
+        """The gate, trained unless the working folder has it already; an empty one if the recipe wants none."""
+        if self.recipe.gate_bits == 0:
+            return Gate()
+        if self._gate is None:
+            path = self.workdir / f"gate{self.recipe.gate_bits}.npz"
+            if path.exists():
+                with np.load(path) as held:
+                    self._gate = Gate(held["weights"], tuple(held["shares"].tolist()), tuple(held["margins"].tolist()))
+            else:
+                bits, seed = self.recipe.gate_bits, self.recipe.seed
+                gate = train_gate(self.grammar, self.head_table, self.derivations, bits, seed, self.log)
+                temporary = path.with_suffix(".tmp.npz")
+                np.savez(temporary, weights=gate.weights, shares=gate.shares, margins=gate.margins)
+                os.replace(temporary, path)
+                self._gate = gate
+        return self._gate
+
     def model(self, ensembles: dict[str, LabelEnsemble], atoms: k.AtomMap, named: bool = False) -> DtreeModel:
         """A model of the given ensembles; `named`: with what its hashed atoms stand for (takes a replay)."""
         ordered = [ensembles.get(name, empty_ensemble()) for name in (*self.lexicon.labels, SHIFT)]
@@ -216,6 +238,7 @@ class Fit:
             parts,
             tuple(renumber(ensemble, numbers) for ensemble in ordered),
             {**self.meta, "recipe": self.recipe.to_dict()},
+            self.gate(),
         )
 
     def evaluator(self, atoms: k.AtomMap):
@@ -248,7 +271,7 @@ class Fit:
         executor = self.executor
         pool = None
         if executor is None and self.recipe.n_workers > 1:
-            pool = executor = ProcessPoolExecutor(self.recipe.n_workers, mp_context=get_context("forkserver"))
+            pool = executor = worker_pool(self.recipe.n_workers)
         try:
             result = train_path(stores, labels, config, executor, self.workdir / "path", evaluate)
         finally:
@@ -259,7 +282,7 @@ class Fit:
         return self.model(result.ensembles, atoms, named=True), result
 
 
-_NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget"})
+_NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
 _LATER = {"example_weights": "state"}
 """Settings that stores of an earlier version do not name, with the value they were made with."""
 

@@ -33,6 +33,7 @@ class FitRecipe:
     in the 2006 papers, punctuation among them, empty elements not.
     `memory_gib`: rows above this size are not written out but extracted again when needed (indirect storage).
     `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
+    `gate_bits`: size of the gate's table of weights (see `kernels.gate`) as a power of two; 0: no gate.
     `learner`, `path`: see `training.boosting.config`.
 
     Raises ConfigError for names or values that are not allowed.
@@ -54,6 +55,7 @@ class FitRecipe:
     memory_gib: float = 6.0
     dev_sentences: int = 1500
     dev_budget: int = 0
+    gate_bits: int = 20
     n_workers: int = 2
     seed: int = 0
     learner: LearnerConfig = field(default_factory=LearnerConfig)
@@ -69,7 +71,8 @@ class FitRecipe:
             "max_arity": (2, 64), "negative_weight": (1e-6, None), "max_words": (1, None),
             "min_word_sentences": (1, None), "min_atom_count": (1, None),
             "atom_sentences": (1, None), "atom_table_bits": (10, 28), "memory_gib": (0, None),
-            "dev_sentences": (1, None), "dev_budget": (0, None), "n_workers": (1, None), "seed": (0, None),
+            "dev_sentences": (1, None), "dev_budget": (0, None), "gate_bits": (0, 24),
+            "n_workers": (1, None), "seed": (0, None),
         }  # fmt: skip
         for name, (least, most) in limits.items():
             value = getattr(self, name)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import INDEX
 from ..errors import TrainingDataError
-from ..kernels.features import CLASS, PUNCT, SHAPE, TAG, TOKEN_COLUMNS, WORD
+from ..kernels.features import TOKEN_COLUMNS
 from ..symbols import SymbolTable
 from .templates import Sizes
 
 RARE = "*rare*"
+_REMEMBERED = 50_000
+"""Words whose numbers are remembered; then all are forgotten, so that memory stays bounded."""
 PUNCTUATION_TAGS = frozenset({":", ",", ".", "``", "''"})
 
 # Head-tag classes: groups of tags that behave alike (the 18 of the 2006 papers, and one each for newer tags).
@@ -98,6 +100,8 @@ class Lexicon:
     words: SymbolTable
     classes: SymbolTable
     unknown_tag: str
+    _of_word: dict[str, tuple[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _of_tag: dict[str, tuple[int, int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def sizes(self) -> Sizes:
@@ -108,21 +112,37 @@ class Lexicon:
         return self.symbols.strings[len(self.labels) :]
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """Token columns (WORD, TAG, CLASS, SHAPE, PUNCT) as int32 of shape (n, TOKEN_COLUMNS), C order."""
-        out = np.empty((len(words), TOKEN_COLUMNS), dtype=INDEX)
-        n_labels = len(self.labels)
-        word_number, symbol_number, class_number = self.words.number, self.symbols.number, self.classes.number
-        unknown = symbol_number(self.unknown_tag)
-        for t, (word, tag) in enumerate(zip(words, tags, strict=True)):
-            symbol = symbol_number(tag)
-            if symbol < n_labels:
-                symbol, tag = unknown, self.unknown_tag
-            out[t, WORD] = word_number(normal_word(word), 0)
-            out[t, TAG] = symbol
-            out[t, CLASS] = class_number(tag_class(tag))
-            out[t, SHAPE] = SHAPES.number(word_shape(word))
-            out[t, PUNCT] = 1 if tag in PUNCTUATION_TAGS else 0
-        return out
+        """Token columns (WORD, TAG, CLASS, SHAPE, PUNCT: `kernels.features`) as int32 (n, TOKEN_COLUMNS), C order."""
+        of_word, of_tag = self._of_word, self._of_tag
+        rows = []
+        for word, tag in zip(words, tags, strict=True):
+            first, second = of_word.get(word), of_tag.get(tag)
+            if first is None:
+                first = self._word(word)
+            if second is None:
+                second = self._tag(tag)
+            rows.append((first[0], second[0], second[1], first[1], second[2]))
+        return np.array(rows, dtype=INDEX).reshape(len(rows), TOKEN_COLUMNS)
+
+    def _word(self, word: str) -> tuple[int, int]:
+        """(WORD, SHAPE) of a word, which is remembered."""
+        if len(self._of_word) >= _REMEMBERED:
+            self._of_word.clear()
+        found = self.words.number(normal_word(word), 0), SHAPES.number(word_shape(word))
+        self._of_word[word] = found
+        return found
+
+    def _tag(self, tag: str) -> tuple[int, int, int]:
+        """(TAG, CLASS, PUNCT) of a tag, which is remembered."""
+        if len(self._of_tag) >= _REMEMBERED:
+            self._of_tag.clear()
+        known, symbol = tag, self.symbols.number(tag)
+        if symbol < len(self.labels):
+            known, symbol = self.unknown_tag, self.symbols.number(self.unknown_tag)
+        punctuation = 1 if known in PUNCTUATION_TAGS else 0
+        found = symbol, self.classes.number(tag_class(known)), punctuation
+        self._of_tag[tag] = found
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         return {

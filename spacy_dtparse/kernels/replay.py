@@ -16,7 +16,7 @@ SHIFT_ROW = -2
 
 
 @inner_kernel
-def _right_label(nodes, frontier, actions, ready, step, i, j):
+def right_label(nodes, frontier, actions, ready, step, i, j):
     """Label of the later action that could be taken already, in step `step`, over the window [i, j); -1 for none."""
     start, end = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
     for k in range(step + 1, ready.shape[0]):
@@ -97,7 +97,7 @@ def replay(
                 at += count
                 right = gold if gold_i == i and gold_j == j and gold < n_labels else -1
                 if right < 0 and ready.shape[0] > 0:
-                    right = _right_label(nodes, frontier, actions, ready, step, i, j)
+                    right = right_label(nodes, frontier, actions, ready, step, i, j)
                 out_gold[rows] = right
                 out_state[rows] = step
                 out_flags[rows] = 1 if label_allowed(grammar, nodes, frontier, low, size, i, j, top) else 0

@@ -22,7 +22,8 @@ SHIFT_SEED = np.uint64(0x5851F42D4C957F2D)
 
 class SearchModel(NamedTuple):
     """All that search reads. The atom maps give the compact atom numbers of their rule sets: one for windows (all
-    labels), one for the shift classifier (a single label)."""
+    labels), one for the shift classifier (a single label). `gate` int16: see `kernels.gate`; of length 1 if there is
+    none."""
 
     grammar: Grammar
     heads: HeadTable
@@ -31,18 +32,21 @@ class SearchModel(NamedTuple):
     shift_atoms: AtomMap
     window_rules: RuleSet
     shift_rules: RuleSet
+    gate: np.ndarray
 
 
 class SearchScratch(NamedTuple):
     """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 (most windows of a
     state,),
-    `scores` float64 (most windows, labels), `shift` float64 (1, 1), and the scratch of features and rules."""
+    `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys` int32
+    (N_KEYS,), and the scratch of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray
     windows_j: np.ndarray
     scores: np.ndarray
     shift: np.ndarray
+    gate_keys: np.ndarray
     features: FeatureScratch
     window: RuleScratch
     shifts: RuleScratch

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .features import Nodes
+from .gate import gate_windows
 from .jit import bare_kernel, inner_kernel
 from .score import (
     SHIFT_SEED,
@@ -84,6 +85,17 @@ _ONE = np.uint64(1)
 def _before(states, a, b):
     """Total order of queued states: cheaper first, then the one queued first."""
     return states[a]["cost"] < states[b]["cost"] or (states[a]["cost"] == states[b]["cost"] and a < b)
+
+
+@inner_kernel
+def _best(scores, windows_i, windows_j, n_windows, top):
+    """The highest score of any label but TOP over the windows of several items, where every label is allowed."""
+    best = -np.inf
+    for w in range(n_windows):
+        if windows_j[w] - windows_i[w] > 1:
+            for label in range(top):
+                best = max(best, scores[w, label])
+    return best
 
 
 @inner_kernel
@@ -183,7 +195,7 @@ def _rebuild(
 
 @bare_kernel
 def _advance(
-    model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scratch, agenda, cache, out_cost, out_count
+    model, tokens, tag_symbols, n_tokens, budget, confident, least, nodes, scratch, agenda, cache, out_cost, out_count
 ):
     """Search on from where `agenda` stands; _MORE_ROOM when an array is full (the marks say which), else the status.
 
@@ -197,7 +209,7 @@ def _advance(
     table, features = model.table, scratch.features
     window_atoms, window_rules, window_bits = model.window_atoms, model.window_rules, scratch.window
     shift_atoms, shift_rules, shift_bits = model.shift_atoms, model.shift_rules, scratch.shifts
-    frontier, children = scratch.frontier, features.children
+    frontier, children, keys = scratch.frontier, features.children, scratch.gate_keys
     windows_i, windows_j, scores, shift = scratch.windows_i, scratch.windows_j, scratch.scores, scratch.shift
     states, heap, met, path, mark = agenda.states, agenda.heap, agenda.met, agenda.path, agenda.mark
     item = nodes.item
@@ -205,6 +217,7 @@ def _advance(
     keep = heap.shape[0] > 1
     track = strategy == BOTTOM_UP and keep
     caching = cache.entries.shape[0] > 2
+    gated = model.gate.shape[0] > 1
     current, n_states, n_heap, n_met = mark[_CURRENT], mark[_N_STATES], mark[_N_HEAP], mark[_N_MET]
     low, cursor, size, queued_from = mark[_LOW], mark[_CURSOR], mark[_SIZE], mark[_QUEUED_FROM]
     scored, expanded = mark[_SCORED], mark[_EXPANDED]
@@ -229,6 +242,14 @@ def _advance(
             n_windows = np.int64(0)
             if nodes.used[0] < node_room:
                 n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+            windows_first = False
+            if gated and n_windows > 0:
+                kept, most = gate_windows(
+                    model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, keys
+                )
+                if kept > 0 or can_shift:  # where nothing else is left, all windows stay
+                    n_windows = kept
+                    windows_first = most > 0
             successors = n_windows * n_labels
             need_states = n_states + 2 + (successors if keep else 0)
             need_met = 2 * (n_met + successors) if track else 0
@@ -247,13 +268,14 @@ def _advance(
                 if can_shift:
                     best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
             else:
-                # First the shift, as one more window; then the windows, unless the shift is sure enough. One call for
-                # both, because every call of the scorer is compiled on its own.
+                # The shift, as one more window, and the windows; first what the gate takes for likelier. Where that is
+                # sure enough, the other is left out. One call for both, because every call of the scorer is compiled
+                # on its own.
                 if can_shift:
                     windows_i[n_windows] = cursor - 1
                     windows_j[n_windows] = cursor
-                for turn in range(0 if can_shift else 1, 2):
-                    if turn == 0:
+                for turn in range(2 if can_shift else 1):
+                    if can_shift and windows_first == (turn == 1):
                         atom_map, rules, bits, seed, out = shift_atoms, shift_rules, shift_bits, SHIFT_SEED, shift
                         first, last = n_windows, n_windows + 1
                     else:
@@ -263,9 +285,14 @@ def _advance(
                         grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low,
                         size, windows_i, windows_j, first, last, features, out, cache,
                     )  # fmt: skip
-                    if turn == 0 and shift[0, 0] > confident:
-                        n_windows = np.int64(0)
-                        break
+                    if turn == 0 and can_shift:
+                        if not windows_first:
+                            if shift[0, 0] > confident:
+                                n_windows = np.int64(0)
+                                break
+                        elif _best(scores, windows_i, windows_j, n_windows, top) > confident:
+                            can_shift = False
+                            break
                 top_allowed = size - low == 1
                 for w in range(n_windows):
                     i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
@@ -420,6 +447,7 @@ def search(
     n_tokens: int,
     budget: int,
     confident: float,
+    least: int,
     nodes: Nodes,
     scratch: SearchScratch,
     out_cost: np.ndarray,
@@ -428,8 +456,10 @@ def search(
     """Parse one sentence of at least one token; the items of the parse are left in `nodes`, the root is the last node.
 
     `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only. `confident`: a shift
-    that scores more is taken without scoring the windows of its state (infinity: never); then OPTIMAL means the
-    cheapest of the parses that are left.
+    that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a window
+    that scores more without scoring the shift (infinity: never); then OPTIMAL means the
+    cheapest of the parses that are left. `least`: least margin (in the gate's units) of the windows that are scored, if
+    the model has a gate; where it lets no window pass, a shift costs nothing.
     `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
     `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
     states made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
@@ -441,8 +471,9 @@ def search(
     out_cost[-1] = np.inf
     while True:
         status = _advance(
-            model, tokens, tag_symbols, n_tokens, budget, confident, nodes, scratch, agenda, cache, out_cost, out_count
-        )
+            model, tokens, tag_symbols, n_tokens, budget, confident, least, nodes, scratch, agenda, cache, out_cost,
+            out_count,
+        )  # fmt: skip
         if status != _MORE_ROOM:
             return int(status)
         agenda, cache = _with_room(agenda, cache)

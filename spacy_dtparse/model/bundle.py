@@ -15,6 +15,7 @@ from ..kernels.features import PARTS_WIDTH, AtomMap
 from ..trees.heads import HeadRules
 from .container import container_from_bytes, container_to_bytes
 from .dtree import DtreeModel, hash_table
+from .gate import Gate
 from .packing import pack_ensembles, unpack_ensembles
 
 KIND = "dtree"
@@ -27,12 +28,14 @@ def write_model(model: DtreeModel, proofs: Sequence[dict[str, Any]]) -> bytes:
     order = np.argsort(model.atoms.values[held], kind="stable")
     direct = np.flatnonzero(model.atoms.direct >= 0)
     width = int(model.parts[:, 1].max(initial=0)) + 2
+    gate_meta, gate_arrays = model.gate.to_parts()
     arrays = {
         "direct_at": np.diff(direct, prepend=0),
         "direct_atom": model.atoms.direct[direct],
         "hashed_key": model.atoms.keys[held][order],
         "hashed_atom": model.atoms.values[held][order],
         "parts": model.parts[:, :width].copy(),
+        **gate_arrays,
         **pack_ensembles(model.ensembles, model.n_atoms, prefix="trees."),
     }
     meta = {
@@ -47,6 +50,7 @@ def write_model(model: DtreeModel, proofs: Sequence[dict[str, Any]]) -> bytes:
         "recipe": list(model.recipe),
         "n_atoms": model.n_atoms,
         "n_ensembles": len(model.ensembles),
+        "gate": gate_meta,
         "proofs": [dict(proof) for proof in proofs],
         "meta": model.meta,
     }
@@ -105,5 +109,6 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         atoms=AtomMap(direct, keys, values, np.array([n_atoms, len(arrays["hashed_key"]), 0], dtype=OFFSET)),
         parts=parts,
         ensembles=tuple(unpack_ensembles(arrays, n_atoms, prefix="trees.")),
+        gate=Gate.from_parts(meta.get("gate"), arrays),
         meta=dict(meta["meta"]),
     )

@@ -16,6 +16,8 @@ from ..errors import ConfigError
 from ..features.lexicon import Lexicon
 from ..features.templates import Templates, compile_templates
 from ..kernels.features import PARTS_WIDTH, AtomMap, FeatureScratch, TemplateTable, insert_keys
+from ..kernels.gate import N_KEYS
+from ..kernels.gate import REACH as GATE_REACH
 from ..kernels.rules import RuleSet
 from ..kernels.rules import make_scratch as make_rule_scratch
 from ..kernels.score import SearchModel, SearchScratch
@@ -23,6 +25,7 @@ from ..kernels.state import STRATEGIES, Grammar
 from ..trees.heads import HeadRules
 from ..trees.heads_compiled import compile_head_rules
 from .ensemble import LabelEnsemble, empty_ensemble
+from .gate import Gate
 from .rules import compile_rules
 
 SHIFT = "*shift*"
@@ -49,6 +52,7 @@ class DtreeModel:
     parts: np.ndarray
     ensembles: tuple[LabelEnsemble, ...]
     meta: dict[str, Any] = field(default_factory=dict)
+    gate: Gate = field(default_factory=Gate)
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -101,9 +105,9 @@ class DtreeModel:
 def make_grammar(
     strategy: str, max_arity: int, edge_punctuation: bool, n_labels: int, reach: int, reach_right: int = -1
 ) -> Grammar:
-    """See `kernels.state.Grammar`; TOP is label n_labels - 1."""
-    options = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1, reach, reach_right]
-    return Grammar(np.array(options, dtype=INDEX))
+    """See `kernels.state.Grammar`; TOP is label n_labels - 1. What the gate sees counts as seen by the templates."""
+    first = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1]
+    return Grammar(np.array([*first, max(reach, GATE_REACH), reach_right], dtype=INDEX))
 
 
 def hash_table(keys: np.ndarray, values: np.ndarray, min_size: int = 8) -> tuple[np.ndarray, np.ndarray]:
@@ -166,6 +170,7 @@ class CompiledDtree:
             windows_j=np.zeros(windows, dtype=INDEX),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
+            gate_keys=np.zeros(N_KEYS, dtype=INDEX),
             features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1])),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),
@@ -201,6 +206,7 @@ def compile_model(model: DtreeModel) -> CompiledDtree:
         shift_atoms=compose(model.atoms, shift.atom_map),
         window_rules=window,
         shift_rules=shift,
+        gate=model.gate.weights if len(model.gate.weights) else np.zeros(1, dtype=np.int16),
     )
     stamps = 1 + max(int(window.atom_map.max(initial=-1)), int(shift.atom_map.max(initial=-1)))
     return CompiledDtree(search, stamps)

@@ -128,8 +128,8 @@ def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     costs, counts = np.zeros(len(nodes.item) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
     status = search(
         parser.compiled.search, tokens, np.ascontiguousarray(tokens[:, TAG]), n,
-        parser.settings.budget_for(n), float(parser.settings.confident), nodes, parser.compiled.scratch(n), costs,
-        counts,
+        parser.settings.budget_for(n), float(parser.settings.confident),
+        parser.model.gate.least(parser.settings.gate), nodes, parser.compiled.scratch(n), costs, counts,
     )  # fmt: skip
     return nodes, int(status)
 

@@ -571,6 +571,12 @@ SETTINGS = [
     ),
     Case(
         "component setting",
+        "gate = 1: drop everything",
+        lambda bench: SearchSettings(gate=1),
+        Raises(ConfigError, "'gate' is 1; it must be a number from 0 to below 1"),
+    ),
+    Case(
+        "component setting",
         "unknown search setting",
         lambda bench: SearchSettings().with_changes(beam=4),
         Raises(ConfigError, "unknown search setting beam; allowed are"),

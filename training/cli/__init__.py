@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, clean, collect, convert, evaluate, fit, pcfg, reproduce, reproduce_report, verify
+from . import assemble, clean, collect, convert, evaluate, fit, gate, pcfg, reproduce, reproduce_report, verify
 
 COMMANDS = {
     "collect": collect,
     "verify": verify,
     "convert": convert,
     "fit": fit,
+    "gate": gate,
     "assemble": assemble,
     "evaluate": evaluate,
     "pcfg": pcfg,

@@ -39,7 +39,7 @@ def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int 
     search ended with a proof, or for want of budget. No shift is taken unseen. None: the parser's own settings.
     """
     if isinstance(parser, DtreeParser):
-        parser = parser.with_settings(budget=budget, confident=float("inf"))
+        parser = parser.with_settings(budget=budget, confident=float("inf"), gate=0)
     record = score_parser(parser, sentences, [sentence.tags for sentence in sentences])
     status = record["status"]
     return {

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from ..boosting.store import open_store
 from ..corpus import Sentence
 from ..fit import Fit
 from ..fitting import write_atomically
+from ..processes import worker_pool
 from ..recipe import FitRecipe
 from ..treebanks import provenance
 from .measuring import LABEL, example_counts, judge, label_at, label_statistics, measure_scale
@@ -230,7 +229,7 @@ def _profile(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:  # whose memory is only this run's
+    with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
         task = (recipe, job.sources.train, job.out / run.name, job.minutes_of(run))
         return pool.submit(measure_scale, *task).result()
 

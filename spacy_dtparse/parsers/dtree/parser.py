@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,12 @@ from ...trees.transforms import Recipe
 from ...trees.tree import Tree
 from ..base import ParseResult
 from .settings import SearchSettings
+
+PROOF = SearchSettings(confident=math.inf)
+"""Of the proof derivations: greedy, through the gate if there is one."""
+EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
+"""Nothing is left out."""
+
 
 
 class DtreeParser:
@@ -74,10 +81,15 @@ class DtreeParser:
         Path(path).write_bytes(self.to_bytes())
 
     def with_settings(
-        self, *, budget: int | None = None, max_tokens: int | None = None, confident: float | None = None
+        self,
+        *,
+        budget: int | None = None,
+        max_tokens: int | None = None,
+        confident: float | None = None,
+        gate: float | None = None,
     ) -> DtreeParser:
         """A parser on the same model with other search settings."""
-        changes = {"budget": budget, "max_tokens": max_tokens, "confident": confident}
+        changes = {"budget": budget, "max_tokens": max_tokens, "confident": confident, "gate": gate}
         given = {name: value for name, value in changes.items() if value is not None}
         return DtreeParser(self.model, self.settings.with_changes(**given), self.compiled)
 
@@ -98,7 +110,7 @@ class DtreeParser:
             picked_tags = [tags[k] for k in rng.integers(len(tags), size=9)]
             picked_words = [words[k] for k in rng.integers(len(words), size=9)]
             tokens = self.model.lexicon.encode(picked_words, picked_tags)
-            items, cost, _, _ = self._search(tokens, 0)
+            items, cost, _, _ = self._search(tokens, 0, PROOF)
             proofs.append({"words": picked_words, "tags": picked_tags, "items": items.tolist(), "cost": cost})
         return proofs
 
@@ -106,7 +118,7 @@ class DtreeParser:
         """Raise ModelFormatError unless every proof derivation comes out again."""
         for number, proof in enumerate(proofs):
             tokens = self.model.lexicon.encode(proof["words"], proof["tags"])
-            items, cost, _, _ = self._search(tokens, 0)
+            items, cost, _, _ = self._search(tokens, 0, PROOF)
             if items.tolist() != proof["items"] or abs(cost - proof["cost"]) > 1e-6 * (1 + abs(cost)):
                 raise ModelFormatError(
                     f"proof derivation {number} of the model scores {cost:.9f}, but {proof['cost']:.9f} where the "
@@ -115,7 +127,7 @@ class DtreeParser:
                 )
 
     def _search(
-        self, tokens: np.ndarray, budget: int, confident: float = np.inf
+        self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE
     ) -> tuple[np.ndarray, float, str, np.ndarray]:
         """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
         local, n = self._local, len(tokens)
@@ -132,8 +144,9 @@ class DtreeParser:
         counts = np.zeros(4, dtype=OFFSET)
         tag_symbols = np.ascontiguousarray(tokens[:, 1])
         status = search(
-            self.compiled.search, tokens, tag_symbols, n, budget, confident, nodes, local.scratch, costs, counts
-        )
+            self.compiled.search, tokens, tag_symbols, n, budget, float(settings.confident),
+            self.model.gate.least(settings.gate), nodes, local.scratch, costs, counts,
+        )  # fmt: skip
         used = int(nodes.used[0])
         number = np.arange(n, used)
         start, end = nodes.item[n:used]["start"], nodes.item[n:used]["end"]
@@ -156,9 +169,7 @@ class DtreeParser:
         kept_words = [words[k] for k in record.kept]
         kept_tags = [tags[k] for k in record.kept]
         tokens = self.model.lexicon.encode(kept_words, kept_tags)
-        items, cost, status, counts = self._search(
-            tokens, self.settings.budget_for(len(kept_words)), float(self.settings.confident)
-        )
+        items, cost, status, counts = self._search(tokens, self.settings.budget_for(len(kept_words)), self.settings)
         names = self.model.lexicon.labels.strings
         tree = Tree.trusted(
             kept_words,

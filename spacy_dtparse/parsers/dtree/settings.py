@@ -7,8 +7,8 @@ from typing import Any
 
 from ...errors import ConfigError
 
-BUDGET_PER_TOKEN = 320
-BUDGET_LEAST = 3000
+BUDGET_PER_TOKEN = 200
+BUDGET_LEAST = 2500
 """The default budget, chosen from the table of accuracy against speed in docs/experiments.md."""
 
 
@@ -19,17 +19,21 @@ class SearchSettings:
     `budget`: scored inferences after which the best complete parse found so far is returned; 0 stops at the greedy
     parse; None allows BUDGET_PER_TOKEN for every token, and at least BUDGET_LEAST. `max_tokens`: longer sentences are
     parsed greedily, so that time stays linear in length. `confident`: a shift that scores more than this is taken
-    without a look at the other inferences of its state; infinity never does that. Raises ConfigError for values out of
-    range or of another type.
+    without a look at the other inferences of its state; infinity never does that. `gate`: share of the right
+    windows that the model's gate may drop unscored, by what it dropped of trees held out from training; 0: drop none.
+    Raises ConfigError for values out of range or of another type.
     """
 
     budget: int | None = None
     max_tokens: int = 250
     confident: float = 5.0
+    gate: float = 0.002
 
     def __post_init__(self) -> None:
         if isinstance(self.confident, bool) or not isinstance(self.confident, int | float) or not self.confident > 0:
             raise ConfigError(f"search setting 'confident' is {self.confident!r}; it must be a number above 0")
+        if isinstance(self.gate, bool) or not isinstance(self.gate, int | float) or not 0 <= self.gate < 1:
+            raise ConfigError(f"search setting 'gate' is {self.gate!r}; it must be a number from 0 to below 1")
         for name in ("budget", "max_tokens"):
             value = getattr(self, name)
             if name == "budget" and value is None:

@@ -1,0 +1,178 @@
+"""Training of the gate: it learns, is the same every time, and comes through recipe, command line and bundle."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.kernels.gate import UNIT
+from spacy_dtparse.kernels.state import STRATEGIES
+from spacy_dtparse.model.bundle import KIND, read_model
+from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
+from spacy_dtparse.model.gate import EVERYTHING, Gate, held_out_margins
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from tests.unit.kernels.harness import hand_made
+from training.cli import main
+from training.corpus import read_treebank
+from training.gate import derivations_of, gate_shares, train_gate, with_gate
+from training.recipe import FitRecipe
+
+pytestmark = pytest.mark.kernel
+SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
+
+
+def model_of(strategy: str):
+    """An empty model with the labels of some sample trees."""
+    from spacy_dtparse.features.tables import get_templates
+    from spacy_dtparse.model.dtree import untrained
+    from spacy_dtparse.trees import Recipe
+    from spacy_dtparse.trees.heads import COLLINS
+    from training.corpus import training_tree
+    from training.fit import build_lexicon
+
+    steps = ("strip_empty", "drop_repeated_unary")
+    trees = [training_tree(sentence, Recipe(steps)) for sentence in read_treebank(SAMPLE / "train.mrg")]
+    return untrained(build_lexicon(trees, 2), get_templates("baseline"), COLLINS, strategy, 5, steps)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_gate_keeps_what_is_right_and_drops_most_else_of_trees_it_has_not_seen(strategy):
+    model = model_of(strategy)
+    search = DtreeParser(model).compiled.search
+    train, _ = derivations_of(model, read_treebank(SAMPLE / "train.mrg"))
+    dev, skipped = derivations_of(model, read_treebank(SAMPLE / "dev.mrg"))
+    seen = []
+    gate = train_gate(search.grammar, search.heads, train, 14, log=lambda what, **facts: seen.append(facts))
+    assert gate.weights.dtype == np.int16 and len(gate.weights) == 2**14 and len(dev) + skipped == 62
+    losses = [facts["loss"] for facts in seen]
+    assert losses == sorted(losses, reverse=True) and losses[-1] < 0.5 * math.log(2)
+    assert all(facts["windows"] == seen[0]["windows"] > len(train) for facts in seen)
+    again = train_gate(search.grammar, search.heads, train, 14)
+    other = train_gate(search.grammar, search.heads, train, 14, seed=1)
+    assert np.array_equal(gate.weights, again.weights) and gate.margins == again.margins
+    assert not np.array_equal(gate.weights, other.weights)
+    shares = gate_shares(search.grammar, search.heads, dev, gate)
+    assert list(shares) == list(gate.shares)
+    lost, scored = ([share[name] for share in shares.values()] for name in ("lost", "scored"))
+    assert lost == sorted(lost) and scored == sorted(scored, reverse=True)
+    assert shares[0.01]["lost"] < 0.03 and shares[0.01]["scored"] < 0.8
+    assert shares[0.05]["lost"] < 0.1 and shares[0.05]["scored"] < 0.5
+
+
+def test_a_handful_of_trees_makes_no_gate():
+    model = model_of("r2l")
+    search = DtreeParser(model).compiled.search
+    derivations, _ = derivations_of(model, list(read_treebank(SAMPLE / "dev.mrg", limit=9)))
+    assert len(train_gate(search.grammar, search.heads, derivations, 10).weights) == 0
+
+
+def test_held_out_margins():
+    right = np.arange(1000)[::-1] * 8
+    assert held_out_margins(right, (0.0005, 0.001, 0.05)) == (-UNIT, 8, 400)
+    assert held_out_margins(right[:0], (0.1,)) == (EVERYTHING,)
+    gate = Gate(np.zeros(2, dtype=np.int16), (0.01, 0.02), (-50, 30))
+    assert [gate.least(share) for share in (0, 0.005, 0.01, 0.015, 0.5)] == [EVERYTHING, EVERYTHING, -50, -50, 30]
+
+
+def test_trees_with_labels_that_the_model_lacks_are_left_out():
+    model = hand_made("shift_reduce", ("NP", "VP", "TOP")).model
+    sentences = list(read_treebank(SAMPLE / "dev.mrg"))
+    derivations, skipped = derivations_of(model, sentences)
+    assert len(derivations) + skipped == len(sentences) and skipped > 0
+
+
+def gated(seed: int = 0) -> DtreeParser:
+    weights = np.random.default_rng(seed).integers(-300, 300, 64).astype(np.int16)
+    weights[::3] = 0
+    gate = Gate(weights, (0.001, 0.01), (-200, 100))
+    return DtreeParser(with_gate(hand_made("shift_reduce", seed=1).model, gate))
+
+
+def test_a_bundle_holds_the_gate():
+    parser = gated()
+    data = parser.to_bytes()
+    gate = read_model(data)[0].gate
+    assert np.array_equal(gate.weights, parser.model.gate.weights) and gate.weights.dtype == np.int16
+    assert (gate.shares, gate.margins) == ((0.001, 0.01), (-200, 100))
+    assert DtreeParser.from_bytes(data).to_bytes() == data
+    bare = DtreeParser(with_gate(parser.model, Gate()))
+    assert len(read_model(bare.to_bytes())[0].gate.weights) == 0
+    meta, arrays = container_from_bytes(bare.to_bytes(), KIND)
+    del meta["gate"], arrays["gate_at"], arrays["gate_weight"]  # as models were written before there were gates
+    assert len(DtreeParser.from_bytes(container_to_bytes(KIND, meta, arrays)).model.gate.weights) == 0
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"version": 99, "entries": 64}, "the model's gate has version 99"),
+        ({"version": 1, "entries": 63}, "do not fit together.*the gate has 63 weights"),
+        ({"version": 1, "entries": -4}, "the model's gate has -4 entries"),
+        ({"version": 1, "entries": 2**40}, "entries; fetch the model again"),
+        ({"version": 1, "entries": 16}, "do not fit together"),
+        ({"shares": [0.5, 0.1]}, "do not fit together.*one margin for each of the ascending shares"),
+        ({"margins": [1]}, "do not fit together.*one margin for each"),
+        ({"margins": None}, "do not fit together"),
+        ("much", "do not fit together"),
+    ],
+)
+def test_a_bundle_with_a_broken_gate_is_refused(change, message):
+    meta, arrays = container_from_bytes(gated().to_bytes(), KIND)
+    with pytest.raises(ModelFormatError, match=message):
+        change = {**meta["gate"], **change} if isinstance(change, dict) else change
+        DtreeParser.from_bytes(container_to_bytes(KIND, {**meta, "gate": change}, arrays))
+
+
+def test_a_changed_weight_is_noticed():
+    """The proof derivations go through the gate."""
+    parser = gated(3)
+    meta, arrays = container_from_bytes(parser.to_bytes(), KIND)
+    flipped = {**arrays, "gate_weight": -arrays["gate_weight"] * 50}
+    with pytest.raises(ModelFormatError, match="proof derivation"):
+        DtreeParser.from_bytes(container_to_bytes(KIND, meta, flipped))
+
+
+def test_the_commands(tmp_path, capsys):
+    """`fit` makes a gate, none if the recipe says so; `gate` makes another one for the same model."""
+    recipe = {
+        "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 18, "gate_bits": 12, "n_workers": 1,
+        "learner": {"sample_size": 2000},
+        "path": {"max_levels": 1, "max_trees_per_level": 1, "lambda_start": 20.0, "quiet": True},
+    }  # fmt: skip
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf8")
+    train = f"{SAMPLE / 'train.mrg'},limit=40"
+    fit = ["fit", "--recipe", str(tmp_path / "recipe.json"), "--train", train, "--workdir", str(tmp_path / "work")]
+    with_one, without = tmp_path / "with.model", tmp_path / "without.model"
+    assert main([*fit, "--out", str(with_one)]) == 0
+    held = np.load(tmp_path / "work" / "gate12.npz")["weights"]
+    assert np.array_equal(DtreeParser.from_disk(with_one).model.gate.weights, held) and len(held) == 2**12
+    assert held.any()
+    assert main([*fit, "--out", str(without), "--set", "gate_bits=0"]) == 0
+    assert len(DtreeParser.from_disk(without).model.gate.weights) == 0
+    capsys.readouterr()
+    out = tmp_path / "other.model"
+    dev = f"{SAMPLE / 'dev.mrg'},limit=10"
+    assert main(["gate", str(without), "--train", train, "--dev", dev, "--bits", "12", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "gate: epoch 4, loss" in printed and "right windows lost" in printed
+    assert np.array_equal(DtreeParser.from_disk(out).model.gate.weights, held)
+    words, tags = ["the", "cat", "sat"], ["DT", "NN", "VBD"]
+    everything, ungated = DtreeParser.from_disk(out, SearchSettings(gate=0)), DtreeParser.from_disk(without)
+    assert everything.parse(words, tags) == ungated.parse(words, tags)
+    assert main(["gate", str(without), "--out", str(out)]) == 1
+    assert main(["gate", str(without), "--train", train, "--bits", "1", "--out", str(out)]) == 1
+    errors = capsys.readouterr().err
+    assert "there is nothing to learn from" in errors and "--bits is 1; it must be from 2 to 24" in errors
+
+
+def test_the_recipe_of_2006_has_no_gate():
+    recipes = Path(__file__).parents[2] / "training" / "recipes"
+    assert FitRecipe.from_json(recipes / "2006.json").gate_bits == 0
+    assert FitRecipe.from_json(recipes / "standard.json").gate_bits == 20
+    assert replace(FitRecipe(), gate_bits=0).gate_bits == 0

@@ -1,0 +1,59 @@
+"""Train the gate of a boosted-tree parser anew, and say on dev how many windows it saves."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import natural_number
+from spacy_dtparse.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `gate`."""
+    spec = "PATH[,tags=PATH][,weight=W][,limit=N]"
+    parser.add_argument("model", type=Path, help="the model file")
+    parser.add_argument("--train", action="append", default=[], metavar=spec, help="trees to learn from; repeatable")
+    parser.add_argument("--dev", action="append", default=[], metavar=spec, help="trees to measure on; repeatable")
+    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used too")
+    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
+    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags and NAME.dev.tags for --corpus")
+    parser.add_argument("--bits", type=natural_number, default=20, help="size of its table, as a power of two")
+    parser.add_argument("--seed", type=natural_number, default=0)
+    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the model with its new gate; the table shows what each setting of `gate` loses and keeps."""
+    from spacy_dtparse.models import find_model
+    from spacy_dtparse.parsers.dtree import DtreeParser
+    from training.fitting import write_atomically
+    from training.gate import derivations_of, gate_shares, train_gate, with_gate
+    from training.treebanks import TreebankFile, corpus_files, read_files
+
+    if not 2 <= options.bits <= 24:
+        raise ConfigError(f"--bits is {options.bits}; it must be from 2 to 24")
+    train = [TreebankFile.parse(text) for text in options.train]
+    dev = [TreebankFile.parse(text) for text in options.dev]
+    if options.corpus is not None:
+        train += corpus_files(options.corpus, options.names, "train", options.tags)
+        dev += corpus_files(options.corpus, options.names, "dev", options.tags)
+    if not train:
+        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    parser = DtreeParser.from_disk(find_model(options.model))
+    search = parser.compiled.search
+
+    def log(what: str, **facts: float) -> None:
+        print(f"{what}: " + ", ".join(f"{name} {value:.6g}" for name, value in facts.items()), flush=True)
+
+    derivations, skipped = derivations_of(parser.model, read_files(train))
+    if skipped:
+        print(f"{skipped} trees with labels that the model does not have were left out")
+    gate = train_gate(search.grammar, search.heads, derivations, options.bits, options.seed, log)
+    if dev:
+        held_out, _ = derivations_of(parser.model, read_files(dev))
+        print("gate    margin  right windows lost  windows scored")
+        for share, found in gate_shares(search.grammar, search.heads, held_out, gate).items():
+            print(f"{share:<6g}  {found['margin']:6.2f}  {found['lost']:18.3%}  {found['scored']:14.1%}")
+    write_atomically(options.out, DtreeParser(with_gate(parser.model, gate)).to_bytes())
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB")
