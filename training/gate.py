@@ -11,7 +11,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.kernels.features import TAG
-from spacy_dtparse.kernels.gate import N_KEYS, UNIT, gate_keys
+from spacy_dtparse.kernels.gate import N_KEYS, N_NUMBERS, UNIT, gate_keys
 from spacy_dtparse.kernels.heads import HeadTable
 from spacy_dtparse.kernels.jit import bare_kernel
 from spacy_dtparse.kernels.replay import right_label
@@ -103,7 +103,7 @@ class _Visitor:
         self.frontier, self.children = np.zeros(n + 1, dtype=INDEX), np.zeros(1024, dtype=INDEX)
         windows = (n + 1) * int(grammar.options[1]) + 1
         self.windows_i, self.windows_j = np.zeros(windows, dtype=INDEX), np.zeros(windows, dtype=INDEX)
-        self.keys = np.zeros(N_KEYS, dtype=INDEX)
+        self.keys = np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET)
 
     def visit(self, d: Derivation, weight: np.ndarray, squares: np.ndarray, seen: np.ndarray, rate: float,
               margins: np.ndarray, sums: np.ndarray) -> None:  # fmt: skip

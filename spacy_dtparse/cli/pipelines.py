@@ -62,6 +62,7 @@ def load_pipeline(
     A pipeline that has none gets one at its end. Raises ModelFormatError when there is no such pipeline or
     model.
     """
+    compiles = announce_compilation()  # first: another process compiles while this one imports spaCy
     import spacy
 
     from .. import load
@@ -69,7 +70,10 @@ def load_pipeline(
     from ..parsers import load_parser
     from ..pipeline import component  # noqa: F401 (registers the factory)
 
-    announce_compilation()
+    if compiles:
+        from ..model.ahead import HERE, compile_share
+
+        compile_share(HERE)
     if pipeline is None and model is not None and not (EMBEDDED_PIPELINE / "config.cfg").is_file():
         nlp = spacy.blank("en")  # a parser of one's own for tagged input
         nlp.add_pipe("sentencizer")
@@ -124,15 +128,17 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     ]
 
 
-def announce_compilation() -> None:
-    """Say on standard error that the first run compiles, if it will, and let another process compile a part."""
+def announce_compilation() -> bool:
+    """Say on standard error that the first run compiles, if it will, and start a process that compiles a part; whether
+    it was started."""
     from ..kernels.warmup import kernels_compiled
 
-    if not kernels_compiled():
-        print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
-        from ..model.ahead import start_compiling
+    if kernels_compiled():
+        return False
+    print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
+    from ..model.ahead import start_compiling
 
-        start_compiling()
+    return start_compiling()
 
 
 def quiet_warnings() -> None:

@@ -9,14 +9,58 @@ from __future__ import annotations
 
 import numpy as np
 
-from .features import CLASS, TAG, WORD, fold, mix
+from .features import fold, mix
 from .jit import inner_kernel
 
 UNIT = 256
 """A weight of 1 nat."""
 
-N_KEYS = 26
+# What an atom begins with: hashes of all items of the window, of its first and last item, of the items to its left and
+# right, nothing, or the second and third; each but the last with the number of items.
+_WHOLE, _ENDS, _OUTER, _NOTHING, _FRAME = 0, 1, 2, 3, 4
+
+# What is read of an item: its symbol, its first and last child's, its number of children (at most 4), its head's word,
+# tag and class. Of seven items: the window's first, second and last, two to its left, two to its right.
+_SYMBOL, _INNER_FIRST, _INNER_LAST, _CHILDREN, _WORD, _TAG, _CLASS, _FIELDS = 0, 1, 2, 3, 4, 5, 6, 7
+_FIRST, _SECOND, _LAST, _LEFT, _LEFT_2, _RIGHT, _RIGHT_2, _ITEMS = 0, 7, 14, 21, 28, 35, 42, 7
+_ARITY = _ITEMS * _FIELDS
+N_NUMBERS = _ARITY + 1
+"""Numbers of a window: the fields of each of these items, -1 for what is not there, and its number of items."""
+
+_JOINED: tuple[tuple[int, ...], ...] = (
+    (_WHOLE,),
+    (_WHOLE, _LEFT),
+    (_WHOLE, _RIGHT),
+    (_WHOLE, _LEFT, _RIGHT),
+    (_WHOLE, _FIRST + _INNER_FIRST, _LAST + _INNER_LAST),
+    (_WHOLE, _LAST + _WORD),
+    (_WHOLE, _FIRST + _WORD),
+    (_WHOLE, _RIGHT, _RIGHT_2),
+    (_WHOLE, _LEFT_2, _LEFT),
+    (_ENDS,),
+    (_FRAME,),
+    (_ENDS, _RIGHT + _WORD),
+    (_ENDS, _LEFT + _WORD),
+    (_ENDS, _LAST + _WORD, _RIGHT),
+    (_ENDS, _LAST + _TAG, _RIGHT + _TAG),
+    (_ENDS, _LAST + _INNER_LAST, _RIGHT),
+    (_ENDS, _LAST + _CHILDREN, _RIGHT),
+    (_OUTER,),
+    (_OUTER, _FIRST + _WORD, _FIRST),
+    (_OUTER, _LAST, _RIGHT_2),
+    (_OUTER, _FIRST, _LEFT_2),
+    (_NOTHING, _LAST + _WORD, _RIGHT + _WORD, _ARITY),
+    (_NOTHING, _LEFT + _WORD, _FIRST + _WORD, _ARITY),
+    (_NOTHING, _FIRST + _TAG, _RIGHT + _WORD, _RIGHT + _CLASS, _ARITY),
+    (_NOTHING, _FIRST, _SECOND, _LEFT, _ARITY),
+    (_NOTHING, _LEFT, _FIRST + _WORD),
+)
+"""An atom: what it begins with, and the numbers that are joined to it (an item alone stands for its symbol)."""
+
+N_KEYS = len(_JOINED)
 """Atoms of a window; a table of weights has one entry for each value of their hash's last bits."""
+
+_ATOMS = np.array([[*atom, *[-1] * (5 - len(atom))] for atom in _JOINED], dtype=np.int64)
 
 REACH = 2
 """Frontier items left of a window that its atoms can see."""
@@ -24,82 +68,84 @@ REACH = 2
 VERSION = 1
 """Of the atoms below: a gate works only with those it was trained on."""
 
-_NONE = np.int64(-1)
 _SEED = np.uint64(0xA0761D6478BD642F)
 
 
 @inner_kernel
-def _symbol(nodes, frontier, low, size, k):
-    """Label or tag of the frontier item k, -1 beyond the ends."""
-    return np.int64(nodes.item[frontier[k]]["label"]) if low <= k < size else _NONE
-
-
-@inner_kernel
-def _head(nodes, frontier, low, size, k):
-    """Head token of the frontier item k, -1 beyond the ends."""
-    return np.int64(nodes.item[frontier[k]]["head"]) if low <= k < size else _NONE
-
-
-@inner_kernel
 def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
-    """Write the N_KEYS entries of the window [i, j) to `keys` int32; `mask`: entries of the table, a power of two, - 1.
+    """Write the N_KEYS entries of the window [i, j) to the front of `keys` int64 (N_KEYS + N_NUMBERS,).
 
-    Symbols of the window's first and last items, of two items to either side, of the edge items' own edge children,
-    and the head words of the edge items and their neighbours, in twos, threes and fours, with the number of items.
+    `mask`: entries of the table, a power of two, less 1.
     """
+    # Loops and tables, because every access to a record and every call of `mix` is compiled on its own.
     item = nodes.item
+    number = keys[N_KEYS:]
     arity = np.int64(j - i)
-    first, last = np.int64(item[frontier[i]]["label"]), np.int64(item[frontier[j - 1]]["label"])
-    second = _symbol(nodes, frontier, i, j, i + 1)
-    left, left2 = _symbol(nodes, frontier, low, size, i - 1), _symbol(nodes, frontier, low, size, i - 2)
-    right, right2 = _symbol(nodes, frontier, low, size, j), _symbol(nodes, frontier, low, size, j + 1)
-    head_first, head_last = np.int64(item[frontier[i]]["head"]), np.int64(item[frontier[j - 1]]["head"])
-    head_left = _head(nodes, frontier, low, size, i - 1)
-    head_right = _head(nodes, frontier, low, size, j)
-    word_first, word_last = np.int64(tokens[head_first, WORD]), np.int64(tokens[head_last, WORD])
-    word_left = np.int64(tokens[head_left, WORD]) if head_left >= 0 else _NONE
-    word_right = np.int64(tokens[head_right, WORD]) if head_right >= 0 else _NONE
-    tag_first, tag_last = np.int64(tokens[head_first, TAG]), np.int64(tokens[head_last, TAG])
-    tag_right = np.int64(tokens[head_right, TAG]) if head_right >= 0 else _NONE
-    class_right = np.int64(tokens[head_right, CLASS]) if head_right >= 0 else _NONE
-    inner_first = np.int64(item[frontier[i]]["first"])
-    inner_first = np.int64(item[inner_first]["label"]) if inner_first >= 0 else _NONE
-    inner_last = np.int64(item[frontier[j - 1]]["last"])
-    inner_last = np.int64(item[inner_last]["label"]) if inner_last >= 0 else _NONE
-    size_last = min(np.int64(item[frontier[j - 1]]["arity"]), 4)
-
-    all_items = mix(_SEED, arity)
-    for k in range(i, j):
-        all_items = mix(all_items, np.int64(item[frontier[k]]["label"]))
-    ends = mix(mix(mix(_SEED, arity + 100), first), last)
-    outer = mix(mix(mix(_SEED, arity + 200), left), right)
-    # Every line is one atom: a base and a number that name it, and what it joins.
-    keys[0] = np.int64(mix(all_items, 0) & mask)
-    keys[1] = np.int64(mix(mix(all_items, 1), left) & mask)
-    keys[2] = np.int64(mix(mix(all_items, 2), right) & mask)
-    keys[3] = np.int64(mix(mix(mix(all_items, 3), left), right) & mask)
-    keys[4] = np.int64(mix(mix(mix(all_items, 4), inner_first), inner_last) & mask)
-    keys[5] = np.int64(mix(mix(all_items, 5), word_last) & mask)
-    keys[6] = np.int64(mix(mix(all_items, 6), word_first) & mask)
-    keys[7] = np.int64(mix(mix(mix(all_items, 7), right), right2) & mask)
-    keys[8] = np.int64(mix(mix(mix(all_items, 8), left2), left) & mask)
-    keys[9] = np.int64(mix(ends, 9) & mask)
-    keys[10] = np.int64(mix(fold(ends, outer), 10) & mask)
-    keys[11] = np.int64(mix(mix(ends, 11), word_right) & mask)
-    keys[12] = np.int64(mix(mix(ends, 12), word_left) & mask)
-    keys[13] = np.int64(mix(mix(mix(ends, 13), word_last), right) & mask)
-    keys[14] = np.int64(mix(mix(mix(ends, 14), tag_last), tag_right) & mask)
-    keys[15] = np.int64(mix(mix(mix(ends, 15), inner_last), right) & mask)
-    keys[16] = np.int64(mix(mix(mix(ends, 16), size_last), right) & mask)
-    keys[17] = np.int64(mix(outer, 17) & mask)
-    keys[18] = np.int64(mix(mix(mix(outer, 18), word_first), first) & mask)
-    keys[19] = np.int64(mix(mix(mix(outer, 19), last), right2) & mask)
-    keys[20] = np.int64(mix(mix(mix(outer, 20), first), left2) & mask)
-    keys[21] = np.int64(mix(mix(mix(mix(_SEED, 21), word_last), word_right), arity) & mask)
-    keys[22] = np.int64(mix(mix(mix(mix(_SEED, 22), word_left), word_first), arity) & mask)
-    keys[23] = np.int64(mix(mix(mix(mix(mix(_SEED, 23), tag_first), word_right), class_right), arity) & mask)
-    keys[24] = np.int64(mix(mix(mix(mix(mix(_SEED, 24), first), second), left), arity) & mask)
-    keys[25] = np.int64(mix(mix(mix(_SEED, 25), left), word_first) & mask)
+    number[_ARITY] = arity
+    at = 0
+    for place in range(_ITEMS):
+        k, known = np.int64(i), True
+        if place == 1:
+            k, known = i + 1, arity > 1
+        elif place == 2:
+            k = j - 1
+        elif place > 4:
+            k = j + place - 5
+            known = k < size
+        elif place > 2:
+            k = i + 2 - place
+            known = k >= low
+        if known:
+            node = item[frontier[k]]
+            number[at] = node["label"]
+            number[at + _CHILDREN] = min(node["arity"], 4)
+            for side in range(2):
+                inner = node["first"] if side == 0 else node["last"]
+                number[at + _INNER_FIRST + side] = item[inner]["label"] if inner >= 0 else -1
+            for column in range(3):
+                number[at + _WORD + column] = tokens[node["head"], column]  # WORD, TAG, CLASS
+        else:
+            for column in range(_FIELDS):
+                number[at + column] = -1
+        at += _FIELDS
+    whole = ends = outer = np.uint64(0)
+    for begin in range(3):
+        state = mix(_SEED, arity + 100 * begin)
+        for k in range(arity if begin == _WHOLE else 2):
+            value = np.int64(0)
+            if begin == _WHOLE:
+                value = np.int64(item[frontier[i + k]]["label"])
+            elif begin == _ENDS:
+                value = number[_FIRST if k == 0 else _LAST]
+            else:
+                value = number[_LEFT if k == 0 else _RIGHT]
+            state = mix(state, value)
+        if begin == _WHOLE:
+            whole = state
+        elif begin == _ENDS:
+            ends = state
+        else:
+            outer = state
+    frame = fold(ends, outer)
+    for n in range(N_KEYS):
+        begin = _ATOMS[n, 0]
+        state = _SEED
+        if begin == _WHOLE:
+            state = whole
+        elif begin == _ENDS:
+            state = ends
+        elif begin == _OUTER:
+            state = outer
+        elif begin == _FRAME:
+            state = frame
+        value, k = np.int64(n), 1
+        while True:
+            state = mix(state, value)
+            if k == 5 or _ATOMS[n, k] < 0:
+                break
+            value = number[_ATOMS[n, k]]
+            k += 1
+        keys[n] = np.int64(state & mask)
 
 
 @inner_kernel

@@ -38,8 +38,8 @@ class SearchModel(NamedTuple):
 class SearchScratch(NamedTuple):
     """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 (most windows of a
     state,),
-    `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys` int32
-    (N_KEYS,), and the scratch of features and rules."""
+    `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys` int64: see
+    `kernels.gate`, and the scratch of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray

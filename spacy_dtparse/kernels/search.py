@@ -99,6 +99,18 @@ def _best(scores, windows_i, windows_j, n_windows, top):
 
 
 @inner_kernel
+def _put(states, slot, parent, i, j, label, cost, key):
+    """Write one state."""
+    state = states[slot]
+    state["parent"] = parent
+    state["i"] = i
+    state["j"] = j
+    state["label"] = label
+    state["cost"] = cost
+    state["hash"] = key
+
+
+@inner_kernel
 def _heap_push(heap, count, states, state):
     at = count
     heap[at] = state
@@ -166,7 +178,7 @@ def _rehash(met, bigger):
 
 
 @inner_kernel
-def _rebuild(
+def rebuild(
     grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, state, path, out_cost
 ):
     """Make `state` the current one by applying its path from the initial state; returns (low, cursor, size).
@@ -226,7 +238,7 @@ def _advance(
     status = GREEDY
     while True:
         if not resumed:
-            low, cursor, size = _rebuild(
+            low, cursor, size = rebuild(
                 grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, current, path,
                 out_cost,
             )  # fmt: skip
@@ -310,7 +322,7 @@ def _advance(
                         total = states[current]["cost"] + extra
                         if total >= best_cost:
                             continue
-                        slot = np.int64(-1)
+                        slot, key = np.int64(-1), _EMPTY
                         if track:
                             below = np.int64(item[frontier[i]]["label"]) if single else np.int64(-1)
                             key = states[current]["hash"] ^ _item_hash(
@@ -319,14 +331,9 @@ def _advance(
                             n_met += 1
                             if _met(met, key, total):
                                 continue
-                            states[n_states]["hash"] = key
                         if keep:
                             slot = n_states
-                            states[slot]["parent"] = current
-                            states[slot]["i"] = i
-                            states[slot]["j"] = j
-                            states[slot]["label"] = label
-                            states[slot]["cost"] = total
+                            _put(states, slot, current, i, j, label, total, key)
                             n_states += 1
                         if extra < step:
                             best_i, best_j, best_label, step = i, j, label, extra
@@ -339,11 +346,7 @@ def _advance(
                         slot = np.int64(-1)
                         if keep:
                             slot = n_states
-                            states[slot]["parent"] = current
-                            states[slot]["i"] = cursor - 1
-                            states[slot]["j"] = cursor
-                            states[slot]["label"] = n_labels
-                            states[slot]["cost"] = total
+                            _put(states, slot, current, cursor - 1, cursor, n_labels, total, _EMPTY)
                             n_states += 1
                         if extra < step:
                             best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
@@ -354,12 +357,8 @@ def _advance(
                 break
             if best_slot < 0:
                 best_slot = n_states
-                states[best_slot]["parent"] = current
-                states[best_slot]["i"] = best_i
-                states[best_slot]["j"] = best_j
-                states[best_slot]["label"] = best_label
-                states[best_slot]["cost"] = states[current]["cost"] + step
-                states[best_slot]["hash"] = states[current]["hash"]
+                total = states[current]["cost"] + step
+                _put(states, best_slot, current, best_i, best_j, best_label, total, states[current]["hash"])
                 n_states += 1
             if keep:
                 states[best_slot]["parent"] = -2 - states[best_slot]["parent"]  # followed, so not to be queued
@@ -392,7 +391,7 @@ def _advance(
             break
         current = np.int64(heap[0])
         n_heap = _heap_pop(heap, n_heap, states)
-    low, cursor, size = _rebuild(
+    low, cursor, size = rebuild(
         grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, mark[_BEST], path, out_cost
     )
     if mark[_BEST_GLUED] == 1:

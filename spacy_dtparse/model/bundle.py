@@ -20,6 +20,8 @@ from .packing import pack_ensembles, unpack_ensembles
 
 KIND = "dtree"
 VERSION = 1
+COMPRESSION = "zlib"
+"""Lzma makes the file 7 % smaller, but takes 0.1 s more to expand."""
 
 
 def write_model(model: DtreeModel, proofs: Sequence[dict[str, Any]]) -> bytes:
@@ -54,7 +56,7 @@ def write_model(model: DtreeModel, proofs: Sequence[dict[str, Any]]) -> bytes:
         "proofs": [dict(proof) for proof in proofs],
         "meta": model.meta,
     }
-    return container_to_bytes(KIND, meta, arrays)
+    return container_to_bytes(KIND, meta, arrays, compression=COMPRESSION)
 
 
 def read_model(data: bytes) -> tuple[DtreeModel, list[dict[str, Any]]]:

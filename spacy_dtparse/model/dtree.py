@@ -16,7 +16,7 @@ from ..errors import ConfigError
 from ..features.lexicon import Lexicon
 from ..features.templates import Templates, compile_templates
 from ..kernels.features import PARTS_WIDTH, AtomMap, FeatureScratch, TemplateTable, insert_keys
-from ..kernels.gate import N_KEYS
+from ..kernels.gate import N_KEYS, N_NUMBERS
 from ..kernels.gate import REACH as GATE_REACH
 from ..kernels.rules import RuleSet
 from ..kernels.rules import make_scratch as make_rule_scratch
@@ -170,7 +170,7 @@ class CompiledDtree:
             windows_j=np.zeros(windows, dtype=INDEX),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
-            gate_keys=np.zeros(N_KEYS, dtype=INDEX),
+            gate_keys=np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),
             features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1])),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),
@@ -192,12 +192,13 @@ def make_feature_scratch(
     )
 
 
-def compile_model(model: DtreeModel) -> CompiledDtree:
-    """Templates to codes, ensembles to rules, atom numbers to the rules' compact ones."""
+def compile_model(model: DtreeModel, *, checked: bool = False) -> CompiledDtree:
+    """Templates to codes, ensembles to rules, atom numbers to the rules' compact ones. `checked`: the ensembles were
+    validated already, as those of a file are."""
     table, _ = compile_templates(model.templates, model.lexicon.sizes)
     n_atoms = model.n_atoms
-    window: RuleSet = compile_rules(list(model.ensembles[:-1]), n_atoms)
-    shift: RuleSet = compile_rules([model.ensembles[-1]], n_atoms)
+    window: RuleSet = compile_rules(list(model.ensembles[:-1]), n_atoms, checked=checked)
+    shift: RuleSet = compile_rules([model.ensembles[-1]], n_atoms, checked=checked)
     search = SearchModel(
         grammar=model.grammar(),
         heads=compile_head_rules(model.heads, model.lexicon.symbols),

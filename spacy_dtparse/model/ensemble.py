@@ -122,7 +122,8 @@ def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -
         )
     nodes = np.arange(n)
     with np.errstate(invalid="ignore"):
-        off_grid = np.mod(value, CONFIDENCE_GRID) != 0
+        units = value / CONFIDENCE_GRID  # a power of two: exact
+        off_grid = units != np.rint(units)
     checks = [
         (atom >= n_atoms, "unknown atom", f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf"),
         (atom < -1, "negative atom", f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf"),

@@ -44,17 +44,18 @@ class Conjunctions(NamedTuple):
     bias: np.ndarray
 
 
-def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> Conjunctions:
+def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, checked: bool = False) -> Conjunctions:
     """The non-zero leaves of `ensembles` as conjunctions: simplified, merged, contradictions dropped.
 
     `n_atoms`: atoms are numbered 0 .. n_atoms - 1. Conjunctions of one label with equal literals become one
     rule with the sum of their values, or none if the sum is 0. Raises `ModelFormatError` if an ensemble is
-    malformed.
+    malformed, unless they are `checked` already.
     """
     labels, sizes, literals, units = [], [], [], []
     bias = np.zeros(len(ensembles), dtype=np.int64)
     for number, ensemble in enumerate(ensembles):
-        validate(ensemble, n_atoms, name=f"ensemble {number}")
+        if not checked:
+            validate(ensemble, n_atoms, name=f"ensemble {number}")
         start, codes, values = _paths(ensemble)
         empty = np.diff(start) == 0
         bias[number] = values[empty].sum()
@@ -140,13 +141,14 @@ def compile_rules(
     *,
     bias: np.ndarray | None = None,
     dense_share: float = DENSE_SHARE,
+    checked: bool = False,
 ) -> RuleSet:
     """Pack the ensembles of all labels for `kernels.rules`.
 
     `bias` float64 (L,), on the confidence grid: added to every score of a label. `dense_share` only trades
-    memory for speed. Raises `ModelFormatError` if an ensemble or the bias is malformed.
+    memory for speed. `checked`: see `conjunctions`. Raises `ModelFormatError` if an ensemble or the bias is malformed.
     """
-    rules = conjunctions(ensembles, n_atoms)
+    rules = conjunctions(ensembles, n_atoms, checked=checked)
     n_labels = len(ensembles)
     extra = np.zeros(n_labels) if bias is None else np.asarray(bias, dtype=SCORE)
     if extra.shape != (n_labels,) or not np.all(np.isfinite(extra)):

@@ -14,6 +14,7 @@ from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import DtparseError, ModelFormatError
 from ...kernels.search import STATUSES, search
 from ...kernels.state import make_nodes
+from ...model.ahead import finish_compiling
 from ...model.bundle import KIND, read_model, write_model
 from ...model.dtree import CompiledDtree, DtreeModel, compile_model
 from ...trees.transforms import Recipe
@@ -63,7 +64,8 @@ class DtreeParser:
         Raises ModelFormatError if the bytes are damaged or do not score as they did where they were made.
         """
         model, proofs = read_model(data)
-        parser = cls(model, settings)
+        parser = cls(model, settings, compile_model(model, checked=True))
+        finish_compiling()
         parser.check(proofs)
         return parser
 
