@@ -7,7 +7,6 @@ Every eighth dev sentence of a large treebank, every second of a small one; tags
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from pathlib import Path
@@ -29,8 +28,8 @@ infer = from_python(state.infer)
 list_windows = from_python(state.list_windows)
 start_sentence = from_python(state.start_sentence)
 
-CONFIDENT = (math.inf, 5.0)
-GATES = (0.0, 0.001, 0.002, 0.005, 0.01)
+SETTINGS = ((math.inf, 0.0), (5.0, 0.0), (5.0, 0.001), (5.0, 0.002), (5.0, 0.005), (5.0, 0.01))
+"""`confident` and `gate`."""
 BUDGETS = (0, 4000, 8000, None)  # None: the default
 
 
@@ -109,7 +108,7 @@ def main() -> None:
         sentences += read[:: 8 if len(read) > 1000 else 2]
     n_tokens = sum(len(sentence.tags) for sentence in sentences)
     grid = []
-    for confident, gate in itertools.product(CONFIDENT, GATES):
+    for confident, gate in SETTINGS:
         for budget in BUDGETS:
             set_ = parser.with_settings(budget=budget, confident=confident, gate=gate)
             began = time.process_time()

@@ -17,7 +17,7 @@ from spacy_dtparse.kernels.jit import bare_kernel
 from spacy_dtparse.kernels.replay import right_label
 from spacy_dtparse.kernels.state import SHIFT_REDUCE, Grammar, infer, list_windows, make_nodes, start_sentence
 from spacy_dtparse.model.dtree import DtreeModel
-from spacy_dtparse.model.gate import Gate, held_out_margins
+from spacy_dtparse.model.gate import EVERYTHING, Gate, held_out_margins
 from spacy_dtparse.trees import Recipe
 
 from .corpus import Sentence, training_tree
@@ -182,9 +182,10 @@ def gate_shares(
     counts = _margin_counts(grammar, heads, derivations, gate.weights)
     found = {}
     for share in gate.shares:
-        at = min(max(gate.least(share) // STEP + _MOST, 0), 2 * _MOST)
+        least = gate.least(share)
+        at = min(max(least // STEP + _MOST, 0), 2 * _MOST)
         found[share] = {
-            "margin": gate.least(share) / UNIT,
+            "margin": -math.inf if least == EVERYTHING else least / UNIT,
             "lost": int(counts[1, :at].sum()) / max(int(counts[1].sum()), 1),
             "scored": int(counts[:, at:].sum()) / max(int(counts.sum()), 1),
         }

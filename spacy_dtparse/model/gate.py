@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import OFFSET
 from ..errors import ConfigError, ModelFormatError
-from ..kernels.gate import UNIT, VERSION
+from ..kernels.gate import VERSION
 
 EVERYTHING = -(2**40)
 """A least margin that every window has."""
@@ -77,12 +77,7 @@ class Gate:
 
 def held_out_margins(right: np.ndarray, shares: Sequence[float]) -> tuple[int, ...]:
     """For each share the least margin that loses no more than that share of `right`, the margins (units) of right
-    windows of held-out trees; where there are too few of them to say, one nat below the lowest."""
-    if not len(right):
-        return (EVERYTHING,) * len(shares)
+    windows of held-out trees; EVERYTHING where there are too few of them to say."""
     right = np.sort(right)
-    out = []
-    for share in shares:
-        lost = int(share * len(right))
-        out.append(int(right[lost]) if 0 < lost < len(right) else int(right[0]) - UNIT)
-    return tuple(out)
+    lost = [int(share * len(right)) for share in shares]
+    return tuple(int(right[n]) if n > 0 else EVERYTHING for n in lost)

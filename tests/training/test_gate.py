@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.gate import UNIT
 from spacy_dtparse.kernels.state import STRATEGIES
 from spacy_dtparse.model.bundle import KIND, read_model
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
@@ -74,7 +73,7 @@ def test_a_handful_of_trees_makes_no_gate():
 
 def test_held_out_margins():
     right = np.arange(1000)[::-1] * 8
-    assert held_out_margins(right, (0.0005, 0.001, 0.05)) == (-UNIT, 8, 400)
+    assert held_out_margins(right, (0.0005, 0.001, 0.05)) == (EVERYTHING, 8, 400)
     assert held_out_margins(right[:0], (0.1,)) == (EVERYTHING,)
     gate = Gate(np.zeros(2, dtype=np.int16), (0.01, 0.02), (-50, 30))
     assert [gate.least(share) for share in (0, 0.005, 0.01, 0.015, 0.5)] == [EVERYTHING, EVERYTHING, -50, -50, 30]
