@@ -16,6 +16,7 @@ from spacy.tokens import Doc
 from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
@@ -63,12 +64,12 @@ def score_parser(
 
     Returns plain data: `all` and `evalb` with FIGURES as fractions (`crossing` per sentence), `tag_accuracy`,
     `sentences`, `tokens`, `seconds` (CPU time, parser alone), `tokens_per_second`, `status`: sentences by
-    STATUSES, `greedy_optimal`: share of all sentences whose greedy parse was proven optimal (None where
-    no parse says, as after greedy parsing, or from a parser without a greedy parse), `scored_per_token`: inferences.
+    STATUSES, `greedy_optimal`: share of all sentences whose greedy parse was proven optimal (None after
+    greedy parsing, which proves nothing, and of parsers that know no greedy parse), `scored_per_token`: inferences.
     """
     report = ParsevalReport(strict=True)
     status: Counter[str] = Counter()
-    scored = proven = known = right = tokens = 0
+    scored = proven = right = tokens = 0
     parser.parse(sentences[0].tree.words, tags[0])  # kernels are compiled or loaded now
     seconds = 0.0
     for sentence, row in zip(sentences, tags, strict=True):
@@ -82,10 +83,10 @@ def score_parser(
         status[result.status] += 1
         scored += result.n_scored
         proven += result.status == "optimal" and bool(result.greedy_optimal)
-        known += result.greedy_optimal is not None
         tokens += len(row)
         right += sum(a == b for a, b in zip(row, sentence.tree.tags, strict=True))
     totals = report.to_dict()
+    searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
         **{
             convention: {name: totals[convention][name] for name in FIGURES}
@@ -97,7 +98,7 @@ def score_parser(
         "seconds": seconds,
         "tokens_per_second": tokens / seconds,
         "status": {name: status[name] for name in STATUSES if status[name]},
-        "greedy_optimal": proven / len(sentences) if known else None,
+        "greedy_optimal": proven / len(sentences) if searched else None,
         "scored_per_token": scored / tokens,
     }
 
