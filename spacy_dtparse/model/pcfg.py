@@ -19,6 +19,7 @@ from ..dtypes import INDEX, OFFSET, SCORE
 from ..errors import DtparseError, ModelFormatError
 from ..features.wordclasses import WordClasses
 from ..kernels.cky import BINARY_FROM, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
+from ..kernels.latent import LatentRules
 from ..symbols import SymbolTable
 from ..trees.transforms import Recipe
 from ..trees.tree import TOP
@@ -182,12 +183,94 @@ class PcfgGrammar:
 
 
 @dataclass(frozen=True)
+class LatentPart:
+    """A grammar with latent annotations over the S symbols of the coarse grammar.
+
+    `sizes` int32 (S,): latent values of each symbol. `rules` int32 (R, 3): parent, left, right (-1: unary). `values`
+    float64: their probabilities, block after block, [y, z, x] for X -> Y Z and [y, x] for X -> Y (x of the parent).
+    `emissions`: of all latent values, those of symbol 0 first.
+
+    Raises ModelFormatError when they do not fit together.
+    """
+
+    sizes: np.ndarray
+    rules: np.ndarray
+    values: np.ndarray
+    emissions: Emissions
+
+    def __post_init__(self) -> None:
+        n = len(self.sizes)
+        if self.rules.shape != (len(self.rules), 3) or not len(self.rules) or int(self.sizes.min(initial=0)) < 0:
+            raise ModelFormatError("a latent grammar without rules, or with sizes below 0; write the model again")
+        low, high = int(self.rules[:, :2].min()), int(self.rules.max())
+        if low < 0 or high >= n or int(self.rules[:, 2].min()) < -1:
+            raise ModelFormatError(f"a latent rule names a symbol outside of the {n} there are; write the model again")
+        if int(self.starts[-1]) != len(self.values) or not bool(np.all((self.values >= 0.0) & (self.values <= 1.0))):
+            raise ModelFormatError("the latent rules' probabilities do not fit their sizes; write the model again")
+        e, total = self.emissions, int(self.sizes.sum())
+        if len(e.floor) != total or len(e.symbol) != len(e.weight) or len(e.symbol) != int(e.from_class[-1]):
+            raise ModelFormatError("the latent emissions' tables do not fit together; write the model again")
+        if len(e.symbol) and not 0 <= int(e.symbol.min()) <= int(e.symbol.max()) < total:
+            raise ModelFormatError("a latent emission names a value that is not there; write the model again")
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """int64 (R + 1,): where the rules' blocks begin in `values`."""
+        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
+        return np.concatenate([[0], np.cumsum(wide[self.rules].prod(axis=1))]).astype(OFFSET)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (S + 1,): the number of each symbol's first latent value."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(OFFSET)
+
+    @cached_property
+    def kernel(self) -> LatentRules:
+        """The rules sorted by left child, for the kernels: binary ones, then unary ones."""
+        is_unary = self.rules[:, 2] < 0
+        order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
+        parent, left, right = self.rules[order].T
+        n_binary = int(np.count_nonzero(~is_unary))
+        ranges = np.zeros((len(self.sizes), 4), dtype=INDEX)
+        everyone = np.arange(len(self.sizes))
+        for column, lefts, offset in ((0, left[:n_binary], 0), (2, left[n_binary:], n_binary)):
+            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
+            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
+        return LatentRules(
+            self.sizes.astype(INDEX), ranges, np.ascontiguousarray(parent), np.ascontiguousarray(left),
+            np.ascontiguousarray(right), self.starts[:-1][order], np.ascontiguousarray(self.values),
+        )  # fmt: skip
+
+    def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
+        """(symbol, probabilities of a word of class `number` under each latent value) of the tags that the word may
+        have: all that the class is known with, or the given symbols alone."""
+        e = self.emissions
+        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
+        values, weight = e.symbol[low:high], np.exp(e.weight[low:high])
+        owner = np.searchsorted(self.first, values, "right") - 1
+        wanted = np.unique(owner) if tag_symbols is None else tag_symbols
+        known = np.isin(wanted, owner)
+        found = []
+        for symbol in (wanted[known] if known.any() else wanted).tolist():
+            first, last = int(self.first[symbol]), int(self.first[symbol + 1])
+            vector = np.zeros(last - first)
+            if known.any():
+                here = owner == symbol
+                vector[values[here] - first] = weight[here]
+            else:
+                vector[:] = np.exp(e.floor[first:last])
+            found.append((symbol, vector))
+        return found
+
+
+@dataclass(frozen=True)
 class PcfgModel:
     """A PCFG with everything that a parser needs.
 
     `labels` (TOP among them), `tags`: what trees show. `words`: the word classes. `fine`: the grammar; `coarse`: its
     projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have the tag it comes
-    with. `meta`: plain data.
+    with. `meta`: plain data. `latent`: grammars with latent annotations over the coarse grammar's symbols, of which the
+    parser takes the product; where there are some, `fine` is not used.
 
     Raises ModelFormatError when the parts do not fit together.
     """
@@ -200,9 +283,15 @@ class PcfgModel:
     recipe: tuple[str, ...]
     given_tags: bool
     meta: dict[str, Any] = field(default_factory=dict)
+    latent: tuple[LatentPart, ...] = ()
 
     def __post_init__(self) -> None:
         Recipe(self.recipe)
+        for part in self.latent:
+            if len(part.sizes) != len(self.coarse.names) or len(part.emissions.from_class) != len(self.words) + 1:
+                raise ModelFormatError("a latent grammar is of other symbols or word classes; write the model again")
+            if int(part.sizes[self.root(self.coarse)]) != 1:
+                raise ModelFormatError("the root of a latent grammar has several values; write the model again")
         for grammar in (self.fine, self.coarse):
             if int(grammar.coarse[-1]) >= len(self.coarse.names) or int(grammar.coarse[0]) < 0:
                 raise ModelFormatError("a symbol's coarse symbol is not in the coarse grammar; write the model again")
@@ -233,6 +322,9 @@ class PcfgModel:
         for grammar in (self.fine, self.coarse):
             for array in _arrays("", grammar).values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
+        for part in self.latent:
+            for array in _latent_arrays("", part).values():
+                digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
         return digest.hexdigest()[:16]
 
 
@@ -250,7 +342,10 @@ def write_model(model: PcfgModel) -> bytes:
         "given_tags": model.given_tags,
         "meta": model.meta,
     }
-    return container_to_bytes(KIND, meta, {**_arrays("fine.", model.fine), **_arrays("coarse.", model.coarse)})
+    arrays = {**_arrays("fine.", model.fine), **_arrays("coarse.", model.coarse)}
+    for number, part in enumerate(model.latent):
+        arrays.update(_latent_arrays(f"latent{number}.", part))
+    return container_to_bytes(KIND, {**meta, "n_latent": len(model.latent)}, arrays)
 
 
 def read_model(data: bytes) -> PcfgModel:
@@ -275,6 +370,7 @@ def read_model(data: bytes) -> PcfgModel:
             tuple(meta["recipe"]),
             bool(meta["given_tags"]),
             dict(meta["meta"]),
+            tuple(_latent(f"latent{number}.", arrays) for number in range(int(meta.get("n_latent", 0)))),
         )
         fingerprint, named = model.fingerprint(), meta["fingerprint"]
     except ModelFormatError:
@@ -311,3 +407,22 @@ def _grammar(names: Sequence[str], prefix: str, arrays: dict[str, np.ndarray]) -
         get("binary", INDEX), get("binary_weight", SCORE), get("unary", INDEX), get("unary_weight", SCORE),
         Emissions(get("from_class", OFFSET), get("symbol", INDEX), get("weight", SCORE), get("floor", SCORE)),
     )  # fmt: skip
+
+
+def _latent_arrays(prefix: str, part: LatentPart) -> dict[str, np.ndarray]:
+    e = part.emissions
+    return {
+        prefix + name: array
+        for name, array in {
+            "sizes": part.sizes, "rules": part.rules, "values": part.values,
+            "from_class": e.from_class, "symbol": e.symbol, "weight": e.weight, "floor": e.floor,
+        }.items()
+    }  # fmt: skip
+
+
+def _latent(prefix: str, arrays: dict[str, np.ndarray]) -> LatentPart:
+    def get(name: str, dtype: Any) -> np.ndarray:
+        return np.ascontiguousarray(arrays[prefix + name].astype(dtype))
+
+    emissions = Emissions(get("from_class", OFFSET), get("symbol", INDEX), get("weight", SCORE), get("floor", SCORE))
+    return LatentPart(get("sizes", INDEX), get("rules", INDEX), get("values", SCORE), emissions)

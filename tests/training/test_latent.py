@@ -245,3 +245,127 @@ def test_long_trees_do_not_underflow():
     e = expectations(trees, g)
     assert e.lost == 0 and -1e5 < e.log < -1000 and np.isfinite(e.rules).all()
     assert e.words.sum() == pytest.approx(1500)
+
+
+def small_options(**changes):
+    from training.pcfg.latent_training import LatentOptions
+
+    return replace(LatentOptions(cycles=2, iterations=8, merge_iterations=3, smooth_iterations=2), **changes)
+
+
+def trained(options, **given):
+    from training.pcfg.latent_training import train_latent
+
+    return train_latent(read_treebank(SAMPLE / "train.mrg"), options, **given)
+
+
+@pytest.fixture(scope="module")
+def latent_model():
+    return trained(small_options(seeds=(0, 1)), meta={"name": "test"})
+
+
+def scored(parser) -> float:
+    from spacy_dtparse.scoring import ParsevalReport
+
+    report = ParsevalReport()
+    for sentence in read_treebank(SAMPLE / "dev.mrg"):
+        result = parser.parse(sentence.tree.words, sentence.tags)
+        assert result.tree.words == sentence.tree.words and len(result.scores) == len(result.tree.labels)
+        assert result.status in ("complete", "optimal", "fallback") and result.cost >= -1e-9
+        report.add(sentence.tree, result.tree)
+    return report.to_dict()["all"]["f1"]
+
+
+def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
+    from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
+
+    own, given = (PcfgParser(latent_model, PcfgSettings(tags=tags)) for tags in ("own", "given"))
+    plain = PcfgParser(replace(latent_model, latent=()), PcfgSettings(tags="given"))
+    alone = PcfgParser(replace(latent_model, latent=latent_model.latent[:1]), PcfgSettings(tags="given"))
+    f1 = scored(given)
+    assert f1 > scored(plain) + 0.03 and f1 > scored(own) > 0.4 and scored(alone) > scored(plain)
+    assert PcfgParser(latent_model)._given is False
+
+
+def test_a_file_holds_the_latent_grammars(latent_model, tmp_path):
+    from spacy_dtparse.parsers import load_parser
+    from spacy_dtparse.parsers.pcfg import PcfgParser
+
+    parser = PcfgParser(latent_model)
+    parser.to_disk(tmp_path / "latent.model")
+    again = load_parser(tmp_path / "latent.model")
+    assert again.to_bytes() == parser.to_bytes() and len(again.model.latent) == 2
+    assert again.meta["name"] == "test" and again.meta["options"]["seeds"] == [0, 1]
+    words, tags = ["The", "cat", "zzyzx", "Fluffy", "the", "mat", "."], ["DT", "NN", "VBD", "NNP", "DT", "NN", "."]
+    assert again.parse(words, tags) == parser.parse(words, tags)
+    assert again.with_settings(tags="given").parse(words, tags).tree.tags == tuple(tags)
+
+
+def test_odd_sentences_are_parsed_all_the_same(latent_model):
+    from spacy_dtparse.parsers.pcfg import PcfgParser
+
+    parser = PcfgParser(latent_model).with_settings(tags="given")
+    odd = (["the"], ["DT"]), (["the"] * 9, ["DT"] * 9), (["x"] * 5, ["NOTAG"] * 5), (["a"] * 170, ["NN"] * 170)
+    for words, tags in odd:
+        result = parser.parse(words, tags)
+        assert result.tree.words == tuple(words) and result.tree.labels[0] == "TOP"
+    result = parser.with_settings(prune=0.0).parse(["The", "cat", "sat", "."], ["DT", "NN", "VBD", "."])
+    assert result.tree.labels[:2] == ("TOP", "S")
+
+
+def test_training_resumes_with_the_same_result(tmp_path):
+    logged: list[dict] = []
+    whole = trained(small_options(), threads=2)
+    first = trained(small_options(cycles=1), workdir=tmp_path, log=lambda **facts: logged.append(facts))
+    assert {facts["cycle"] for facts in logged} == {1} and len(first.latent) == 1
+    logged.clear()
+    second = trained(small_options(), workdir=tmp_path, log=lambda **facts: logged.append(facts))
+    assert {facts["cycle"] for facts in logged} == {2}
+    assert np.array_equal(second.latent[0].values, whole.latent[0].values)
+    assert second.fingerprint() == whole.fingerprint()
+    with pytest.raises(TrainingDataError, match="holds cycles of other trees or options"):
+        trained(small_options(iterations=9), workdir=tmp_path)
+
+
+def test_the_same_number_of_values_for_every_symbol():
+    model = trained(small_options(cycles=0, values=3, hold_out=0))
+    assert sorted(set(model.latent[0].sizes.tolist())) == [1, 3]
+    assert int((model.latent[0].sizes == 1).sum()) == 1
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"cycles": 9}, "cycles is 9; give a whole number from 0 to 8"),
+        ({"values": 0}, "values is 0"),
+        ({"hold_out": 1}, "hold_out is 1, which leaves no tree"),
+        ({"merge_share": 1.0}, "merge_share is 1.0; give a number from 0 to below 1"),
+        ({"noise": True}, "noise is True"),
+        ({"seeds": ()}, "there are no seeds"),
+    ],
+)
+def test_options_out_of_range(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        small_options(**changes)
+
+
+def test_too_short_a_limit_leaves_nothing():
+    with pytest.raises(TrainingDataError, match=r"none of .* sentences is left"):
+        from training.pcfg.latent_training import train_latent
+
+        train_latent([s for s in read_treebank(SAMPLE / "dev.mrg") if len(s.tags) > 3], small_options(max_words=2))
+
+
+def test_the_command(tmp_path, capsys):
+    from training.cli import main
+
+    out = tmp_path / "latent.model"
+    command = ["pcfgla", "--train", f"{SAMPLE / 'train.mrg'},limit=60", "--cycles", "1", "--iterations", "4"]
+    assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "step merge" in printed and "latent values" in printed and "MB, from 60 sentences" in printed
+    assert main(["evaluate", str(out), f"{SAMPLE / 'dev.mrg'},limit=5"]) == 0
+    assert "gold" in capsys.readouterr().out
+    assert main(["pcfgla", "--out", str(out)]) == 1
+    assert main([*command, "--threads", "0", "--out", str(out)]) == 1
+    assert "there is nothing to learn from" in capsys.readouterr().err

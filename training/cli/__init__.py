@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, clean, collect, convert, evaluate, fit, gate, pcfg, reproduce, reproduce_report, verify
+from . import assemble, clean, collect, convert, evaluate, fit, gate, pcfg, pcfgla, reproduce, reproduce_report, verify
 
 COMMANDS = {
     "collect": collect,
@@ -20,6 +20,7 @@ COMMANDS = {
     "assemble": assemble,
     "evaluate": evaluate,
     "pcfg": pcfg,
+    "pcfgla": pcfgla,
     "reproduce": reproduce,
     "reproduce-report": reproduce_report,
     "clean": clean,

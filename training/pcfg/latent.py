@@ -282,7 +282,6 @@ def _matrix(source: np.ndarray, weight: np.ndarray, old: int, new: int, spread: 
 
 def split(grammar: LatentGrammar, seed: int, noise: float = 0.01) -> LatentGrammar:
     """Every latent value but the root's in two, the numbers of each disturbed by up to `noise`, drawn with `seed`."""
-    rng = np.random.default_rng(seed)
     sizes = grammar.sizes * 2
     sizes[grammar.backbone.root] = 1
     source, weights = [], []
@@ -290,10 +289,32 @@ def split(grammar: LatentGrammar, seed: int, noise: float = 0.01) -> LatentGramm
         whole = s == grammar.backbone.root
         source.append(np.zeros(1, dtype=np.int64) if whole else np.arange(size) // 2)
         weights.append(np.ones(1) if whole else np.full(size, 0.5))
-    wide = resized(grammar, sizes, source, weights, spread=True)
-    rules = wide.rules * (1.0 + noise * rng.uniform(-1.0, 1.0, len(wide.rules)))
-    words = wide.words * (1.0 + noise * rng.uniform(-1.0, 1.0, len(wide.words)))
-    return normalised(grammar.backbone, sizes, rules, words)
+    return _disturbed(resized(grammar, sizes, source, weights, spread=True), seed, noise)
+
+
+def spread(grammar: LatentGrammar, values: int, seed: int, noise: float = 0.01) -> LatentGrammar:
+    """A treebank grammar with `values` latent values for every symbol but the root, the numbers of each disturbed by up
+    to `noise`, drawn with `seed` (Matsuzaki et al. 2005, section 2.2)."""
+    sizes = np.full(len(grammar.sizes), values, dtype=INDEX)
+    sizes[grammar.backbone.root] = 1
+    source = [np.zeros(size, dtype=np.int64) for size in sizes.tolist()]
+    weights = [np.full(size, 1.0 / size) for size in sizes.tolist()]
+    return _disturbed(resized(grammar, sizes, source, weights, spread=True), seed, noise)
+
+
+def _disturbed(grammar: LatentGrammar, seed: int, noise: float) -> LatentGrammar:
+    rng = np.random.default_rng(seed)
+    rules = grammar.rules * (1.0 + noise * rng.uniform(-1.0, 1.0, len(grammar.rules)))
+    words = grammar.words * (1.0 + noise * rng.uniform(-1.0, 1.0, len(grammar.words)))
+    return normalised(grammar.backbone, grammar.sizes, rules, words)
+
+
+def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray]:
+    """For each symbol the expected numbers of nodes with each of its latent values."""
+    of_rule, of_word, base = _parents(grammar.backbone, grammar.sizes)
+    n = int(base[-1])
+    totals = np.bincount(of_rule, expected.rules, n) + np.bincount(of_word, expected.words, n)
+    return [totals[a:b] for a, b in itertools.pairwise(base.tolist())]
 
 
 def merge(
@@ -303,9 +324,9 @@ def merge(
 
     `expected`: counts under this very grammar, whose values 2k and 2k + 1 were one before the last split.
     """
-    backbone, sizes = grammar.backbone, grammar.sizes
-    of_rule, of_word, base = _parents(backbone, sizes)
-    common = np.bincount(of_rule, expected.rules, int(base[-1])) + np.bincount(of_word, expected.words, int(base[-1]))
+    sizes = grammar.sizes
+    base = np.concatenate([[0], np.cumsum(sizes)]).astype(OFFSET)
+    common = np.concatenate(latent_totals(grammar, expected))
     pairs = sizes // 2
     pair_at = np.concatenate([[0], np.cumsum(pairs)]).astype(OFFSET)
     shares = np.concatenate([common[base[s] : base[s] + 2 * pairs[s]] for s in range(len(sizes))])

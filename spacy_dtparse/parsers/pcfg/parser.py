@@ -11,12 +11,13 @@ import numpy as np
 
 from ...errors import DtparseError
 from ...kernels.cky import LEXICAL
-from ...model.pcfg import KIND, PART, PHRASE, PcfgGrammar, PcfgModel, read_model, write_model
+from ...model.pcfg import KIND, PART, PHRASE, TAG, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
+from .latent import decode
 from .settings import PcfgSettings
 
 GLUE_COST = 1000.0
@@ -26,6 +27,11 @@ GLUE_COST = 1000.0
 RETRY_TOKENS = 80
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
 seconds."""
+
+
+def _all(n: int, n_symbols: int) -> np.ndarray:
+    """Every symbol in every cell."""
+    return np.ones((n * (n + 1) // 2, n_symbols), dtype=np.uint8)
 
 
 class _Found(NamedTuple):
@@ -61,7 +67,9 @@ class PcfgParser:
         self.recipe = Recipe(model.recipe)
         self._restores = any(step != "drop_repeated_unary" for step in self.recipe.steps)
         self._given = model.given_tags if self.settings.tags is None else self.settings.tags == "given"
-        self._prunes = self.settings.prune > 0 and len(model.fine.names) > len(model.coarse.names)
+        finer = len(model.fine.names) > len(model.coarse.names) or bool(model.latent)
+        self._prunes = self.settings.prune > 0 and finer
+        self._vectors: dict[tuple[int, int, int], list[tuple[int, np.ndarray]]] = {}
         self._groups = model.groups()
         self._local = threading.local()
 
@@ -144,8 +152,8 @@ class PcfgParser:
         buffers = self._buffers()
         n_items = n_tried = 0
         for given in (numbers, None) if self._given else (None,):
-            fine = model.fine.leaves(classes, given)
             coarse = model.coarse.leaves(classes, given)
+            fine = coarse if model.fine is model.coarse else model.fine.leaves(classes, given)
             attempts = ((True, False) if n <= RETRY_TOKENS else (True,)) if self._prunes else (False,)
             for pruned in attempts:
                 allowed = EVERYTHING
@@ -158,6 +166,12 @@ class PcfgParser:
                         if self.settings.beam > 0.0:  # it may have cut too much
                             continue
                         break  # whatever the fine grammar derives, the coarse one does too
+                if model.latent:
+                    latent = self._decode(classes, given, allowed if pruned else _all(n, len(model.coarse.names)))
+                    if latent is not None:
+                        status = "fallback" if given is None and self._given else "complete"
+                        return latent._replace(n_items=n_items, n_tried=latent.n_tried + n_tried, status=status)
+                    continue
                 groups = self._groups if pruned else NO_GROUPS
                 chart = buffers.fill(model.fine.kernel, *fine, allowed, groups)
                 n_items += len(chart.items)
@@ -173,6 +187,39 @@ class PcfgParser:
             if found is not None:
                 return found._replace(n_items=n_items, n_tried=n_tried)
         return self._glue(chart, n)._replace(n_items=n_items, n_tried=n_tried)
+
+    def _decode(self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray) -> _Found | None:
+        """The tree of the latent grammars together, None if there is none."""
+        model = self.model
+        parts = []
+        for number, part in enumerate(model.latent):
+            vectors = []
+            for k, word in enumerate(classes.tolist()):
+                tag = -1 if given is None else int(given[k])
+                key = (number, word, tag)
+                if key not in self._vectors:
+                    wanted = np.flatnonzero((model.coarse.kind == TAG) & (model.coarse.base == tag))
+                    self._vectors[key] = part.vectors(word, wanted if tag >= 0 and len(wanted) else None)
+                vectors.append(self._vectors[key])
+            parts.append((part.kernel, vectors))
+        found = decode(parts, allowed, model.root(model.coarse))
+        if found is None:
+            return None
+        kinds, bases = model.coarse.kind, model.coarse.base
+        spans: list[tuple[int, int, str]] = []
+        scores: list[float] = []
+        open_at: list[int] = []
+        for step in found.steps:
+            kind = int(kinds[step.symbol])
+            while open_at and kind != TAG and spans[open_at[-1]][1] <= step.start:
+                open_at.pop()
+            if kind == PHRASE:
+                open_at.append(len(spans))
+                spans.append((step.start, step.end, model.labels[int(bases[step.symbol])]))
+                scores.append(0.0 - step.posterior)
+            elif kind == PART:
+                scores[open_at[-1]] -= step.posterior
+        return _Found(spans, scores, 0.0 - found.score, "complete", 0, found.n_rules)
 
     def _buffers(self) -> Buffers:
         if not hasattr(self._local, "buffers"):

@@ -1,0 +1,87 @@
+"""Train a PCFG with latent annotations by EM; the same command goes on where a killed run stopped."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import natural_number
+from spacy_dtparse.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `pcfgla`."""
+    spec = "PATH[,tags=PATH][,limit=N]"
+    parser.add_argument("--train", action="append", default=[], metavar=spec, help="bracketed trees; repeatable")
+    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg are used beside the above")
+    parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="the treebanks of --corpus")
+    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags for --corpus (default: gold tags)")
+    parser.add_argument("--cycles", type=natural_number, default=4, help="of splitting and merging (default: 4)")
+    parser.add_argument(
+        "--values", type=natural_number, help="instead of cycles: so many latent values for every symbol at once"
+    )
+    parser.add_argument(
+        "--binarise",
+        default="center-head",
+        choices=("left", "right", "center-parent", "center-head"),
+        help="how long rules are cut up (default: center-head)",
+    )
+    parser.add_argument("--horizontal", type=natural_number, default=0, help="children remembered (default: 0)")
+    parser.add_argument("--iterations", type=natural_number, default=40, help="most EM steps of a cycle (default: 40)")
+    parser.add_argument(
+        "--seeds", type=natural_number, nargs="+", default=[0], help="a grammar for each; the parser multiplies them"
+    )
+    parser.add_argument("--max-words", type=natural_number, help="leave out longer sentences")
+    parser.add_argument(
+        "--parse-tags",
+        default="own",
+        choices=("given", "own"),
+        help="whether the parser chooses tags itself (default) or keeps to a token's tag",
+    )
+    parser.add_argument("--threads", type=natural_number, default=2, help="of the expectation step (default: 2)")
+    parser.add_argument("--workdir", type=Path, help="folder that keeps finished cycles")
+    parser.add_argument("--name", default="pcfgla", help="the model's name in its meta")
+    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
+    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, write the model, say how large it is."""
+    from spacy_dtparse.parsers.pcfg import PcfgParser
+    from training.fitting import write_atomically
+    from training.pcfg import Markov
+    from training.pcfg.latent_training import LatentOptions, train_latent
+    from training.treebanks import TreebankFile, corpus_files, provenance, read_files
+
+    chosen = LatentOptions(
+        markov=Markov(1, options.horizontal, options.binarise, 1),
+        cycles=0 if options.values is not None else options.cycles,
+        values=options.values if options.values is not None else 1,
+        iterations=options.iterations,
+        seeds=tuple(options.seeds),
+        max_words=options.max_words,
+        given_tags=options.parse_tags == "given",
+    )
+    if options.threads < 1:
+        raise ConfigError("--threads is 0; give 1 or more")
+    files = [TreebankFile.parse(text) for text in options.train]
+    if options.corpus is not None:
+        files += corpus_files(options.corpus, options.names, "train", options.tags)
+    if not files:
+        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+
+    def log(**facts: object) -> None:
+        print(", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in facts.items()), flush=True)
+
+    began = time.perf_counter()
+    meta = {"name": options.name, "lang": options.lang, **provenance([file.name for file in files])}
+    model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, log)
+    write_atomically(options.out, PcfgParser(model).to_bytes())
+    for part in model.latent:
+        n_values, n_numbers = int(part.sizes.sum()), int((part.values > 0).sum())
+        print(f"{n_values} latent values, {len(part.rules)} rules, {n_numbers} probabilities")
+    print(
+        f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, from {model.meta['sentences']} sentences, "
+        f"{time.perf_counter() - began:.0f} s"
+    )
