@@ -16,13 +16,14 @@ from spacy_dtparse.model.bundle import KIND, read_model
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
 from spacy_dtparse.model.gate import EVERYTHING, Gate, held_out_margins
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from tests.unit.kernels.harness import hand_made
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, hand_made
 from training.cli import main
 from training.corpus import read_treebank
 from training.gate import derivations_of, gate_shares, train_gate, with_gate
 from training.recipe import FitRecipe
 
-pytestmark = pytest.mark.kernel
+pytestmark = KERNEL_MARKS
+compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 
 
@@ -40,6 +41,7 @@ def model_of(strategy: str):
     return untrained(build_lexicon(trees, 2), get_templates("baseline"), COLLINS, strategy, 5, steps)
 
 
+@compiled
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_gate_keeps_what_is_right_and_drops_most_else_of_trees_it_has_not_seen(strategy):
     model = model_of(strategy)
@@ -137,6 +139,7 @@ def test_a_changed_weight_is_noticed():
         DtreeParser.from_bytes(container_to_bytes(KIND, meta, flipped))
 
 
+@compiled
 def test_the_commands(tmp_path, capsys):
     """`fit` makes a gate, none if the recipe says so; `gate` makes another one for the same model."""
     recipe = {

@@ -14,6 +14,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.wordclasses import WordClasses
 from spacy_dtparse.trees import Recipe, parse_tree
+from tests.unit.kernels.harness import SLOW
 from training.corpus import read_treebank, training_tree
 from training.pcfg import Markov, binarise
 from training.pcfg.latent import (
@@ -32,6 +33,7 @@ from training.pcfg.latent import (
 )
 
 pytestmark = pytest.mark.kernel
+compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 TINY = [
     "(TOP (S (NP (D the) (N cat)) (VP (V sat))))",
@@ -137,6 +139,7 @@ def test_one_value_is_the_treebank_grammar():
     np.testing.assert_allclose(again.rules, g.rules, rtol=1e-12)
 
 
+@compiled
 @pytest.mark.parametrize("binarisation", ["left", "right", "center-parent", "center-head"])
 def test_the_likelihood_never_falls_and_splits_learn(binarisation):
     trees = sample(120)
@@ -158,6 +161,7 @@ def test_the_likelihood_never_falls_and_splits_learn(binarisation):
     assert g.sizes[backbone.root] == 1 and set(g.sizes.tolist()) == {1, 2}
 
 
+@compiled
 def test_threads_change_nothing():
     trees = sample(60)
     words = WordClasses.learn([tree.words for tree in trees], 3)
@@ -183,6 +187,7 @@ def test_what_was_split_without_noise_merges_back():
     np.testing.assert_allclose(merged.words, g.words, rtol=1e-9)
 
 
+@compiled
 def test_merging_takes_the_splits_that_cost_least():
     trees = sample(150)
     words = WordClasses.learn([tree.words for tree in trees], 3)
@@ -236,6 +241,7 @@ def test_a_tree_without_probability_is_counted_and_left_out():
     assert e.lost >= 1 and log_likelihood(trees, lame)[1] == e.lost and math.isfinite(e.log)
 
 
+@compiled
 def test_long_trees_do_not_underflow():
     rng = random.Random(0)
     words = [rng.choice(["cat", "dog", "sun"]) for _ in range(1500)]
@@ -276,6 +282,7 @@ def scored(parser) -> float:
     return report.to_dict()["all"]["f1"]
 
 
+@compiled
 def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
     from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 
@@ -287,6 +294,7 @@ def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
     assert PcfgParser(latent_model)._given is False
 
 
+@compiled
 def test_a_file_holds_the_latent_grammars(latent_model, tmp_path):
     from spacy_dtparse.parsers import load_parser
     from spacy_dtparse.parsers.pcfg import PcfgParser
@@ -301,6 +309,7 @@ def test_a_file_holds_the_latent_grammars(latent_model, tmp_path):
     assert again.with_settings(tags="given").parse(words, tags).tree.tags == tuple(tags)
 
 
+@compiled
 def test_odd_sentences_are_parsed_all_the_same(latent_model):
     from spacy_dtparse.parsers.pcfg import PcfgParser
 
@@ -313,6 +322,7 @@ def test_odd_sentences_are_parsed_all_the_same(latent_model):
     assert result.tree.labels[:2] == ("TOP", "S")
 
 
+@compiled
 def test_training_resumes_with_the_same_result(tmp_path):
     logged: list[dict] = []
     whole = trained(small_options(), threads=2)
@@ -327,6 +337,7 @@ def test_training_resumes_with_the_same_result(tmp_path):
         trained(small_options(iterations=9), workdir=tmp_path)
 
 
+@compiled
 def test_the_same_number_of_values_for_every_symbol():
     model = trained(small_options(cycles=0, values=3, hold_out=0))
     assert sorted(set(model.latent[0].sizes.tolist())) == [1, 3]
@@ -356,6 +367,7 @@ def test_too_short_a_limit_leaves_nothing():
         train_latent([s for s in read_treebank(SAMPLE / "dev.mrg") if len(s.tags) > 3], small_options(max_words=2))
 
 
+@compiled
 def test_the_command(tmp_path, capsys):
     from training.cli import main
 
