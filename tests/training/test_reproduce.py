@@ -28,7 +28,7 @@ SETTINGS = (
     "n_workers=1", "min_word_sentences=2", "min_atom_count=2", "path.decay=0.4", "path.lambda_start=30",
     "path.lambda_floor=2", "path.quiet=true", "learner.sample_size=3000", "path.max_trees_per_level=20",
 )  # fmt: skip
-RUNS = ("r2l", "l2r", "uniform", "profile", "pcfg")
+RUNS = ("r2l", "l2r", "uniform", "profile", "pcfg", "pcfgla")
 
 
 def arguments(out: Path, *extra: str) -> list[str]:
@@ -50,7 +50,7 @@ def done(tmp_path_factory):
 def test_results_are_sensible(done):
     results = load_results(done)
     assert list(results) == [run.name for run in PLAN if run.name in RUNS]
-    for name in ("r2l", "l2r", "uniform", "pcfg"):
+    for name in ("r2l", "l2r", "uniform", "pcfg", "pcfgla"):
         dev = results[name]["dev"]
         assert (0.01 if name == "uniform" else 0.3) < dev["all"]["f1"] <= 1 and dev["sentences"] == 20
         assert sum(dev["status"].values()) == dev["sentences"]

@@ -89,9 +89,9 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
         "data": job.sources.facts(),
     }
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
-    if run.kind == "pcfg":
+    if run.kind in ("pcfg", "pcfgla"):
         facts = {key: value for key, value in facts.items() if key not in ("recipe", "minutes")}
-        facts["baseline"] = None if job.baseline is None else job.baseline.name
+        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline is not None else None
     facts = json.loads(json.dumps(facts))
     path = job.out / run.name / RESULT
     held = read_result(path)
@@ -107,6 +107,8 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
         found = _scale(run, job, recipe)
     elif run.kind == "pcfg":
         found = _pcfg(run, job)
+    elif run.kind == "pcfgla":
+        found = _pcfgla(run, job)
     else:
         raise ConfigError(f"run {run.name!r} is of kind {run.kind!r}, which nothing runs")
     result = {
@@ -257,4 +259,30 @@ def _pcfg(run: Run, job: Job) -> dict[str, Any]:
     test = job.held_out("test")
     if test:
         found["test"] = judge(parser, test, None)
+    return found
+
+
+LATENT_CYCLES = 4
+
+
+def _pcfgla(run: Run, job: Job) -> dict[str, Any]:
+    from spacy_dtparse.parsers.pcfg import PcfgParser
+
+    from ..pcfg.latent_training import LatentOptions, train_latent
+
+    began = time.perf_counter()
+    train = [sentence for sentence in job.sources.train if len(sentence.tags) <= DEV_WORDS]
+    options = LatentOptions(cycles=LATENT_CYCLES, given_tags=True)
+    folder = job.out / run.name / "cycles"
+    parser = PcfgParser(train_latent(train, options, {"name": "2006-pcfgla"}, threads=2, workdir=folder))
+    write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
+    found: dict[str, Any] = {
+        "options": parser.meta["options"],
+        "train_seconds": round(time.perf_counter() - began, 1),
+        "values": int(parser.model.latent[0].sizes.sum()),
+    }
+    for part in ("dev", "test"):
+        sentences = job.held_out(part)
+        if sentences:
+            found[part] = judge(parser, sentences, None)
     return found
