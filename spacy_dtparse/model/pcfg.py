@@ -270,7 +270,8 @@ class PcfgModel:
     `labels` (TOP among them), `tags`: what trees show. `words`: the word classes. `fine`: the grammar; `coarse`: its
     projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have the tag it comes
     with. `meta`: plain data. `latent`: grammars with latent annotations over the coarse grammar's symbols, of which the
-    parser takes the product; where there are some, `fine` is not used.
+    parser takes the product; where there are some, `fine` is not used. `pruners`: smaller ones, which say first what
+    the others may leave out.
 
     Raises ModelFormatError when the parts do not fit together.
     """
@@ -284,10 +285,11 @@ class PcfgModel:
     given_tags: bool
     meta: dict[str, Any] = field(default_factory=dict)
     latent: tuple[LatentPart, ...] = ()
+    pruners: tuple[LatentPart, ...] = ()
 
     def __post_init__(self) -> None:
         Recipe(self.recipe)
-        for part in self.latent:
+        for part in (*self.pruners, *self.latent):
             if len(part.sizes) != len(self.coarse.names) or len(part.emissions.from_class) != len(self.words) + 1:
                 raise ModelFormatError("a latent grammar is of other symbols or word classes; write the model again")
             if int(part.sizes[self.root(self.coarse)]) != 1:
@@ -322,7 +324,7 @@ class PcfgModel:
         for grammar in (self.fine, self.coarse):
             for array in _arrays("", grammar).values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
-        for part in self.latent:
+        for part in (*self.pruners, *self.latent):
             for array in _latent_arrays("", part).values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
         return digest.hexdigest()[:16]
@@ -343,9 +345,10 @@ def write_model(model: PcfgModel) -> bytes:
         "meta": model.meta,
     }
     arrays = {**_arrays("fine.", model.fine), **_arrays("coarse.", model.coarse)}
-    for number, part in enumerate(model.latent):
+    for number, part in enumerate((*model.pruners, *model.latent)):
         arrays.update(_latent_arrays(f"latent{number}.", part))
-    return container_to_bytes(KIND, {**meta, "n_latent": len(model.latent)}, arrays)
+    sizes = {"n_latent": len(model.latent), "n_pruners": len(model.pruners)}
+    return container_to_bytes(KIND, {**meta, **sizes}, arrays)
 
 
 def read_model(data: bytes) -> PcfgModel:
@@ -361,6 +364,9 @@ def read_model(data: bytes) -> PcfgModel:
             "install the release that made it, or train it again"
         )
     try:
+        n_pruners = int(meta.get("n_pruners", 0))
+        count = n_pruners + int(meta.get("n_latent", 0))
+        latent = tuple(_latent(f"latent{number}.", arrays) for number in range(count))
         model = PcfgModel(
             SymbolTable(meta["labels"]),
             SymbolTable(meta["tags"]),
@@ -370,7 +376,8 @@ def read_model(data: bytes) -> PcfgModel:
             tuple(meta["recipe"]),
             bool(meta["given_tags"]),
             dict(meta["meta"]),
-            tuple(_latent(f"latent{number}.", arrays) for number in range(int(meta.get("n_latent", 0)))),
+            latent[n_pruners:],
+            latent[:n_pruners],
         )
         fingerprint, named = model.fingerprint(), meta["fingerprint"]
     except ModelFormatError:

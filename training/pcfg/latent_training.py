@@ -139,6 +139,7 @@ def train_latent(
             "options": describe_latent(options),
         },
         tuple(export.latent(grammar) for grammar in grammars),
+        tuple(export.latent(grammar) for grammar in run.pruners),
     )
 
 
@@ -157,6 +158,7 @@ class _Run:
     threads: int
     workdir: Path | None
     log: Log
+    pruners: list[LatentGrammar] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         step, n = self.options.hold_out, len(self.trees.start) - 1
@@ -179,6 +181,8 @@ class _Run:
             self._keep(grammar, seed, 0)
             return grammar
         for cycle in range(1, options.cycles + 1):
+            if cycle > 1 and cycle == options.cycles - 1 and seed == options.seeds[0]:
+                self.pruners.append(grammar)
             held = self._held(seed, cycle)
             if held is not None:
                 grammar = held

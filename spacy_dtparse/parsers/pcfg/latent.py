@@ -83,6 +83,15 @@ def posteriors(
         room *= 4
 
 
+def narrowed(rules: LatentRules, anchors: np.ndarray, allowed: np.ndarray, least: float) -> np.ndarray:
+    """`allowed` without the symbols whose posterior in a cell is below `least`."""
+    number, words = anchors["rule"], anchors["split"] == WORD
+    symbol = np.where(words, number, rules.parent[np.where(words, 0, number)])
+    mass = np.zeros(allowed.shape, dtype=SCORE)
+    np.add.at(mass, (anchors["cell"], symbol), np.exp(anchors["posterior"]))
+    return (allowed.astype(bool) & (mass >= least)).astype(np.uint8)
+
+
 def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(rules int32 (R, 3), anchors with the sums of log posteriors): each anchor that some grammar has."""
     keys, logs = [], []
@@ -106,18 +115,34 @@ def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray)
 
 
 def decode(
-    parts: Sequence[tuple[LatentRules, _Vectors]], allowed: np.ndarray, root: int
+    parts: Sequence[tuple[LatentRules, _Vectors]],
+    allowed: np.ndarray,
+    root: int,
+    pruners: Sequence[tuple[LatentRules, _Vectors]] = (),
+    prune: float = 0.0,
+    narrow: float = 0.0,
 ) -> Decoded | None:
     """The tree with the greatest product, over grammars and over its rules, of the rules' posteriors; None where one of
-    the grammars has no tree."""
+    the grammars has no tree.
+
+    `pruners`: smaller grammars that are asked first; what has a posterior below `prune` under one is left out of all
+    that come after. `narrow`: the same for the grammars themselves.
+    """
     n = len(parts[0][1])
     cells = spans_of_cells(n)
+    for rules, vectors in pruners:
+        made = posteriors(rules, vectors, allowed, root)
+        if made is None:
+            return None
+        allowed = narrowed(rules, made[0], allowed, prune)
     found = []
     for rules, vectors in parts:
         made = posteriors(rules, vectors, allowed, root)
         if made is None:
             return None
         found.append((rules, made[0]))
+        if len(found) < len(parts) and narrow > 0.0:
+            allowed = narrowed(rules, made[0], allowed, narrow)
     if len(found) == 1:
         (rules, anchors) = found[0]
         table = np.stack([rules.parent, rules.left, rules.right], axis=1)

@@ -24,6 +24,9 @@ GLUE_COST = 1000.0
 """Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""
 
 
+PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
+"""A pruner's threshold, and that of one grammar of a product for the next, as multiples of the setting `prune`."""
+
 RETRY_TOKENS = 80
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
 seconds."""
@@ -32,6 +35,10 @@ seconds."""
 def _all(n: int, n_symbols: int) -> np.ndarray:
     """Every symbol in every cell."""
     return np.ones((n * (n + 1) // 2, n_symbols), dtype=np.uint8)
+
+
+LATENT_RETRY_TOKENS = 25
+"""The same for grammars with latent annotations."""
 
 
 class _Found(NamedTuple):
@@ -167,7 +174,11 @@ class PcfgParser:
                             continue
                         break  # whatever the fine grammar derives, the coarse one does too
                 if model.latent:
-                    latent = self._decode(classes, given, allowed if pruned else _all(n, len(model.coarse.names)))
+                    latent = None
+                    if pruned:
+                        latent = self._decode(classes, given, allowed, True)
+                    elif self.settings.prune == 0.0 or n <= LATENT_RETRY_TOKENS:
+                        latent = self._decode(classes, given, _all(n, len(model.coarse.names)), False)
                     if latent is not None:
                         status = "fallback" if given is None and self._given else "complete"
                         return latent._replace(n_items=n_items, n_tried=latent.n_tried + n_tried, status=status)
@@ -188,11 +199,14 @@ class PcfgParser:
                 return found._replace(n_items=n_items, n_tried=n_tried)
         return self._glue(chart, n)._replace(n_items=n_items, n_tried=n_tried)
 
-    def _decode(self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray) -> _Found | None:
-        """The tree of the latent grammars together, None if there is none."""
+    def _decode(
+        self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
+    ) -> _Found | None:
+        """The tree of the latent grammars together, None if there is none; `narrow`: what one of them finds unlikely is
+        left out of those after it."""
         model = self.model
         parts = []
-        for number, part in enumerate(model.latent):
+        for number, part in enumerate((*model.pruners, *model.latent)):
             vectors = []
             for k, word in enumerate(classes.tolist()):
                 tag = -1 if given is None else int(given[k])
@@ -202,7 +216,11 @@ class PcfgParser:
                     self._vectors[key] = part.vectors(word, wanted if tag >= 0 and len(wanted) else None)
                 vectors.append(self._vectors[key])
             parts.append((part.kernel, vectors))
-        found = decode(parts, allowed, model.root(model.coarse))
+        n_pruners, prune = len(model.pruners), self.settings.prune if narrow else 0.0
+        found = decode(
+            parts[n_pruners:], allowed, model.root(model.coarse), parts[:n_pruners] if narrow else (),
+            PRUNER_SHARE * prune, NARROW_SHARE * prune,
+        )  # fmt: skip
         if found is None:
             return None
         kinds, bases = model.coarse.kind, model.coarse.base

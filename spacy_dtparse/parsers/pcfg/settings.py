@@ -15,12 +15,12 @@ class PcfgSettings:
     """How to parse.
 
     `prune`: the fine chart leaves out what has a posterior probability below this under the coarse grammar; 0 leaves
-    out nothing, which is exact. `beam`: on the way to those posteriors, what has an inside probability times frequency
-    below this times the best of its cell is left out; 0 leaves out nothing. `max_tokens`: longer sentences are cut into
-    pieces, because a chart's time grows with the cube of the length. `tags`: "given" allows a word only the tag it
-    comes with, "own" lets the grammar choose; None is what the model was made for. `budget` is part of the parsers'
-    protocol; a chart has none, so any value means the same. Raises ConfigError for values out of range or of
-    another type.
+    out nothing, which is exact (grammars with latent annotations leave out more, see `parser`). `beam`: on the way to
+    those posteriors, what has an inside probability times frequency below this times the best of its cell is left out;
+    0 leaves out nothing. `max_tokens`: longer sentences are cut into pieces, because a chart's time grows with the cube
+    of the length. `tags`: "given" allows a word only the tag it comes with, "own" lets the grammar choose; None is what
+    the model was made for. `budget` is part of the parsers' protocol; a chart has none, so any value means the same.
+    Raises ConfigError for values out of range or of another type.
     """
 
     prune: float = 1e-4

@@ -12,7 +12,7 @@ from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.latent import UNARY, WORD
 from spacy_dtparse.model.pcfg import Emissions, LatentPart
-from spacy_dtparse.parsers.pcfg.latent import LEAST, decode, posteriors, spans_of_cells
+from spacy_dtparse.parsers.pcfg.latent import LEAST, decode, narrowed, posteriors, spans_of_cells
 
 from .harness import KERNEL_MARKS, SLOW
 
@@ -174,6 +174,32 @@ def test_what_is_not_allowed_is_in_no_tree():
     allowed[:, 1] = 0
     assert decode([(part.kernel, words)], allowed, 0) is None
     assert posteriors(part.kernel, words, np.zeros_like(allowed), 0) is None
+
+
+def test_narrowing_keeps_what_has_a_posterior():
+    """The posterior of a symbol in a cell is the sum over the rules that expand it there."""
+    part = random_part(4)
+    words = vectors(part, 3, 4)
+    anchors, _ = posteriors(part.kernel, words, everything(3), 0, 1e-12)
+    every = [(tree, probability(part, words, tree)) for tree in trees(0, 0, 3)]
+    total = sum(p for _, p in every)
+    mass = np.zeros((6, 5))
+    for tree, p in every:
+        for start, end, _, rule in anchored(tree):
+            mass[end * (end - 1) // 2 + start, rule[0]] += p / total
+    for least in (1e-9, 0.05, 0.3, 0.9):
+        kept = narrowed(part.kernel, anchors, everything(3), least)
+        assert kept.tolist() == (mass >= least).astype(int).tolist()
+    some = everything(3)
+    some[:, 1] = 0
+    assert not narrowed(part.kernel, anchors, some, 1e-9)[:, 1].any()
+
+
+def test_a_pruner_that_leaves_everything_changes_nothing():
+    parts = [(random_part(seed).kernel, vectors(random_part(seed), 3, seed)) for seed in (0, 1)]
+    plain = decode(parts, everything(3), 0)
+    assert decode(parts, everything(3), 0, parts[:1], 1e-12, 1e-12) == plain
+    assert decode(parts, everything(3), 0, parts[:1], 0.999) is None  # nothing is left
 
 
 def test_long_sentences_stay_within_the_range_of_numbers():
