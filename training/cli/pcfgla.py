@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     chosen = LatentOptions(
         markov=Markov(1, options.horizontal, options.binarise, 1),
         cycles=0 if options.values is not None else options.cycles,
-        values=options.values if options.values is not None else 1,
+        values=options.values if options.values is not None else LatentOptions.values,
         iterations=options.iterations,
         seeds=tuple(options.seeds),
         max_words=options.max_words,
