@@ -9,7 +9,21 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, clean, collect, convert, evaluate, fit, gate, pcfg, pcfgla, reproduce, reproduce_report, verify
+from . import (
+    assemble,
+    clean,
+    collect,
+    convert,
+    evaluate,
+    fit,
+    gate,
+    latent_study,
+    pcfg,
+    pcfgla,
+    reproduce,
+    reproduce_report,
+    verify,
+)
 
 COMMANDS = {
     "collect": collect,
@@ -21,6 +35,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "pcfg": pcfg,
     "pcfgla": pcfgla,
+    "pcfgla-study": latent_study,
     "reproduce": reproduce,
     "reproduce-report": reproduce_report,
     "clean": clean,

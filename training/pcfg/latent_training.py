@@ -198,14 +198,17 @@ class _Run:
         return grammar
 
     def _em(self, grammar: LatentGrammar, seed: int, cycle: int, steps: int, watch: bool) -> LatentGrammar:
-        """EM steps; with `watch` until the held-out likelihood rises no more."""
-        began, best, waited, expected, done = time.perf_counter(), -np.inf, 0, None, 0
+        """EM steps; with `watch` until the held-out likelihood rises no more. It is logged per tree that has one: a tree
+        with a rule of its own has none."""
+        began, best, waited, expected, done, share = time.perf_counter(), -np.inf, 0, None, 0, 1.0
         for done in range(1, steps + 1):
             expected = expectations(self.train, grammar, self.threads)
             grammar = normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
             if watch and self.held_out is not None:
                 smoothed = smooth(grammar, self.options.smooth_rules, self.options.smooth_words)
-                found = log_likelihood(self.held_out, smoothed)[0] / (len(self.held_out.start) - 1)
+                log, lost = log_likelihood(self.held_out, smoothed)
+                n = len(self.held_out.start) - 1
+                found, share = log / n, 1.0 - lost / n
                 waited = 0 if found > best + 1e-3 else waited + 1
                 best = max(best, found)
                 if waited >= self.options.patience and done > steps // 2:
@@ -213,7 +216,7 @@ class _Run:
         if expected is not None:
             self.log(
                 seed=seed, cycle=cycle, step="em", iterations=done, log_likelihood=expected.log,
-                held_out=best if np.isfinite(best) else None, values=int(grammar.sizes.sum()),
+                held_out=best / share if np.isfinite(best) and share > 0.0 else None, values=int(grammar.sizes.sum()),
                 parameters=grammar.n_parameters, seconds=time.perf_counter() - began,
             )  # fmt: skip
         return grammar

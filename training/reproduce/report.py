@@ -6,7 +6,6 @@ benchmarks/report.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,10 @@ from typing import Any
 from spacy_dtparse.errors import ConfigError
 
 from ..boosting.plot import dev_f1, plot_path
+from ..pages import fill_blocks
 from .plan import PLAN
 from .running import RESULT, read_result
 from .tables import NAMES, TABLES, Results
-
-BLOCK = re.compile(r"(<!-- 2006: ([\w-]+) -->\n).*?(<!-- /2006 -->)", re.DOTALL)
 
 
 def load_results(folder: Path) -> dict[str, dict[str, Any]]:
@@ -35,21 +33,12 @@ def fill_page(page: Path, results: Results) -> list[str]:
 
     A block without results stays as it is. Raises ConfigError for a block of an unknown name.
     """
-    filled: list[str] = []
 
-    def block(match: re.Match[str]) -> str:
-        name = match[2]
-        if name not in TABLES:
-            raise ConfigError(f"{page}: there is no table {name!r}; allowed are {', '.join(TABLES)}")
+    def maker(name: str) -> Callable[[], str | None]:
         runs, make = TABLES[name]
-        if not any(run in results for run in runs):
-            return match[0]
-        filled.append(name)
-        return f"{match[1]}{make(results)}\n{match[3]}"
+        return lambda: make(results) if any(run in results for run in runs) else None
 
-    text = BLOCK.sub(block, page.read_text(encoding="utf8"))
-    page.write_text(text, encoding="utf8")
-    return filled
+    return fill_blocks(page, "2006", {name: maker(name) for name in TABLES})
 
 
 def weight_lost(row: dict[str, Any]) -> float | None:
