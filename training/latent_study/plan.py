@@ -68,7 +68,8 @@ def _plan() -> tuple[Run, ...]:
     for binarisation in ("center-parent", "center-head", "left", "right"):
         for values in VALUES:
             name = f"{binarisation}-{values}"
-            tables, views = ("binarisations",), (OWN, GOLD)
+            tables: tuple[str, ...] = ("binarisations",)
+            views: tuple[View, ...] = (OWN, GOLD)
             changes = _annotated(binarisation, values)
             if name == "center-parent-16":
                 tables, changes = (*tables, "initial", "decoders"), {**changes, "candidates": True}

@@ -198,8 +198,10 @@ class _Run:
         return grammar
 
     def _em(self, grammar: LatentGrammar, seed: int, cycle: int, steps: int, watch: bool) -> LatentGrammar:
-        """EM steps; with `watch` until the held-out likelihood rises no more. It is logged per tree that has one: a tree
-        with a rule of its own has none."""
+        """EM steps; with `watch` until the held-out likelihood rises no more.
+
+        What is logged is the mean of the trees that have one; a tree with a rule of its own has none.
+        """
         began, best, waited, expected, done, share = time.perf_counter(), -np.inf, 0, None, 0, 1.0
         for done in range(1, steps + 1):
             expected = expectations(self.train, grammar, self.threads)
