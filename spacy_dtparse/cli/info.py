@@ -60,5 +60,5 @@ def collect(
             "compiled kernels": str(_cache_folder(KERNEL_ROOT) or "in memory only (no writable folder)"),
         },
         "pipeline": {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")},
-        "parser": {**parser.meta, **about},
+        "parser": {**about, **{name: value for name, value in parser.meta.items() if name not in about}},
     }
