@@ -17,7 +17,7 @@ from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from spacy_dtparse.pipeline.component import FACTORIES  # registers them, too, where the package is not installed
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
 
@@ -44,13 +44,13 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
 
 
 def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 256) -> list[tuple[str, ...]]:
-    """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and dtparse are left
+    """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and parsers are left
     out.
     """
     skipped = [
         n
         for n in nlp.pipe_names
-        if nlp.get_pipe_meta(n).factory in ("dtparse", "senter", "parser", "sentencizer")
+        if nlp.get_pipe_meta(n).factory in (*FACTORIES, "senter", "parser", "sentencizer")
     ]
     docs = (Doc(nlp.vocab, words=list(sentence.tree.words)) for sentence in sentences)
     with nlp.select_pipes(disable=skipped):

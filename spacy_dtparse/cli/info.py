@@ -41,7 +41,15 @@ def collect(
 
     nlp = load_pipeline(pipeline, model, budget)
     component = get_component(nlp)
-    parser = component.parser
+    parser = component.configured_parser
+    settings = {name: getattr(component, name) for name in component.SETTINGS}
+    about = {
+        "kind": parser.name,
+        "bytes": len(parser.to_bytes()),
+        "labels": list(parser.labels),
+        **{name: "the model's own" if value is None else value for name, value in settings.items()},
+        **getattr(parser, "describe", dict)(),
+    }
     meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}
     return {
         "software": {
@@ -52,11 +60,5 @@ def collect(
             "compiled kernels": str(_cache_folder(KERNEL_ROOT) or "in memory only (no writable folder)"),
         },
         "pipeline": {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")},
-        "parser": {
-            "kind": parser.name,
-            "bytes": len(parser.to_bytes()),
-            "labels": list(parser.labels),
-            "budget": "the model's own" if component.budget is None else component.budget,
-            **parser.meta,
-        },
+        "parser": {**about, **{name: value for name, value in parser.meta.items() if name not in about}},
     }

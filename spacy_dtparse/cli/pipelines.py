@@ -14,7 +14,7 @@ from ..errors import DtparseError, ModelFormatError
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..pipeline.component import DtParse
+    from ..pipeline.base import ConstituentPipe
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
         type=natural_number,
         metavar="N",
         help="inferences scored per sentence before the search settles; 0 parses greedily (default: the "
-        "model's)",
+        "model's); a PCFG fills a chart and has none",
     )
 
 
@@ -58,10 +58,10 @@ def positive_number(text: str) -> int:
 def load_pipeline(
     pipeline: str | None = None, model: str | None = None, budget: int | None = None
 ) -> Language:
-    """A pipeline with a dtparse component; `model` and `budget` replace what the component has.
+    """A pipeline with a dtparse or pcfgla component; `model` and `budget` replace what the first of them has.
 
-    A pipeline that has none gets one at its end. Raises ModelFormatError when there is no such pipeline or
-    model.
+    A pipeline that has none gets one at its end: pcfgla for a PCFG, else dtparse. Raises ModelFormatError when there is
+    no such pipeline or model.
     """
     gc.disable()  # importing and loading leave no garbage, and looking for it takes a tenth of their time
     try:
@@ -78,7 +78,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None) 
     from .. import load
     from ..models import EMBEDDED_PIPELINE, find_model
     from ..parsers import load_parser
-    from ..pipeline import component  # noqa: F401 (registers the factory)
+    from ..pipeline import component  # noqa: F401 (registers the factories)
 
     if compiles:
         from ..model.ahead import HERE, compile_share
@@ -101,34 +101,45 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None) 
             ) from error
         except ValueError as error:  # spaCy's words for a config it cannot build
             raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
-    if not any(nlp.get_pipe_meta(name).factory == "dtparse" for name in nlp.pipe_names):
-        nlp.add_pipe("dtparse", config={"model": model})
+    given = None if model is None else load_parser(find_model(Path(model)))
+    if _first_component(nlp) is None:
+        nlp.add_pipe("pcfgla" if given is not None and given.name == "pcfg" else "dtparse")
     parser = get_component(nlp)
-    if model is not None:
-        parser.set_parser(load_parser(find_model(Path(model))))
-    if budget is not None:
-        parser.budget = budget
+    if given is not None:
+        parser.set_parser(given)
+    if budget is not None and "budget" in parser.SETTINGS:
+        parser.budget = budget  # type: ignore[attr-defined]
         parser.set_parser(parser.parser)
+    elif budget is not None:
+        warnings.warn(
+            f"--budget {budget} changes nothing: {parser.name!r} fills a chart, which has no budget", stacklevel=2
+        )
     return nlp
 
 
+def _first_component(nlp: Language) -> str | None:
+    from ..pipeline.base import FACTORIES
+
+    return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in FACTORIES), None)
+
+
 def component_name(nlp: Language) -> str:
-    """The name of the pipeline's first dtparse component. Raises DtparseError when it has none."""
-    for name in nlp.pipe_names:
-        if nlp.get_pipe_meta(name).factory == "dtparse":
-            return name
-    raise DtparseError(
-        f"the pipeline has no dtparse component, only {', '.join(nlp.pipe_names) or 'nothing'}"
-    )
+    """The name of the pipeline's first dtparse or pcfgla component. Raises DtparseError when it has none."""
+    name = _first_component(nlp)
+    if name is None:
+        raise DtparseError(
+            f"the pipeline has no dtparse or pcfgla component, only {', '.join(nlp.pipe_names) or 'nothing'}"
+        )
+    return name
 
 
-def get_component(nlp: Language) -> DtParse:
-    """The pipeline's first dtparse component. Raises DtparseError when it has none."""
-    return cast("DtParse", nlp.get_pipe(component_name(nlp)))
+def get_component(nlp: Language) -> ConstituentPipe:
+    """The pipeline's first dtparse or pcfgla component. Raises DtparseError when it has none."""
+    return cast("ConstituentPipe", nlp.get_pipe(component_name(nlp)))
 
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
-    """The components to run on Docs whose sentence boundaries are known: no splitters, or only dtparse."""
+    """The components to run on Docs whose sentence boundaries are known: no splitters, or only the parser."""
     own = component_name(nlp)
     splitters = ("senter", "parser", "sentencizer")
     return [

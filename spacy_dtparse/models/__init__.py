@@ -9,8 +9,14 @@ from ..errors import ModelFormatError
 EMBEDDED_PIPELINE = Path(__file__).resolve().parent / "en_dtparse"
 """The English pipeline: tokenizer, tok2vec, tagger, senter, dtparse."""
 
+EMBEDDED_LATENT = Path(__file__).resolve().parent / "en_pcfgla"
+"""The folder of the English grammar with latent annotations, as a pcfgla component writes it."""
+
 MODEL_FILE = "model"
-"""Name of the parser's file in the folder that a dtparse component writes."""
+"""Name of the parser's file in the folder that a component writes."""
+
+COMPONENTS = ("dtparse", "pcfgla")
+"""The folders that components of those names have in a pipeline."""
 
 
 def embedded_pipeline() -> Path:
@@ -31,23 +37,38 @@ def embedded_model() -> Path:
     return path
 
 
-def find_model(path: Path) -> Path:
-    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's."""
+def embedded_latent_model() -> Path:
+    """The model file of the English grammar with latent annotations.
+
+    Raises ModelFormatError when the installation lacks it.
+    """
+    path = EMBEDDED_LATENT / MODEL_FILE
+    if not path.is_file():
+        raise ModelFormatError(_missing(path, "pcfgla"))
+    return path
+
+
+def find_model(path: Path, component: str | None = None) -> Path:
+    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's.
+
+    Of a pipeline with several, it is the one of `component`, or that of the first of COMPONENTS. Raises
+    ModelFormatError for a folder without a model.
+    """
     if path.is_dir():
-        for candidate in (path / MODEL_FILE, path / "dtparse" / MODEL_FILE):
+        names = sorted(COMPONENTS, key=lambda name: name != component)
+        for candidate in (path / MODEL_FILE, *(path / name / MODEL_FILE for name in names)):
             if candidate.is_file():
                 return candidate
         raise ModelFormatError(
-            f"{path} is a folder without a {MODEL_FILE!r} file in it or in its dtparse/; give a model "
-            "file, the folder "
-            f"of a dtparse component, or the folder of a pipeline with one, such as {EMBEDDED_PIPELINE.name}"
+            f"{path} is a folder without a {MODEL_FILE!r} file in it or in its {'/ or '.join(names)}/; give a model "
+            f"file, the folder of a component ({', '.join(names)}), or the folder of a pipeline with one, such as "
+            f"{EMBEDDED_PIPELINE.name}"
         )
     return path
 
 
-def _missing(path: Path) -> str:
+def _missing(path: Path, component: str = "dtparse") -> str:
     return (
-        f"this installation of spacy-dtparse has no English model ({path} is missing); install the "
-        "package again, "
-        "or name a model of your own: nlp.add_pipe('dtparse', config={'model': 'path/to/model'})"
+        f"this installation of spacy-dtparse has no English model ({path} is missing); install the package again, "
+        f"or name a model of your own: nlp.add_pipe({component!r}, config={{'model': 'path/to/model'}})"
     )

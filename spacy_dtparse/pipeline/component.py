@@ -1,58 +1,87 @@
-"""The spaCy component `dtparse`: tagged tokens in, constituents in `doc.spans` out.
+"""The spaCy components `dtparse` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base` for what both do.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
 parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
-reads the annotations of the factory and of `initialize`.)
+reads the annotations of the factories.)
 """
 
-import copy
-import warnings
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Dict, Optional, Union  # noqa: UP035 (spaCy resolves the factory's annotations)
+from typing import Any, Optional, Union
 
-import srsly
 from spacy.language import Language
-from spacy.pipeline.pipe import Pipe
-from spacy.tokens import Doc
 
-from ..errors import ConfigError, ModelFormatError
-from ..models import MODEL_FILE, embedded_model, find_model
-from ..parsers.base import ConstituentParser, ParseResult
-from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
-from .extensions import register_extensions
-from .scorer import parseval_score
-from .sentences import SentenceInput, has_boundaries, read_sentences
+from ..models import embedded_latent_model, embedded_model
+from .base import (
+    ASSIGNS,
+    FACTORIES,
+    SAVED,
+    SCORE_WEIGHTS,
+    ConstituentPipe,
+    default_config,
+    one_of,
+    share,
+    whole_number,
+)
 
-SAVED = "@saved"
-"""Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
+__all__ = ["FACTORIES", "SAVED", "ConstituentPipe", "DtParse", "PcfgLa", "make_dtparse", "make_pcfgla"]
 
-DEFAULT_CONFIG = {
-    "model": None,
-    "budget": None,
-    "max_tokens": None,
-    "spans_key": DEFAULT_KEY,
-    "scorer": {"@scorers": "spacy_dtparse.parseval_scorer.v1"},
-}
 
-SCORE_WEIGHTS = {
-    "const_f": 1.0,
-    "const_p": None,
-    "const_r": None,
-    "const_f_evalb": None,
-    "const_uf": None,
-    "const_exact": None,
-    "const_cross": None,
-    "const_per_type": None,
-}
+class DtParse(ConstituentPipe):
+    """Parsing with boosted decision trees, or with any other parser of the package; see `make_dtparse`.
+
+    Tags are needed, whatever the parser.
+    """
+
+    factory = "dtparse"
+    SETTINGS = {"budget": whole_number(0), "max_tokens": whole_number(0)}  # noqa: RUF012 (never changed)
+
+    budget: Optional[int]  # noqa: UP045
+    max_tokens: Optional[int]  # noqa: UP045
+
+    @classmethod
+    def default_model(cls) -> Path:
+        """The model of the embedded English pipeline. Raises ModelFormatError when the installation lacks it."""
+        return embedded_model()
+
+
+class PcfgLa(ConstituentPipe):
+    """Parsing with a PCFG, which may have latent annotations and choose its words' tags; see `make_pcfgla`.
+
+    With tags "own" (as the setting or the model says) a Doc needs no tags and those it has are not looked at.
+    """
+
+    factory = "pcfgla"
+    SETTINGS = {  # noqa: RUF012 (never changed)
+        "tags": one_of("own", "given"),
+        "prune": share(),
+        "beam": share(),
+        "max_tokens": whole_number(1),
+    }
+    """A setting of PcfgSettings has a line here, one in the signature of `make_pcfgla`, and no more."""
+    ELSEWHERE = {"dtree": "dtparse"}  # noqa: RUF012
+
+    tags: Optional[str]  # noqa: UP045
+
+    @classmethod
+    def default_model(cls) -> Path:
+        """The embedded English grammar. Raises ModelFormatError when the installation lacks it."""
+        return embedded_latent_model()
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether words may only have the tags of their Doc. Loads the model where the setting `tags` leaves it
+        open."""
+        if self.tags is not None:
+            return self.tags == "given"
+        return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
 @Language.factory(
     "dtparse",
     requires=["token.tag"],
-    assigns=["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"],
-    default_config=DEFAULT_CONFIG,
+    assigns=ASSIGNS,
+    default_config=default_config(DtParse.SETTINGS),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_dtparse(
@@ -63,263 +92,55 @@ def make_dtparse(
     max_tokens: Optional[int],  # noqa: UP045
     spans_key: str,
     scorer: Optional[Callable],  # noqa: UP045
-) -> "DtParse":
+) -> DtParse:
     """Build the component for `nlp.add_pipe("dtparse", config={…})`.
 
     `model`: None for the embedded English model (loaded at the first Doc), or the path of a model file or
     of a folder with one. A path is read at once; where it is gone the component waits for its data from
     disk and says so. `budget`: inferences scored per sentence before the search settles for the best tree
     so far; 0 parses greedily. `max_tokens`: longer sentences are parsed greedily. None for either is the
-    model's own setting. `spans_key`: key of the result in `doc.spans`. Raises ConfigError for a value that
-    is not allowed.
+    model's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component of the
+    pipeline has it. Raises ConfigError for a value that is not allowed.
     """
-    component = DtParse(
-        name, model=model, budget=budget, max_tokens=max_tokens, spans_key=spans_key, scorer=scorer
-    )
+    return _attached(DtParse, locals())
+
+
+@Language.factory(
+    "pcfgla",
+    assigns=ASSIGNS,
+    default_config=default_config(PcfgLa.SETTINGS),
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_pcfgla(
+    nlp: Language,
+    name: str,
+    model: Optional[Union[str, Path]],  # noqa: UP007, UP045
+    tags: Optional[str],  # noqa: UP045
+    prune: Optional[float],  # noqa: UP045
+    beam: Optional[float],  # noqa: UP045
+    max_tokens: Optional[int],  # noqa: UP045
+    spans_key: str,
+    scorer: Optional[Callable],  # noqa: UP045
+) -> PcfgLa:
+    """Build the component for `nlp.add_pipe("pcfgla", config={…})`.
+
+    `model`: None for the embedded English grammar with latent annotations (loaded at the first Doc), or a path as
+    `make_dtparse` takes it, of a model of kind `pcfg`. `tags`: "own" lets the grammar choose the words' tags, so that
+    the Doc needs none, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to
+    the Doc. `prune`, `beam`: from 0 to below 1, see `parsers.pcfg.settings`; 0 leaves out nothing. `max_tokens`: longer
+    sentences are parsed in pieces. None for any of these is the model's or the parser's own setting. `spans_key`: key
+    of the result in `doc.spans`; warns when another component of the pipeline has it. Raises ConfigError for a value
+    that is not allowed, ModelFormatError for a model of another kind.
+
+    (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
+    """
+    return _attached(PcfgLa, locals())
+
+
+def _attached(kind: type, arguments: dict[str, Any]) -> Any:
+    """The component of a factory's arguments, which remembers its pipeline."""
+    nlp = arguments.pop("nlp")
+    component = kind(**arguments)
     component.attach(nlp)
-    return component
-
-
-class DtParse(Pipe):
-    """Constituency parsing as a pipeline component; see `make_dtparse` for the settings.
-
-    Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the
-    parser. A Doc without boundaries is taken as one sentence and one without some of its tags gets XX
-    there, each with a warning once; a Doc without any tag raises MissingAnnotationError, which goes to
-    nlp's error handler.
-    """
-
-    def __init__(
-        self,
-        name: str = "dtparse",
-        *,
-        parser: ConstituentParser | None = None,
-        model: str | Path | None = None,
-        budget: int | None = None,
-        max_tokens: int | None = None,
-        spans_key: str = DEFAULT_KEY,
-        scorer: Callable | None = parseval_score,
-    ):
-        for setting, value in (("budget", budget), ("max_tokens", max_tokens)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise ConfigError(
-                    f"{name}: {setting} = {value!r}; it is a whole number from 0, or None for the "
-                    "model's own setting"
-                )
-        if not isinstance(spans_key, str) or not spans_key:
-            raise ConfigError(
-                f"{name}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans"
-            )
-        register_extensions()
-        self.name = name
-        self.budget = budget
-        self.max_tokens = max_tokens
-        self.spans_key = spans_key
-        self.scorer = scorer
-        self._nlp: weakref.ref[Language] | None = None
-        self._warned: set[str] = set()
-        self._source: str | None = None if model is None else str(model)
-        self._own_parser: ConstituentParser | None = None
-        self._searching: ConstituentParser | None = None
-        if parser is not None:
-            self.set_parser(parser)
-        elif self._source not in (None, SAVED):
-            path = find_model(Path(str(model)))
-            if path.exists():
-                self._load(path)
-            else:
-                warnings.warn(
-                    f"{name}: there is no model file {path}; the component can only be used after its "
-                    "data is "
-                    "loaded from disk (as spacy.load does), or with another `model`",
-                    stacklevel=3,
-                )
-
-    # ---- the parser ----
-
-    @property
-    def parser(self) -> ConstituentParser:
-        """The parser, loaded now if it was not. Raises ModelFormatError when there is none."""
-        if self._own_parser is None:
-            if self._source == SAVED:
-                raise ModelFormatError(
-                    f"{self.name}: this pipeline was saved without the model of {self.name!r} (or it "
-                    "was excluded "
-                    "while loading); save it again with its model, or set `model` to a path, or to null "
-                    "for the "
-                    "embedded English one"
-                )
-            self._load(embedded_model() if self._source is None else find_model(Path(self._source)))
-        assert self._own_parser is not None
-        return self._own_parser
-
-    def set_parser(self, parser: ConstituentParser) -> None:
-        """Use `parser` from now on, with this component's search settings."""
-        self._searching = parser.with_settings(budget=self.budget, max_tokens=self.max_tokens)
-        self._own_parser = parser
-
-    def _load(self, source: Path | bytes) -> None:
-        from ..parsers import load_parser
-
-        try:
-            parser = load_parser(source)
-        except ModelFormatError as error:
-            if isinstance(source, bytes) or str(source) in str(error):
-                raise
-            raise ModelFormatError(f"{self.name}: {source}: {error}") from error
-        self.set_parser(parser)
-
-    @property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The labels of the parser's trees, () while no model is loaded.
-
-        spaCy asks for them when it writes meta.json, before it writes the config: the moment to take a
-        model's path out of the config, since the model itself goes along.
-        """
-        if self._own_parser is None:
-            return ()
-        self._forget_path()
-        return tuple(self._own_parser.labels)
-
-    def attach(self, nlp: Language) -> None:
-        """Remember (weakly) the pipeline whose config names this component's model."""
-        self._nlp = weakref.ref(nlp)
-
-    def _forget_path(self) -> None:
-        nlp = self._nlp() if self._nlp is not None else None
-        if nlp is None or self._source is None:
-            return
-        for name, component in nlp.components:
-            if component is self:
-                nlp.get_pipe_config(name)["model"] = SAVED
-
-    @property
-    def cfg(self) -> dict[str, Any]:
-        """What `Pipe.score` hands to the scorer."""
-        return {"spans_key": self.spans_key}
-
-    # ---- parsing ----
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Parse `doc` and set `doc.spans[self.spans_key]`; on an error the Doc is left as it was."""
-        sentences, untagged = read_sentences(doc, self.name)
-        parser = self.parser
-        if untagged:
-            self._warn_once(
-                "tags",
-                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are parsed as "
-                "unknown (XX). Check the tagger before it",
-            )
-        if sentences and not has_boundaries(doc):
-            self._warn_once(
-                "sentences",
-                f"{self.name}: a Doc has no sentence boundaries and is parsed as one sentence. Put a "
-                "component that sets them (senter, parser, sentencizer) before it",
-            )
-        parsed = [ParsedSentence(s.start, s.end, s.places, self._parse(s)) for s in sentences]
-        write_constituents(doc, parsed, self.spans_key, parser.name)
-        return doc
-
-    def _parse(self, sentence: SentenceInput) -> ParseResult | None:
-        assert self._searching is not None
-        return self._searching.parse(sentence.words, sentence.tags) if sentence.words else None
-
-    def _warn_once(self, kind: str, message: str) -> None:
-        if kind not in self._warned:
-            self._warned.add(kind)
-            warnings.warn(message, stacklevel=3)
-
-    # `pipe` and `score` are Pipe's: Doc by Doc, so that a bad one does not take its batch along.
-
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Any]],
-        *,
-        nlp: Optional[Language] = None,  # noqa: UP045
-        model: Optional[Union[str, Path]] = None,  # noqa: UP007, UP045
-    ) -> None:
-        """Load `model`, the setting of [initialize.components.dtparse]; nothing changes when it is not given.
-
-        Raises ModelFormatError when the file is missing or cannot be read.
-        """
-        if model is None:
-            return
-        self._load(find_model(Path(str(model))))
-        self._source = str(model)
-        if nlp is not None:
-            self.attach(nlp)
-
-    # ---- serialization: the model only; settings are the config's ----
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The component's model as bytes."""
-        message: Dict[str, bytes] = {} if MODEL_FILE in exclude else {MODEL_FILE: self.parser.to_bytes()}  # noqa: UP006
-        return srsly.msgpack_dumps(message)
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "DtParse":
-        """Take over the model of `to_bytes`. Raises ModelFormatError when the bytes are something else."""
-        try:
-            message = srsly.msgpack_loads(data)
-        except Exception as error:
-            raise ModelFormatError(f"{self.name}: the bytes are not those of a dtparse component") from error
-        if not isinstance(message, dict):
-            raise ModelFormatError(f"{self.name}: the bytes are not those of a dtparse component")
-        if MODEL_FILE in message and MODEL_FILE not in exclude:
-            self._load(message[MODEL_FILE])
-            self._source = SAVED
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model to `path`/model; the folder is made."""
-        folder = Path(path)
-        data = b"" if MODEL_FILE in exclude else self.parser.to_bytes()
-        folder.mkdir(parents=True, exist_ok=True)
-        if data:
-            (folder / MODEL_FILE).write_bytes(data)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "DtParse":
-        """Take over the model at `path`/model.
-
-        A folder that was never written (the component was excluded while saving) leaves the configured
-        model in place. Raises ModelFormatError when there is then no model, or the file cannot be read.
-        """
-        file = Path(path) / MODEL_FILE
-        if MODEL_FILE in exclude:
-            return self
-        if file.exists():
-            self._load(file)
-            self._source = SAVED
-        elif self._own_parser is None and self._source is not None:
-            raise ModelFormatError(
-                f"{self.name}: there is no model in {path} (was the component excluded while saving?); "
-                "load the "
-                f"pipeline with exclude=[{self.name!r}], or set `model` in its config to null or to a path"
-            )
-        return self
-
-    def __reduce__(self) -> tuple:
-        parser = self._own_parser
-        packed = None if parser is None else (type(parser), parser.to_bytes())
-        return _revive, (type(self), self.name, self._plain_state(), packed)
-
-    def __deepcopy__(self, memo: dict) -> "DtParse":
-        revived = _revive(type(self), self.name, copy.deepcopy(self._plain_state(), memo), None)
-        if self._own_parser is not None:
-            revived.set_parser(self._own_parser)  # immutable, so shared
-        return revived
-
-    def _plain_state(self) -> dict[str, Any]:
-        """All attributes but the parser, its twin with this component's settings, and the weak reference."""
-        left_out = ("_nlp", "_own_parser", "_searching")
-        return {key: value for key, value in self.__dict__.items() if key not in left_out}
-
-
-def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes] | None) -> DtParse:
-    component = cls.__new__(cls)
-    component.name = name  # a C attribute of Pipe, not in __dict__
-    component.__dict__.update(state, _nlp=None, _own_parser=None, _searching=None)
-    register_extensions()
-    if packed is not None:
-        parser_class, data = packed
-        component.set_parser(parser_class.from_bytes(data))
+    component.warn_of_others(nlp)
     return component

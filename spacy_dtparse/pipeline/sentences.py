@@ -55,10 +55,12 @@ def has_boundaries(doc: Doc) -> bool:
     return len(doc) < 2 or "sents" in doc.user_hooks or doc.has_annotation("SENT_START")
 
 
-def read_sentences(doc: Doc, component: str = "dtparse") -> tuple[list[SentenceInput], int]:
+def read_sentences(
+    doc: Doc, component: str = "dtparse", needs_tags: bool = True
+) -> tuple[list[SentenceInput], int]:
     """The sentences of `doc`, blank ones included, and how many words have no tag.
 
-    Raises MissingAnnotationError when there are words and none has a tag.
+    Raises MissingAnnotationError when there are words and none has a tag, if `needs_tags`.
     """
     sentences, untagged, n_words = [], 0, 0
     for start, end in sentence_bounds(doc):
@@ -73,7 +75,7 @@ def read_sentences(doc: Doc, component: str = "dtparse") -> tuple[list[SentenceI
             places.append(token.i)
         n_words += len(words)
         sentences.append(SentenceInput(start, end, tuple(words), tuple(tags), tuple(places)))
-    if n_words and untagged == n_words:
+    if needs_tags and n_words and untagged == n_words:
         raise MissingAnnotationError(
             f"{component} needs part-of-speech tags (token.tag_), and none of the {n_words} words of "
             "this Doc has "

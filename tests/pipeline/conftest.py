@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_dtparse.parsers
-from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory)
+from spacy_dtparse.pipeline.component import FACTORIES, DtParse, PcfgLa
 
 from .rule_parser import MAGIC, RuleParser
 
@@ -46,14 +46,24 @@ def model_file(tmp_path):
     return path
 
 
-def make_nlp(model_file, **config):
+COMPONENTS = {"dtparse": DtParse, "pcfgla": PcfgLa}
+both_factories = pytest.mark.parametrize("factory", FACTORIES)
+"""What holds for the components of both factories."""
+
+
+def make_nlp(model_file, factory="dtparse", **config):
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("list_tagger")
-    nlp.add_pipe("dtparse", config={"model": str(model_file), **config})
+    nlp.add_pipe(factory, config={"model": str(model_file), **config})
     return nlp
 
 
 @pytest.fixture
-def nlp(model_file):
-    return make_nlp(model_file)
+def factory():
+    return "dtparse"
+
+
+@pytest.fixture
+def nlp(model_file, factory):
+    return make_nlp(model_file, factory)

@@ -68,8 +68,8 @@ class Bench:
     def model(self) -> bytes:
         return (EMBEDDED_PIPELINE / "dtparse" / MODEL_FILE).read_bytes()
 
-    def component(self, **settings: Any) -> DtParse:
-        return spacy.blank("en").add_pipe("dtparse", config=settings)  # type: ignore[return-value]
+    def component(self, factory: str = "dtparse", **settings: Any) -> DtParse:
+        return spacy.blank("en").add_pipe(factory, config=settings)  # type: ignore[return-value]
 
 
 class Raises(NamedTuple):
@@ -525,6 +525,12 @@ MODELS = [
     ),
     Case(
         "model file",
+        "of decision trees, given to pcfgla",
+        lambda bench: bench.component("pcfgla", model=str(bench.file(bench.model(), "my.model"))),
+        Raises(ModelFormatError, "is not one for the factory 'pcfgla'; use it with nlp.add_pipe('dtparse'"),
+    ),
+    Case(
+        "model file",
         "junk, as component setting",
         lambda bench: bench.component(model=str(bench.file(b"junk", "my.model"))),
         Raises(ModelFormatError, "my.model: not a spacy-dtparse model file"),
@@ -542,6 +548,11 @@ SETTINGS = [
     setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
     setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
+    setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
+    setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
+    setting("pcfgla: prune above what is left", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),
+    setting("pcfgla: negative beam", "beam = -0.1; it is a number from 0 to below 1", factory="pcfgla", beam=-0.1),
+    setting("pcfgla: no tokens at all", "max_tokens = 0; it is a whole number from 1", factory="pcfgla", max_tokens=0),
     setting("unknown scorer", "Could not find function 'no.such'", "RegistryError", scorer={"@scorers": "no.such"}),
     Case(
         "component setting",

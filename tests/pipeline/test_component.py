@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 import spacy
+from confection import ConfigValidationError
 from spacy.tokens import Doc
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.model.container import container_to_bytes
-from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
-from .conftest import REAL_LOAD, make_nlp
+from .conftest import COMPONENTS, REAL_LOAD, both_factories, make_nlp
 from .rule_parser import RuleParser
 
 ROOT = Path(__file__).parents[2]
@@ -59,14 +59,15 @@ def test_nothing_to_parse(nlp, text):
     )
 
 
-def test_a_blank_sentence_between_others(nlp):
+@both_factories
+def test_a_blank_sentence_between_others(nlp, factory):
     doc = Doc(
         nlp.vocab,
         words=["run", ".", "\n", " ", "run"],
         tags=["VB", ".", "_SP", "_SP", "VB"],
         sent_starts=[True, False, True, False, True],
     )
-    with nlp.select_pipes(enable=["dtparse"]):
+    with nlp.select_pipes(enable=[factory]):
         doc = nlp(doc)
     assert [info["status"] for info in doc.spans["constituents"].attrs["sentences"]] == [
         "optimal",
@@ -76,10 +77,11 @@ def test_a_blank_sentence_between_others(nlp):
     assert [s.label_ for s in doc._.constituents] == ["S", "VP", "S", "VP"]
 
 
-def test_no_sentence_boundaries_is_one_sentence_with_one_warning(model_file):
+@both_factories
+def test_no_sentence_boundaries_is_one_sentence_with_one_warning(model_file, factory):
     nlp = spacy.blank("en")
     nlp.add_pipe("list_tagger")
-    nlp.add_pipe("dtparse", config={"model": str(model_file)})
+    nlp.add_pipe(factory, config={"model": str(model_file)})
     with pytest.warns(UserWarning, match="no sentence boundaries.*senter") as caught:
         docs = list(nlp.pipe(["She sat. It sat.", "The cat sat. Run."]))
     assert len(caught) == 1
@@ -103,17 +105,19 @@ def test_boundaries_in_only_some_places_and_from_a_hook(nlp):
     assert [(i["start"], i["end"]) for i in sentences] == [(0, 3), (3, 4)]
 
 
-def test_no_tags_is_an_error_that_says_what_to_add(model_file):
+@both_factories
+def test_no_tags_is_an_error_that_says_what_to_add(model_file, factory):
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("dtparse", config={"model": str(model_file)})
-    with pytest.raises(MissingAnnotationError, match="Put a tagger before 'dtparse'"):
+    nlp.add_pipe(factory, config={"model": str(model_file)})
+    with pytest.raises(MissingAnnotationError, match=f"Put a tagger before '{factory}'"):
         nlp("The cat sat.")
     assert nlp("  ")._.constituents == []
 
 
-def test_some_tags_missing_become_unknown_with_one_warning(nlp):
-    component = nlp.get_pipe("dtparse")
+@both_factories
+def test_some_tags_missing_become_unknown_with_one_warning(nlp, factory):
+    component = nlp.get_pipe(factory)
     docs = [
         Doc(nlp.vocab, words=["she", "sat", "zzz"], tags=["PRP", "VBD", ""], sent_starts=[True, False, False])
         for _ in range(2)
@@ -125,18 +129,20 @@ def test_some_tags_missing_become_unknown_with_one_warning(nlp):
     assert docs[0][2].tag_ == "" and "(XX zzz)" in docs[0][:]._.parse_string
 
 
-def test_tags_the_parser_never_saw(nlp):
+@both_factories
+def test_tags_the_parser_never_saw(nlp, factory):
     doc = Doc(nlp.vocab, words=["she", "sat"], tags=["GIBBERISH", "(odd tag)"], sent_starts=[True, False])
-    assert nlp.get_pipe("dtparse")(doc)[:]._.parse_string == "(FRAG (GIBBERISH she) (-LRB-odd_tag-RRB- sat))"
+    assert nlp.get_pipe(factory)(doc)[:]._.parse_string == "(FRAG (GIBBERISH she) (-LRB-odd_tag-RRB- sat))"
 
 
-def test_long_sentence(nlp):
+@both_factories
+def test_long_sentence(nlp, factory):
     n = 2000
     starts = [k == 0 for k in range(n)]
     doc = Doc(
         nlp.vocab, words=["cat", "quietly"] * (n // 2), tags=["NN", "RB"] * (n // 2), sent_starts=starts
     )
-    doc = nlp.get_pipe("dtparse")(doc)
+    doc = nlp.get_pipe(factory)(doc)
     assert doc._.constituents[0].end == n
     assert doc.spans["constituents"].attrs["sentences"][0]["status"] == "greedy"
     assert next(iter(doc.sents))._.parse_string.count("(NN cat)") == n // 2
@@ -154,9 +160,14 @@ def test_settings_reach_the_parser(model_file):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"budget": -1}, "budget = -1"),
+        ({"budget": -1}, "dtparse: budget = -1; it is a whole number from 0, or None"),
         ({"max_tokens": -5}, "max_tokens = -5"),
         ({"spans_key": ""}, "spans_key"),
+        ({"factory": "pcfgla", "max_tokens": 0}, "pcfgla: max_tokens = 0; it is a whole number from 1, or None"),
+        ({"factory": "pcfgla", "prune": 1}, "prune = 1; it is a number from 0 to below 1"),
+        ({"factory": "pcfgla", "beam": -0.5}, "beam = -0.5; it is a number from 0 to below 1"),
+        ({"factory": "pcfgla", "tags": "gold"}, "tags = 'gold'; it is 'own' or 'given'"),
+        ({"factory": "pcfgla", "spans_key": ""}, "spans_key"),
     ],
 )
 def test_bad_settings(model_file, config, message):
@@ -164,22 +175,35 @@ def test_bad_settings(model_file, config, message):
         make_nlp(model_file, **config)
 
 
-def test_bad_models(tmp_path):
+@both_factories
+def test_settings_that_are_not_there(model_file, factory):
+    with pytest.raises(ConfigValidationError, match="foo"):
+        make_nlp(model_file, factory, foo=1)
+    with pytest.raises(ConfigValidationError, match="max_tokens"):
+        make_nlp(model_file, factory, max_tokens="many")
+    other = {"dtparse": "tags", "pcfgla": "budget"}[factory]
+    with pytest.raises(ConfigError, match=f"there is no setting {other}; allowed are model, .*max_tokens, spans_key"):
+        COMPONENTS[factory](**{other: 1})
+
+
+@both_factories
+def test_bad_models(tmp_path, factory):
     nlp = spacy.blank("en")
     with pytest.raises(ModelFormatError, match="folder without a 'model' file"):
-        nlp.add_pipe("dtparse", config={"model": str(tmp_path)})
+        nlp.add_pipe(factory, config={"model": str(tmp_path)})
     empty = tmp_path / "empty"
     empty.write_bytes(b"")
     with pytest.raises(ModelFormatError, match=r"\(0 bytes\)"):
-        nlp.add_pipe("dtparse", config={"model": str(empty)})
+        nlp.add_pipe(factory, config={"model": str(empty)})
     with pytest.warns(UserWarning, match="there is no model file"):
-        nlp.add_pipe("dtparse", config={"model": str(tmp_path / "gone")})
+        nlp.add_pipe(factory, config={"model": str(tmp_path / "gone")})
     doc = Doc(nlp.vocab, words=["she"], tags=["PRP"])
     with pytest.raises(ModelFormatError, match=r"no model file .*gone"):
-        nlp.get_pipe("dtparse")(doc)
+        nlp.get_pipe(factory)(doc)
 
 
-def test_a_bad_doc_does_not_take_its_batch(nlp):
+@both_factories
+def test_a_bad_doc_does_not_take_its_batch(nlp, factory):
     texts = ["The cat sat.", "CRASH now.", "She sat."]
     with pytest.raises(RuntimeError, match="told to crash"):
         list(nlp.pipe(texts))
@@ -189,34 +213,35 @@ def test_a_bad_doc_does_not_take_its_batch(nlp):
     )
     docs = list(nlp.pipe(texts, batch_size=3))
     assert [doc.text for doc in docs] == ["The cat sat.", "She sat."]
-    assert seen == [("dtparse", ["CRASH now."], "this parser was told to crash")]
+    assert seen == [(factory, ["CRASH now."], "this parser was told to crash")]
     assert nlp("CRASH now.").spans.get("constituents") is None
 
 
-def test_parsing_again_replaces_the_result(nlp):
+@both_factories
+def test_parsing_again_replaces_the_result(nlp, factory):
     doc = nlp("She sat quietly.")
-    nlp.get_pipe("dtparse").set_parser(RuleParser(budget=0))
-    again = nlp.get_pipe("dtparse")(doc)
+    nlp.get_pipe(factory).set_parser(RuleParser(budget=0))
+    again = nlp.get_pipe(factory)(doc)
     assert again is doc and len(doc._.constituents) == 3
 
 
-def test_analyze_pipes_and_select_pipes(nlp):
+@both_factories
+def test_analyze_pipes_and_select_pipes(nlp, factory):
     found = nlp.analyze_pipes()
-    assert (
-        found["problems"]["dtparse"] == [] and "doc._.constituents" in found["summary"]["dtparse"]["assigns"]
-    )
+    assert found["problems"][factory] == [] and "doc._.constituents" in found["summary"][factory]["assigns"]
     untagged = spacy.blank("en")
-    untagged.add_pipe("dtparse")
-    assert untagged.analyze_pipes()["problems"]["dtparse"] == ["token.tag"]
-    with nlp.select_pipes(disable=["dtparse"]):
+    untagged.add_pipe(factory)
+    assert untagged.analyze_pipes()["problems"][factory] == (["token.tag"] if factory == "dtparse" else [])
+    with nlp.select_pipes(disable=[factory]):
         assert nlp("The cat sat.")._.constituents == []
 
 
-def test_labels_and_protocol(nlp):
-    component = nlp.get_pipe("dtparse")
-    assert component.labels == RuleParser.labels and nlp.meta["labels"]["dtparse"] == list(RuleParser.labels)
+@both_factories
+def test_labels_and_protocol(nlp, factory):
+    component = nlp.get_pipe(factory)
+    assert component.labels == RuleParser.labels and nlp.meta["labels"][factory] == list(RuleParser.labels)
     assert not component.is_trainable
-    assert DtParse().labels == ()
+    assert COMPONENTS[factory]().labels == ()
 
 
 def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
@@ -230,8 +255,9 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         import spacy_dtparse.pipeline.component
         nlp = spacy.blank("en")
         nlp.add_pipe("dtparse")
+        nlp.add_pipe("pcfgla", config={"spans_key": "pcfgla"})
         assert nlp.analyze_pipes() and nlp.meta
-        rooms = ("kernels", "features", "model.", "parsers.dtree")
+        rooms = ("kernels", "features", "model.", "parsers.dtree", "parsers.pcfg")
         heavy = ("numba", "llvmlite", *("spacy_dtparse." + room for room in rooms))
         loaded = [name for name in sys.modules if name.startswith(heavy)]
         assert not loaded, loaded

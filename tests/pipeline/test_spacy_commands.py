@@ -22,6 +22,8 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeFormatError
 from spacy_dtparse.pipeline import attributes
 from spacy_dtparse.pipeline.corpus import BracketCorpus, convert_brackets, guess_spaces, read_docs
 
+from .conftest import both_factories
+
 TREEBANK = """\
 ( (S (NP-SBJ (DT The) (JJ old) (NN cat)) (VP (VBD sat) (PP-LOC (IN on) (NP (DT the) (NN mat)))) (. .)) )
 (TOP (S (NP-SBJ-1 (PRP She))
@@ -129,6 +131,7 @@ def test_apply(nlp, tmp_path):
     assert sorted(len(doc._.constituents) for doc in docs) == [3, 4]
 
 
+@both_factories
 def test_convert_and_evaluate(nlp, treebank, tmp_path):
     assert convert_brackets(treebank, tmp_path / "new" / "gold.spacy", sentences_per_doc=2) == 2
     nlp.to_disk(tmp_path / "pipeline")
@@ -143,13 +146,14 @@ def test_convert_and_evaluate(nlp, treebank, tmp_path):
     assert gold_tokens["const_f"] == pytest.approx(scores["const_f"], abs=0.2)
 
 
-def test_assemble(model_file, tmp_path):
+@both_factories
+def test_assemble(model_file, tmp_path, factory):
     base = spacy.blank("en")
     base.add_pipe("sentencizer")
     base.add_pipe("list_tagger")
-    base.add_pipe("dtparse")
+    base.add_pipe(factory)
     config = base.config.copy()
-    config["initialize"]["components"]["dtparse"] = {"model": str(model_file)}
+    config["initialize"]["components"][factory] = {"model": str(model_file)}
     config.to_disk(tmp_path / "config.cfg")
 
     class Context:
@@ -161,19 +165,20 @@ def test_assemble(model_file, tmp_path):
     assert len(loaded("The cat sat.")._.constituents) == 3
 
 
-def test_package(nlp, tmp_path, monkeypatch):
-    nlp.meta["name"] = "dtparse_packaged"
+@both_factories
+def test_package(nlp, tmp_path, monkeypatch, factory):
+    name = nlp.meta["name"] = f"{factory}_packaged"
     nlp.to_disk(tmp_path / "pipeline")
     package(tmp_path / "pipeline", tmp_path, create_sdist=False, silent=True)
-    (folder,) = tmp_path.glob("en_dtparse_packaged-*")
-    shutil.copy(folder / "meta.json", folder / "en_dtparse_packaged")  # as the package's setup.py does
+    (folder,) = tmp_path.glob(f"en_{name}-*")
+    shutil.copy(folder / "meta.json", folder / f"en_{name}")  # as the package's setup.py does
     monkeypatch.syspath_prepend(str(folder))
-    module = importlib.import_module("en_dtparse_packaged")
+    module = importlib.import_module(f"en_{name}")
     try:
         assert len(module.load()("The cat sat.")._.constituents) == 3
-        assert module.load().config["components"]["dtparse"]["model"] == "@saved"
+        assert module.load().config["components"][factory]["model"] == "@saved"
     finally:
-        sys.modules.pop("en_dtparse_packaged")
+        sys.modules.pop(f"en_{name}")
 
 
 def test_every_entry_point_resolves():

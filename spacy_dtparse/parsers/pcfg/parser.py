@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import DtparseError
 from ...kernels.cky import LEXICAL
-from ...model.pcfg import KIND, PART, PHRASE, TAG, PcfgGrammar, PcfgModel, read_model, write_model
+from ...model.pcfg import KIND, PART, PHRASE, TAG, LatentPart, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
@@ -30,6 +30,15 @@ PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
 RETRY_TOKENS = 80
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
 seconds."""
+
+
+def _n_values(part: LatentPart) -> int:
+    return int(part.sizes.sum())
+
+
+def _n_rules(part: LatentPart) -> int:
+    """Rules of latent values: probabilities above 0."""
+    return int(np.count_nonzero(part.values))
 
 
 def _all(n: int, n_symbols: int) -> np.ndarray:
@@ -89,6 +98,33 @@ class PcfgParser:
     def meta(self) -> dict[str, Any]:
         """Plain data about the model: treebanks, licence, options."""
         return self.model.meta
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether a word may only have the tag that it comes with; else tags are not looked at."""
+        return self._given
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes of the model and the settings in force, as plain data: symbols, rules, word classes and tags of the
+        observable grammar; of each latent grammar, and of those that prune, its latent values and rules of them."""
+        model, settings = self.model, self.settings
+
+        def sizes(parts: Sequence[LatentPart]) -> dict[str, Any]:
+            values, rules = ([f(part) for part in parts] for f in (_n_values, _n_rules))
+            return {"grammars": len(parts), "latent values": values, "latent rules": rules}
+
+        return {
+            "tags": "given" if self._given else "own",
+            "prune": settings.prune,
+            "beam": settings.beam,
+            "max_tokens": settings.max_tokens,
+            "symbols": len(model.fine.names),
+            "rules": len(model.fine.binary) + len(model.fine.unary),
+            "word classes": len(model.words),
+            "parts of speech": len(model.tags),
+            **(sizes(model.latent) if model.latent else {}),
+            **({f"pruning {name}": value for name, value in sizes(model.pruners).items()} if model.pruners else {}),
+        }
 
     @classmethod
     def from_bytes(cls, data: bytes, settings: PcfgSettings | None = None) -> PcfgParser:
