@@ -9,7 +9,22 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from . import assemble, clean, collect, convert, evaluate, fit, gate, pcfg, pcfgla, reproduce, reproduce_report, verify
+from . import (
+    assemble,
+    clean,
+    collect,
+    convert,
+    evaluate,
+    fit,
+    gate,
+    pcfg,
+    pcfgla,
+    reproduce,
+    reproduce_report,
+    self_train,
+    self_train_compare,
+    verify,
+)
 
 COMMANDS = {
     "collect": collect,
@@ -21,6 +36,8 @@ COMMANDS = {
     "evaluate": evaluate,
     "pcfg": pcfg,
     "pcfgla": pcfgla,
+    "self-train": self_train,
+    "self-train-compare": self_train_compare,
     "reproduce": reproduce,
     "reproduce-report": reproduce_report,
     "clean": clean,
