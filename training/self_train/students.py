@@ -23,7 +23,7 @@ from ..recipe import FitRecipe
 from ..reproduce.running import NO_FACTS, read_result, seconds_used
 from ..treebanks import TreebankFile, read_files
 
-RESULT, TABLE = "result.json", "table.md"
+RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ def named_file(text: str) -> tuple[str, TreebankFile]:
 def run_experiment(experiment: Experiment, log: Callable[[str], None] = print) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
-    A result of the same facts is not made again; an unfinished student goes on where it stopped. Returns the results.
+    A result of the same facts is not made again; a trained student is only scored when it is to be scored on something
+    else; an unfinished one goes on where it stopped. Returns the results.
     Raises TrainingDataError and ConfigError for what cannot be used, such as a folder with another student's examples.
     """
     files = {size: experiment.student_files(size) for size in experiment.sizes}
@@ -106,7 +107,7 @@ def run_experiment(experiment: Experiment, log: Callable[[str], None] = print) -
         result = read_result(path)
         if result is None or result["facts"] != facts:
             log(f"student with {size} of the teacher's trees")
-            result = {"size": size, "facts": facts, **_student(experiment, size, files[size])}
+            result = {"size": size, "facts": facts, **_student(experiment, size, files[size], facts)}
             write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
         results.append(result)
         write_atomically(experiment.out / TABLE, table(results).encode())
@@ -138,9 +139,14 @@ def _file_facts(file: TreebankFile) -> dict[str, Any]:
     return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit}
 
 
-def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile]) -> dict[str, Any]:
-    """Train (or finish) and score one student."""
-    folder, model = experiment.out / str(size), experiment.out / f"{size}.model"
+def _train(
+    experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any], model: Path
+) -> dict[str, Any]:
+    """Train (or finish) a student, unless it is there; what its trained.json says."""
+    folder = experiment.out / str(size)
+    held = read_result(folder / TRAINED)
+    if held is not None and held["facts"] == facts and model.is_file():
+        return held
     log_file = folder / "path" / LOG_FILE
     recipe = experiment.recipe
     if experiment.minutes is not None:
@@ -149,7 +155,21 @@ def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile]) -
         recipe = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
     began = time.perf_counter()
     fitted = fit_model(recipe, files, experiment.dev, folder, model, {"name": f"student-{size}", "lang": "en"})
-    seconds = time.perf_counter() - began
+    held = {
+        "facts": facts,
+        "train_seconds_now": round(time.perf_counter() - began, 1),
+        "path_seconds": round(seconds_used(read_lines(log_file)), 1),
+        "stopped": fitted.stopped,
+        "notes": fitted.notes,
+    }
+    write_atomically(folder / TRAINED, (json.dumps(held, indent=1) + "\n").encode())
+    return held
+
+
+def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any]) -> dict[str, Any]:
+    """Train (or finish) and score one student."""
+    model = experiment.out / f"{size}.model"
+    trained = _train(experiment, size, files, {k: v for k, v in facts.items() if k != "judges"}, model)
     scores: dict[str, Any] = {}
     for name, file in experiment.judges.items():
         kinds = ("gold",) if file.tags is None else ("gold", "predicted")
@@ -159,10 +179,7 @@ def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile]) -
     return {
         "version": __version__,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "train_seconds_now": round(seconds, 1),
-        "path_seconds": round(seconds_used(read_lines(log_file)), 1),
-        "stopped": fitted.stopped,
-        "notes": fitted.notes,
+        **{key: value for key, value in trained.items() if key != "facts"},
         "sentences": [entry["sentences"] for entry in parser.meta["treebanks"]],
         "weights": [entry["weight"] for entry in parser.meta["treebanks"]],
         **parser.meta["fit"],

@@ -152,6 +152,7 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
         )
     stored = _read_json(folder / SENTENCES)
     if stored is None:
+        log("reading and tagging the texts")
         sentences, counts = read_sentences(nlp, teaching.files, teaching.reading)
         rows = [[s.file, s.words, s.tags] for s in sentences]
         write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": rows}).encode())
