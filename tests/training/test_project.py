@@ -43,7 +43,7 @@ def filled(line: str, project: dict) -> list[str]:
 def test_workflow_and_commands(project):
     assert project["workflows"]["train"] == STEPS
     commands = {command["name"]: command for command in project["commands"]}
-    assert list(commands) == [*STEPS, "collect", "package", "benchmark", "clean"]
+    assert list(commands) == [*STEPS, "pcfgla", "self-train", "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]
         for line in command["script"]:

@@ -22,6 +22,8 @@ from . import (
     pcfgla,
     reproduce,
     reproduce_report,
+    self_train,
+    self_train_compare,
     verify,
 )
 
@@ -36,6 +38,8 @@ COMMANDS = {
     "pcfg": pcfg,
     "pcfgla": pcfgla,
     "pcfgla-study": latent_study,
+    "self-train": self_train,
+    "self-train-compare": self_train_compare,
     "reproduce": reproduce,
     "reproduce-report": reproduce_report,
     "clean": clean,

@@ -1,0 +1,61 @@
+"""Train students on a treebank with more and more of a teacher's trees, and compare them; resumes after a kill."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import natural_number
+from spacy_dtparse.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `self-train-compare`."""
+    spec = "PATH[,tags=PATH][,weight=W][,limit=N]"
+    parser.add_argument("teacher", type=Path, help="the folder that `self-train` wrote")
+    parser.add_argument("--recipe", type=Path, required=True, help="settings, such as training/recipes/wsj.json")
+    parser.add_argument(
+        "--sizes", nargs="+", type=natural_number, required=True, metavar="N",
+        help="how many of the teacher's trees each student gets; 0: the treebank alone",
+    )  # fmt: skip
+    parser.add_argument("--train", nargs="+", default=[], metavar=spec, help="the treebank")
+    parser.add_argument("--dev", nargs="+", default=[], metavar=spec, help="trees whose F1 chooses λ")
+    parser.add_argument(
+        "--judge", nargs="+", default=[], metavar="NAME=PATH[,tags=PATH]",
+        help="trees to score on, with gold tags, and with those of the file if there is one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--share", type=float, default=1.0,
+        help="what the teacher's trees weigh together, as a multiple of the treebank (default: 1; no tree above 1)",
+    )  # fmt: skip
+    parser.add_argument("--weight", type=float, help="of each of the teacher's trees, instead of --share")
+    parser.add_argument("--minutes", type=float, help="of each student's λ path (default: as the recipe says)")
+    parser.add_argument("--set", nargs="+", default=[], metavar="SETTING=VALUE", help="change settings of the recipe")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the students, results and table.md")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, score, print the table."""
+    from training.cli.fit import changed
+    from training.recipe import FitRecipe
+    from training.self_train import Experiment, run_experiment
+    from training.self_train.students import named_file, table
+    from training.treebanks import TreebankFile
+
+    recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
+    judges = [named_file(text) for text in options.judge]
+    if len({name for name, _ in judges}) < len(judges):
+        raise ConfigError(f"--judge: the names {', '.join(name for name, _ in judges)} must differ")
+    experiment = Experiment(
+        recipe,
+        options.teacher,
+        tuple(options.sizes),
+        tuple(TreebankFile.parse(text) for text in options.train),
+        tuple(TreebankFile.parse(text) for text in options.dev),
+        dict(judges),
+        options.out,
+        options.share,
+        options.weight,
+        options.minutes,
+    )
+    print(table(run_experiment(experiment, lambda line: print(line, flush=True))), end="")

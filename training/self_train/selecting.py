@@ -1,0 +1,130 @@
+"""Which of the teacher's trees are kept, and the files that they are written to."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+
+from ..fitting import write_atomically
+from .teaching import Lesson
+
+BIN = 5
+"""Sentences of 1-5 words, 6-10 words and so on are compared with one another."""
+
+QUANTILES = (0, 5, 10, 25, 50, 75, 90, 95, 100)
+WHOLE = ("optimal", "complete")
+"""Statuses of parses that the teacher finished."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which trees are kept.
+
+    `sure`: of each file's sentences of similar length (see BIN), the share that the teacher is surest of; at least
+    one. `least_sure`: or all whose sureness (geometric mean per word, 0 to 1; `exp` of `teaching.sureness`) is at least
+    this; both: what passes both. `sizes`: numbers of trees that get files of their own. `seed`: of the order.
+
+    Raises ConfigError for values out of range.
+    """
+
+    sure: float = 0.5
+    least_sure: float | None = None
+    sizes: tuple[int, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sure <= 1:
+            raise ConfigError(f"the share of sure sentences is {self.sure}; it must be above 0 and at most 1 (--sure)")
+        if self.least_sure is not None and not 0 <= self.least_sure <= 1:
+            raise ConfigError(f"the least sureness is {self.least_sure}; it must be from 0 to 1 (--least-sure)")
+        if any(size < 1 for size in self.sizes) or len(set(self.sizes)) < len(self.sizes):
+            raise ConfigError(f"the sizes are {list(self.sizes)}; give different whole numbers from 1 (--sizes)")
+
+
+def chosen(lesson: Lesson, selection: Selection) -> tuple[list[int], list[Counter[str]]]:
+    """(numbers of the kept sentences in the order of the text, for each file how many were left out: "incomplete",
+    "unsure")."""
+    bins: dict[tuple[int, int], list[int]] = defaultdict(list)
+    dropped: list[Counter[str]] = [Counter() for _ in lesson.counts]
+    for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
+        if taught.status in WHOLE:
+            bins[sentence.file, (len(sentence.words) - 1) // BIN].append(number)
+        else:
+            dropped[sentence.file]["incomplete"] += 1
+    kept = []
+    for (file, _), numbers in bins.items():
+        best = sorted(numbers, key=lambda number: (-lesson.trees[number].sure, number))
+        best = best[: max(1, math.ceil(selection.sure * len(best) - 1e-9))]
+        if selection.least_sure is not None:
+            best = [number for number in best if math.exp(lesson.trees[number].sure) >= selection.least_sure]
+        dropped[file]["unsure"] += len(numbers) - len(best)
+        kept += best
+    return sorted(kept), dropped
+
+
+def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str, Any]:
+    """Write `out`/teacher.mrg (a tree per line, in an order drawn with the seed), teacher.tags (the tags of each),
+    teacher.json (what was read, kept and left out, returned as well), and for each size teacher.SIZE.mrg and .tags, the
+    first trees of teacher.mrg.
+
+    Raises TrainingDataError when nothing is kept, or, when everything else is written, for sizes above what is kept.
+    """
+    kept, dropped = chosen(lesson, selection)
+    if not kept:
+        raise TrainingDataError(
+            f"none of the {len(lesson.trees)} trees is kept; give a lower --least-sure, a higher --sure or more text"
+        )
+    report = {
+        **lesson.facts,
+        "sure": selection.sure,
+        "least_sure": selection.least_sure,
+        "seed": selection.seed,
+        "parsed": len(lesson.trees),
+        "kept": len(kept),
+        "kept_words": sum(len(lesson.sentences[number].words) for number in kept),
+        "files": _by_file(lesson, kept, dropped),
+        "sureness_parsed": quantiles([math.exp(taught.sure) for taught in lesson.trees]),
+        "sureness_kept": quantiles([math.exp(lesson.trees[number].sure) for number in kept]),
+        "sizes": [size for size in selection.sizes if size <= len(kept)],
+    }
+    random.Random(selection.seed).shuffle(kept)
+    trees = [lesson.trees[number].tree + "\n" for number in kept]
+    tags = [" ".join(lesson.sentences[number].tags) + "\n" for number in kept]
+    for size in (None, *selection.sizes):
+        if size is None or size <= len(kept):
+            name = "teacher" if size is None else f"teacher.{size}"
+            write_atomically(out / f"{name}.mrg", "".join(trees[:size]).encode())
+            write_atomically(out / f"{name}.tags", "".join(tags[:size]).encode())
+    write_atomically(out / "teacher.json", (json.dumps(report, indent=1) + "\n").encode())
+    large = [size for size in selection.sizes if size > len(kept)]
+    if large:
+        raise TrainingDataError(
+            f"--sizes {large[0]}: only {len(kept)} trees are kept (all are in {out / 'teacher.mrg'}); give smaller "
+            "sizes, a higher --sure or more text"
+        )
+    return report
+
+
+def quantiles(values: Sequence[float]) -> dict[str, float]:
+    """The values at QUANTILES percent of the sorted ones."""
+    ordered = sorted(values)
+    return {str(q): round(ordered[round(q / 100 * (len(ordered) - 1))], 6) for q in QUANTILES}
+
+
+def _by_file(lesson: Lesson, kept: Sequence[int], dropped: Sequence[Counter[str]]) -> list[dict[str, Any]]:
+    """The counts of each file, with what was parsed, kept and why the rest was left out."""
+    parsed = Counter(sentence.file for sentence in lesson.sentences)
+    left = Counter(lesson.sentences[number].file for number in kept)
+    found = []
+    for number, counts in enumerate(lesson.counts):
+        why = {**counts["dropped"], "incomplete": dropped[number]["incomplete"], "unsure": dropped[number]["unsure"]}
+        found.append({**counts, "dropped": why, "parsed": parsed[number], "kept": left[number]})
+    return found

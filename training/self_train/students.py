@@ -1,0 +1,225 @@
+"""Students: the same recipe on a treebank with more and more of the teacher's trees, and how well each parses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse import __version__
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.parsers import load_parser
+
+from ..boosting.checkpoints import read_lines
+from ..boosting.path import LOG_FILE
+from ..evaluate import evaluate
+from ..fitting import fit_model, write_atomically
+from ..recipe import FitRecipe
+from ..reproduce.running import NO_FACTS, read_result, seconds_used
+from ..treebanks import TreebankFile, read_files
+
+RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What students are trained and scored on.
+
+    `teacher`: the folder that `self-train` wrote. `sizes`: how many of its first trees each student gets beside the
+    treebank `train`; 0 is the treebank alone. `dev`: its F1 chooses λ. `judges`: by name, what students are scored on.
+    `share`: what the teacher's trees weigh together, as a multiple of what the treebank's do (by words times weight),
+    none of them more than a treebank tree of weight 1; or `weight`: of each of them. `minutes`: wall clock of a
+    student's λ path, over all calls; None: as the recipe says. `out`: a student has the folder `out`/SIZE and the
+    model `out`/SIZE.model.
+
+    Raises ConfigError for values out of range.
+    """
+
+    recipe: FitRecipe
+    teacher: Path
+    sizes: tuple[int, ...]
+    train: tuple[TreebankFile, ...]
+    dev: tuple[TreebankFile, ...]
+    judges: dict[str, TreebankFile]
+    out: Path
+    share: float = 1.0
+    weight: float | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.sizes or min(self.sizes) < 0 or len(set(self.sizes)) < len(self.sizes):
+            raise ConfigError(f"the sizes are {list(self.sizes)}; give different whole numbers from 0 (--sizes)")
+        if not self.train:
+            raise ConfigError("there is no treebank to learn from; give --train FILE")
+        if not self.judges:
+            raise ConfigError("there is nothing to score students on; give --judge NAME=FILE")
+        for name in ("share", "weight", "minutes"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise ConfigError(f"the {name} is {value}; it must be above 0")
+
+    def student_files(self, size: int) -> list[TreebankFile]:
+        """The treebank and the first `size` of the teacher's trees.
+
+        Raises TrainingDataError when there are fewer.
+        """
+        if size == 0:
+            return list(self.train)
+        lesson = TreebankFile(self.teacher / "teacher.mrg", self.teacher / "teacher.tags", limit=size)
+        sentences = lesson.read()
+        if len(sentences) < size:
+            raise TrainingDataError(
+                f"{lesson.path} has {len(sentences)} trees and {size} are asked for; give smaller --sizes, or make "
+                "more with `python -m training self-train`"
+            )
+        weight = self.weight
+        if weight is None:
+            own = sum(s.weight * len(s.tags) for s in read_files(self.train))
+            weight = round(min(1.0, self.share * own / sum(len(s.tags) for s in sentences)), 6)
+        return [*self.train, replace(lesson, weight=weight)]
+
+
+def named_file(text: str) -> tuple[str, TreebankFile]:
+    """Name and file of `NAME=PATH[,tags=PATH][,limit=N]`. Raises ConfigError for anything else."""
+    name, sign, rest = text.partition("=")
+    if not sign or not name or not rest or "," in name or "/" in name:
+        raise ConfigError(f"{text!r}: give NAME=PATH[,tags=PATH][,limit=N], such as wsj=wsj/dev.mrg")
+    return name, TreebankFile.parse(rest)
+
+
+def run_experiment(experiment: Experiment, log: Callable[[str], None] = print) -> list[dict[str, Any]]:
+    """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
+
+    A result of the same facts is not made again; a trained student is only scored when it is to be scored on something
+    else; an unfinished one goes on where it stopped. Returns the results.
+    Raises TrainingDataError and ConfigError for what cannot be used, such as a folder with another student's examples.
+    """
+    files = {size: experiment.student_files(size) for size in experiment.sizes}
+    results = []
+    for size in experiment.sizes:
+        facts = json.loads(json.dumps(_facts(experiment, files[size])))
+        path = experiment.out / str(size) / RESULT
+        result = read_result(path)
+        if result is None or result["facts"] != facts:
+            log(f"student with {size} of the teacher's trees")
+            result = {"size": size, "facts": facts, **_student(experiment, size, files[size], facts)}
+            write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
+        results.append(result)
+        write_atomically(experiment.out / TABLE, table(results).encode())
+    return results
+
+
+def _facts(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, Any]:
+    """What a student and its scores depend on."""
+    settings = experiment.recipe.to_dict()
+    for section, name in NO_FACTS:
+        (settings[section] if section else settings).pop(name)
+    judges = {name: _file_facts(file) for name, file in experiment.judges.items()}
+    return {
+        "recipe": settings,
+        "minutes": experiment.minutes,
+        "train": [_file_facts(file) for file in files],
+        "dev": [_file_facts(file) for file in experiment.dev],
+        "judges": judges,
+    }
+
+
+def _file_facts(file: TreebankFile) -> dict[str, Any]:
+    digests = {}
+    for kind, path in (("trees", file.path), ("tags", file.tags)):
+        if path is not None:
+            if not path.is_file():
+                raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
+            digests[kind] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit}
+
+
+def _train(
+    experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any], model: Path
+) -> dict[str, Any]:
+    """Train (or finish) a student, unless it is there; what its trained.json says."""
+    folder = experiment.out / str(size)
+    held = read_result(folder / TRAINED)
+    if held is not None and held["facts"] == facts and model.is_file():
+        return held
+    log_file = folder / "path" / LOG_FILE
+    recipe = experiment.recipe
+    if experiment.minutes is not None:
+        left = max(1.0, 60 * experiment.minutes - (seconds_used(read_lines(log_file)) if log_file.is_file() else 0.0))
+        limit = recipe.path.budget_seconds
+        recipe = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
+    began = time.perf_counter()
+    fitted = fit_model(recipe, files, experiment.dev, folder, model, {"name": f"student-{size}", "lang": "en"})
+    held = {
+        "facts": facts,
+        "train_seconds_now": round(time.perf_counter() - began, 1),
+        "path_seconds": round(seconds_used(read_lines(log_file)), 1),
+        "stopped": fitted.stopped,
+        "notes": fitted.notes,
+    }
+    write_atomically(folder / TRAINED, (json.dumps(held, indent=1) + "\n").encode())
+    return held
+
+
+def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any]) -> dict[str, Any]:
+    """Train (or finish) and score one student."""
+    model = experiment.out / f"{size}.model"
+    trained = _train(experiment, size, files, {k: v for k, v in facts.items() if k != "judges"}, model)
+    scores: dict[str, Any] = {}
+    for name, file in experiment.judges.items():
+        kinds = ("gold",) if file.tags is None else ("gold", "predicted")
+        records = evaluate(model, [file], kinds, (None, 0))
+        scores[name] = [{**record, "treebank": name} for record in records]
+    parser = load_parser(model)
+    return {
+        "version": __version__,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **{key: value for key, value in trained.items() if key != "facts"},
+        "sentences": [entry["sentences"] for entry in parser.meta["treebanks"]],
+        "weights": [entry["weight"] for entry in parser.meta["treebanks"]],
+        **parser.meta["fit"],
+        "megabytes": round(model.stat().st_size / 1e6, 3),
+        "scores": scores,
+    }
+
+
+def table(results: Sequence[dict[str, Any]]) -> str:
+    """Markdown: a line per student; F1 as *all* / *evalb* in percent, tokens/s over all that it was scored on."""
+    columns = [
+        (name, kind) for name, records in results[0]["scores"].items() for kind in ("gold", "predicted")
+        if any(record["tags"] == kind for record in records)
+    ]  # fmt: skip
+    heads = [f"{name}, {kind} tags" for name, kind in columns]
+    lines = [
+        f"| teacher's trees | weight each | {' | '.join(heads)} | tokens/s | greedy | λ | parameters | MB | minutes |",
+        "|" + "---:|" * (len(heads) + 8),
+    ]
+    for result in results:
+        cells = []
+        for name, kind in columns:
+            for record in result["scores"][name]:
+                if record["tags"] == kind and record["budget"] is None:
+                    cells.append(f"{100 * record['all']['f1']:.2f} / {100 * record['evalb']['f1']:.2f}")
+        weight = f"{result['weights'][-1]:.3g}" if result["size"] else "–"
+        speeds = [f"{_speed(result, budget):,.0f}" for budget in (None, 0)]
+        known = "–" if result["lambda"] is None else f"{result['lambda']:.3g}"
+        size = "–" if result["parameters"] is None else f"{result['parameters']:,}"
+        line = [f"{result['size']:,}", weight, *cells, *speeds, known, size, f"{result['megabytes']:.2f}",
+                f"{result['path_seconds'] / 60:.1f}"]  # fmt: skip
+        lines.append(f"| {' | '.join(line)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _speed(result: dict[str, Any], budget: int | None) -> float:
+    """Tokens per second of CPU time over all sets, with predicted tags where there are some."""
+    tokens = seconds = 0.0
+    for records in result["scores"].values():
+        mine = [record for record in records if record["budget"] == budget]
+        tokens += mine[-1]["tokens"]
+        seconds += mine[-1]["seconds"]
+    return tokens / seconds

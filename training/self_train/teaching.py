@@ -1,0 +1,217 @@
+"""The teacher's trees of many sentences: in several processes, in order, and kept on disk chunk by chunk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spacy.language import Language
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.parsers import ConstituentParser, load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.trees import write_tree
+
+from ..fitting import write_atomically
+from ..processes import worker_pool
+from .tagging import Reading, TaggedSentence, read_sentences, tagger_facts
+from .text import TextFile
+
+CHUNK = 200
+"""Sentences that are parsed and written together."""
+
+FACTS, SENTENCES = "facts.json", "sentences.json"
+
+
+class Taught(NamedTuple):
+    """The teacher's tree of a sentence in brackets, how sure it is (see `sureness`), and the parse's status."""
+
+    tree: str
+    sure: float
+    status: str
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """The teacher's model file, the texts, what to read of them, where to keep what is done.
+
+    `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: processes; with 1 there is
+    none beside this one.
+    """
+
+    teacher: Path
+    files: tuple[TextFile, ...]
+    reading: Reading
+    workdir: Path
+    n_workers: int = 2
+
+    def facts(self, nlp: Language) -> dict[str, Any]:
+        """What the trees depend on, as plain data. Raises TrainingDataError for files that cannot be read."""
+        try:
+            data = self.teacher.read_bytes()
+        except OSError as error:
+            raise TrainingDataError(
+                f"{self.teacher}: cannot read the teacher ({error.strerror}); give a model file, such as "
+                "`python -m training pcfgla` writes"
+            ) from error
+        reading = self.reading
+        return {
+            "teacher": {"file": self.teacher.name, "sha256": hashlib.sha256(data).hexdigest()},
+            "pipeline": tagger_facts(nlp),
+            "texts": [file.facts() for file in self.files],
+            "min_words": reading.min_words,
+            "max_words": reading.max_words,
+            "keep_hyphens": reading.keep_hyphens,
+            "without": [
+                hashlib.sha256(repr([s.tree.words for s in file.read()]).encode()).hexdigest()
+                for file in reading.without
+            ],
+            "chunk": CHUNK,
+        }
+
+
+class Lesson(NamedTuple):
+    """`sentences` and the teacher's `trees`, one each; `facts`: what they depend on; `counts`: of `read_sentences`."""
+
+    sentences: list[TaggedSentence]
+    trees: list[Taught]
+    facts: dict[str, Any]
+    counts: list[dict[str, Any]]
+
+
+def n_grammars(teacher: ConstituentParser) -> int:
+    """By how much the costs of a teacher's trees are divided for their sureness: for a product of grammars, whose
+    costs are sums over the grammars, their number, else 1.
+
+    Raises ConfigError for a parser whose costs say how common the words are and not how sure it is: a PCFG without
+    latent annotations.
+    """
+    if isinstance(teacher, PcfgParser):
+        if not teacher.model.latent:
+            raise ConfigError(
+                "this teacher is a PCFG without latent annotations, whose costs do not say how sure it is; give one "
+                "of `python -m training pcfgla` or of `python -m training fit`"
+            )
+        return len(teacher.model.latent)
+    if not isinstance(teacher, DtreeParser):
+        raise ConfigError(f"a teacher of kind {teacher.name!r} is not known; give one of pcfgla or fit")
+    return 1
+
+
+def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
+    """log of how sure the teacher is of a tree, per word (nats, 0 is certainty): -cost / words / grammars.
+
+    The cost of a latent grammar's tree is -ln of the product of its rules' posteriors given the words (max-rule
+    parsing), that of a boosted-tree parser -ln of the product of its decisions' probabilities.
+    """
+    return 0.0 - max(cost, 0.0) / (n_words * n_grammars)
+
+
+@lru_cache(maxsize=1)
+def _teacher(path: str) -> tuple[ConstituentParser, int]:
+    teacher = load_parser(Path(path))
+    return teacher, n_grammars(teacher)
+
+
+def _parse_chunk(path: str, sentences: Sequence[TaggedSentence]) -> list[Taught]:
+    teacher, divisor = _teacher(path)
+    found = []
+    for sentence in sentences:
+        result = teacher.parse(sentence.words, sentence.tags)
+        sure = sureness(result.cost, len(sentence.words), divisor)
+        found.append(Taught(write_tree(result.tree), round(sure, 9), result.status))
+    return found
+
+
+def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print) -> Lesson:
+    """Read, tag and parse the texts; what an earlier call with the same facts has done is taken from the folder.
+
+    `log` is told about progress. The result is the same with any number of workers. Raises TrainingDataError when the
+    folder holds the trees of another teacher, text or options, or damaged ones; and as `read_sentences` does.
+    """
+    if teaching.n_workers < 1:
+        raise ConfigError(f"{teaching.n_workers} workers; give 1 or more (--workers)")
+    facts = json.loads(json.dumps(teaching.facts(nlp)))
+    _teacher.cache_clear()
+    _teacher(str(teaching.teacher))
+    folder, held = teaching.workdir, _read_json(teaching.workdir / FACTS)
+    if held is None:
+        write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())
+    elif held != facts:
+        other = ", ".join(sorted(key for key in facts if not isinstance(held, dict) or held.get(key) != facts[key]))
+        raise TrainingDataError(
+            f"{folder} holds the trees of a run with other {other}; give the same ones to resume, or another --workdir"
+        )
+    stored = _read_json(folder / SENTENCES)
+    if stored is None:
+        log("reading and tagging the texts")
+        sentences, counts = read_sentences(nlp, teaching.files, teaching.reading)
+        rows = [[s.file, s.words, s.tags] for s in sentences]
+        write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": rows}).encode())
+    else:
+        counts = stored["counts"]
+        sentences = [TaggedSentence(f, tuple(w), tuple(t)) for f, w, t in stored["sentences"]]
+    trees: list[Taught] = []
+    for chunk in _chunks(teaching, sentences, log):
+        trees += chunk
+    return Lesson(sentences, trees, facts, counts)
+
+
+def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[str], None]) -> Iterator[list[Taught]]:
+    """The trees of each chunk, in order."""
+    parts = [sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK)]
+    paths = [teaching.workdir / "chunks" / f"{number:06d}.json" for number in range(len(parts))]
+    words = [sum(len(sentence.words) for sentence in part) for part in parts]
+    missing = [number for number, path in enumerate(paths) if not path.is_file()]
+    left = sum(words[number] for number in missing)
+    log(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - left} of them parsed before")
+    began, done = time.perf_counter(), 0
+    teacher = str(teaching.teacher)
+    pool = worker_pool(teaching.n_workers) if teaching.n_workers > 1 and len(missing) > 1 else None
+    running: dict[int, Future[list[Taught]]] = {}
+    ahead = iter(missing)
+    try:
+        for number, path in enumerate(paths):
+            while pool is not None and len(running) < 2 * teaching.n_workers and (k := next(ahead, None)) is not None:
+                running[k] = pool.submit(_parse_chunk, teacher, parts[k])
+            if path.is_file():
+                yield _read_chunk(path, len(parts[number]))
+                continue
+            future = running.pop(number, None)
+            found = _parse_chunk(teacher, parts[number]) if future is None else future.result()
+            write_atomically(path, json.dumps(found).encode())
+            done += words[number]
+            speed = done / (time.perf_counter() - began)
+            log(
+                f"chunk {number + 1} of {len(parts)}: {speed:.0f} words/s, {left - done} words left, "
+                f"{(left - done) / speed / 60:.1f} min"
+            )
+            yield found
+    finally:
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+
+def _read_chunk(path: Path, n: int) -> list[Taught]:
+    rows = _read_json(path)
+    if not isinstance(rows, list) or len(rows) != n:
+        raise TrainingDataError(f"{path} does not hold the trees of {n} sentences; delete it to parse them again")
+    return [Taught(*row) for row in rows]
+
+
+def _read_json(path: Path) -> Any:
+    """The contents of a file, None if there is none. Raises TrainingDataError when it is damaged."""
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf8"))
+    except ValueError as error:
+        raise TrainingDataError(f"{path} is damaged ({error}); delete it to make it again") from error

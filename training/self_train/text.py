@@ -1,0 +1,93 @@
+"""Files of raw text as paragraphs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+
+SHORTEST_WRAPPED = 60
+"""Characters that a line has at least if the next one is to go on with its sentence."""
+
+_SPACED_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")
+_QUOTES = re.compile(r"``|''")
+_SENTENCE_END = tuple(".?!:;\"'”’")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """`PATH[,wrapped][,spaced]`: UTF-8 text, one paragraph per line.
+
+    `wrapped`: lines are broken at a width, so that a line of at least SHORTEST_WRAPPED characters that does not end
+    like a sentence goes on in the next one. `spaced`: an earlier tokenizer has set hyphens apart (`two - year`), which
+    is undone; a hyphen that stands for a dash is joined as well.
+    """
+
+    path: Path
+    wrapped: bool = False
+    spaced: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> TextFile:
+        """Read a command line argument. Raises ConfigError for an unknown option."""
+        path, *options = text.split(",")
+        unknown = [option for option in options if option not in ("wrapped", "spaced")]
+        if unknown:
+            raise ConfigError(f"{text}: {unknown[0]!r} is no option of a text; allowed are wrapped, spaced")
+        return cls(Path(path), "wrapped" in options, "spaced" in options)
+
+    @property
+    def name(self) -> str:
+        """The file's name without its last ending."""
+        return self.path.stem
+
+    def facts(self) -> dict[str, object]:
+        """Name, SHA-256 of the file and options, as plain data. Raises TrainingDataError when it cannot be read."""
+        digest = hashlib.sha256(self._bytes()).hexdigest()
+        return {"name": self.name, "sha256": digest, "wrapped": self.wrapped, "spaced": self.spaced}
+
+    def paragraphs(self) -> list[str]:
+        """The paragraphs: white space as single blanks, `` and '' as ", no empty ones.
+
+        Raises TrainingDataError when the file is not there, is not UTF-8, or has no text.
+        """
+        try:
+            text = self._bytes().decode("utf8")
+        except UnicodeDecodeError as error:
+            raise TrainingDataError(
+                f"{self.path}: byte {error.start} is not UTF-8; convert the file to UTF-8"
+            ) from None
+        lines = text.removeprefix("\ufeff").split("\n")
+        found = [self._clean(line) for line in (_unwrapped(lines) if self.wrapped else lines)]
+        found = [paragraph for paragraph in found if paragraph]
+        if not found:
+            raise TrainingDataError(f"{self.path}: there is no text in it; give a file with one paragraph per line")
+        return found
+
+    def _bytes(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise TrainingDataError(
+                f"{self.path}: cannot read the text ({error.strerror}); give the path of a text file"
+            ) from error
+
+    def _clean(self, line: str) -> str:
+        line = _QUOTES.sub('"', " ".join(line.split()))
+        return _SPACED_HYPHEN.sub("-", line) if self.spaced else line
+
+
+def _unwrapped(lines: list[str]) -> Iterator[str]:
+    """The lines of paragraphs joined."""
+    held = ""
+    for line in lines:
+        text = line.strip()
+        held = f"{held} {text}" if held and text else held or text
+        if len(text) < SHORTEST_WRAPPED or text.endswith(_SENTENCE_END):
+            yield held
+            held = ""
+    yield held
