@@ -68,7 +68,7 @@ class Observed:
         right = np.where(made["right"] < 0, -1, coarse[made["right"]])
         triples = zip(coarse[made["parent"]].tolist(), coarse[left].tolist(), right.tolist(), strict=True)
         self._rule = np.array([number.get(triple, NO_RULE) for triple in triples], dtype=INDEX)
-        self._coarse = coarse
+        self._coarse, self._most = coarse.astype(INDEX), int(rules.sizes.max())
 
     def words(self, vectors: Vectors) -> tuple[Leaves, np.ndarray]:
         """(the words' vectors, where those of each word and symbol begin int64 (n, S), -1: nowhere)."""
@@ -86,9 +86,9 @@ class Observed:
         rule = np.where(is_word, -1, self._rule[np.maximum(steps["rule"], 0)]).astype(INDEX)
         if np.any(rule == NO_RULE):
             return -math.inf
-        symbol = self._coarse[steps["symbol"]].astype(INDEX)
+        symbol = self._coarse[steps["symbol"]]
         word = np.where(is_word, places[steps["start"], symbol], -1)
-        stack = np.empty((len(places) + 1, int(self.rules.sizes.max())), dtype=SCORE)
+        stack = np.empty((len(places) + 1, self._most), dtype=SCORE)
         return float(observed_probability(self.rules, rule, symbol, word, leaves.emissions, stack))
 
 
@@ -117,19 +117,18 @@ def distinct(derivations: Iterator[tuple[float, np.ndarray]], grammar: PcfgGramm
 
 def rerank(
     candidates: Sequence[Candidate], grammar: PcfgGrammar, observed: Sequence[Observed], vectors: Sequence[Vectors]
-) -> list[Decoded]:
+) -> Iterator[Decoded]:
     """The candidates from the most probable one down, by the sum over the latent grammars of their exact log
     probabilities; those of probability 0 last, in the order in which they came and at the cost that they came with.
 
     Scores of steps are log probabilities of the candidates' rules.
     """
+    weights = grammar.kernel.rules["weight"]
     words = [made.words(vector) for made, vector in zip(observed, vectors, strict=True)]
-    made = []
-    for log, steps in candidates:
-        exact = sum(one.log(steps, of) for one, of in zip(observed, words, strict=True))
-        weight = np.where(steps["rule"] == LEXICAL, 0.0, grammar.kernel.rules["weight"][np.maximum(steps["rule"], 0)])
+    exact = [sum(one.log(steps, of) for one, of in zip(observed, words, strict=True)) for _, steps in candidates]
+    for k in sorted(range(len(exact)), key=lambda k: -exact[k]):
+        log, steps = candidates[k]
+        weight = np.where(steps["rule"] == LEXICAL, 0.0, weights[np.maximum(steps["rule"], 0)])
         columns = (grammar.coarse[steps["symbol"]], steps["start"], steps["end"], weight)
         named = [Step(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
-        made.append((exact, Decoded(named, exact if exact > -math.inf else log, len(candidates))))
-    order = sorted(range(len(made)), key=lambda k: -made[k][0])
-    return [made[k][1] for k in order]
+        yield Decoded(named, exact[k] if exact[k] > -math.inf else log, len(candidates))

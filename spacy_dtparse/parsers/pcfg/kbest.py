@@ -82,17 +82,22 @@ class KBest:
         steps, stack = [], [(item, rank)]
         while stack:
             item, rank = stack.pop()
-            known = self._at(item)
-            self._find(item, rank)  # of items whose best derivation alone was used it was never asked for
+            known = self._known.get(item)
+            if known is None or len(known.found) <= rank:  # only as the best derivation of a part was it used
+                self._find(item, rank)
+                known = self._known[item]
             _, edge, ranks = known.found[rank]
             steps.append((item, known.edges.name[edge]))
-            stack.extend(reversed(list(zip(known.parts[edge], ranks, strict=True))))
+            parts = known.parts[edge]
+            for place in range(len(parts) - 1, -1, -1):
+                stack.append((parts[place], ranks[place]))
         return steps
 
     def _at(self, item: Item) -> _Known:
         if item not in self._known:
             known = self._known[item] = _Known(item, self._edges(item))
             known.push(0, self._parts)
+            return known
         return self._known[item]
 
     def _find(self, item: Item, rank: int) -> None:
@@ -188,29 +193,31 @@ def chart_trees(
     """(Log probability, steps STEP in pre-order) of the derivations of a filled chart from the best one down; none if
     the root has none. The chart's arrays must not change meanwhile."""
     n, rules, ranges = len(leaf_from) - 1, *chart.grammar
-    cells = spans_of_cells(n)
-    held: dict[Item, np.ndarray] = {}
+    cells: list[list[int]] = spans_of_cells(n).tolist()
+    held: dict[Item, list[tuple[int, int, int, int]]] = {}  # rule, split, left, right
     scratch = np.empty(2**12, dtype=EDGE)
 
     def edges(item: Item) -> Edges:
         nonlocal scratch
-        start, end = cells[item[0]].tolist()
+        start, end = cells[item[0]]
         given = (rules, ranges, chart.items, chart.cells, leaves, leaf_from, start, end, item[1])
         while (count := int(item_edges(*given, scratch))) < 0:
             scratch = np.empty(2 * len(scratch), dtype=EDGE)
         own = chart.items[find_item(chart.items, chart.cells, *item)]
-        held[item] = scratch[:count].copy()
-        first = np.flatnonzero((held[item]["rule"] == own["rule"]) & (held[item]["split"] == own["split"]))
-        order, totals = _sorted_edges(held[item]["total"], int(first[0]))
-        return Edges(totals, order.tolist())
+        made = scratch[:count]
+        first = np.flatnonzero((made["rule"] == own["rule"]) & (made["split"] == own["split"]))
+        order, totals = _sorted_edges(made["total"], int(first[0]))
+        columns = (made[name][order].tolist() for name in ("rule", "split", "left", "right"))
+        held[item] = list(zip(*columns, strict=True))
+        return Edges(totals, list(range(len(order))))
 
     def parts(item: Item, name: int) -> tuple[Item, ...]:
-        _, _, rule, split, left, right = held[item][name].tolist()
+        rule, split, left, right = held[item][name]
         if rule == LEXICAL:
             return ()
         if split < 0:
             return ((item[0], left),)
-        start, end = cells[item[0]].tolist()
+        start, end = cells[item[0]]
         return (split * (split - 1) // 2 + start, left), (end * (end - 1) // 2 + split, right)
 
     lists = KBest(edges, parts)
@@ -222,7 +229,4 @@ def chart_trees(
         if score is None:
             return
         made = lists.derivation(top, rank)
-        steps = np.empty(len(made), dtype=STEP)
-        for k, (item, name) in enumerate(made):
-            steps[k] = (item[1], held[item][name]["rule"], *cells[item[0]].tolist())
-        yield score, steps
+        yield score, np.array([(item[1], held[item][name][0], *cells[item[0]]) for item, name in made], dtype=STEP)

@@ -120,15 +120,13 @@ class LatentDecoder:
 
     def _reranked(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, k: int, buffers: Buffers
-    ) -> list[Decoded]:
+    ) -> Iterator[Decoded]:
         grammar = self.model.candidates
         assert grammar is not None
         leaves, leaf_from = grammar.leaves(classes, given)
         chart = buffers.fill(grammar.kernel, leaves, leaf_from, allowed, self._groups)
         derivations = chart_trees(chart, leaves, leaf_from, self.model.root(grammar))
         found = distinct(derivations, grammar, max(self.settings.candidates_n, k))
-        if not found:
-            return []
         first = len(self.model.pruners)
         vectors = [self._words(first + number, classes, given) for number in range(len(self.model.latent))]
         return rerank(found, grammar, self._observed, vectors)

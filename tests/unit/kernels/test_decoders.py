@@ -294,6 +294,35 @@ def test_a_cycle_of_unary_rules_goes_around_as_often_as_is_asked():
     assert len(set(made)) == 40 and max(len(tree) for tree in made) > 35
 
 
+def test_a_grammar_with_a_cycle():
+    """Root -> A, A -> B (0.4), B -> A (0.3), A -> word (0.6), B -> word (0.7): sums over the turns (chains have up to
+    six rules, so not quite over all), and the shares of q from expected numbers of visits."""
+    rules = np.array([(0, 1, -1), (1, 2, -1), (2, 1, -1)], dtype=np.int32)
+    nothing = np.zeros(0, dtype=np.int32)
+    emissions = Emissions(np.array([0, 0], dtype=OFFSET), nothing, np.zeros(0), np.full(3, -1.0))
+    part = LatentPart(np.ones(3, dtype=np.int32), rules, np.array([1.0, 0.4, 0.3]), emissions)
+    words, allowed = [[(1, np.array([0.6])), (2, np.array([0.7]))]], np.ones((1, 3), dtype=np.uint8)
+    turn = 0.4 * 0.3
+    anchors, log = posteriors(part.kernel, words, allowed, 0, 1e-12)
+    assert math.exp(log) == pytest.approx((0.6 + 0.4 * 0.7) / (1.0 - turn), rel=1e-2)
+    found = {(int(a["split"]), int(a["rule"])): math.exp(a["posterior"]) for a in shares(part.kernel, anchors, 3)}
+    number = {(0, 1): 0, (1, 2): 1, (2, 1): 2}
+    k = part.kernel
+    at = {number[int(p), int(c)]: n for n, (p, c) in enumerate(zip(k.parent, k.left, strict=True))}
+    whole = [(0.6 + 0.4 * 0.7) / (1.0 - turn), (0.7 + 0.3 * 0.6) / (1.0 - turn)]  # inside numbers of A and B
+    assert found[UNARY, at[0]] == pytest.approx(1.0)
+    assert found[UNARY, at[1]] == pytest.approx(0.4 * whole[1] / whole[0], rel=1e-2)
+    assert found[UNARY, at[2]] == pytest.approx(0.3 * whole[0] / whole[1], rel=1e-2)
+    assert found[WORD, 1] + found[UNARY, at[1]] == pytest.approx(1.0)
+    assert found[WORD, 2] + found[UNARY, at[2]] == pytest.approx(1.0)
+    made = forest([(part.kernel, words)], allowed, 0, decoder="q")
+    assert made is not None and spans(best(made).steps) == [(0, 1, 0), (0, 1, 1)]
+    several = [spans(tree.steps) for tree in itertools.islice(forest_trees(made), 25)]
+    assert len({tuple(tree) for tree in several}) == 25 and several[0] == spans(best(made).steps)
+    top = viterbi(part.kernel, words, allowed, 0)
+    assert top is not None and spans(top.steps) == several[0] and top.score == pytest.approx(math.log(0.6))
+
+
 @pytest.mark.parametrize("prefix", [1.0, 0.5])
 def test_free_cycles_end(prefix):
     """Rules of probability 1 around a cycle: the list is as long as is asked for, the first tree has no cycle."""
@@ -322,7 +351,7 @@ def test_reranking_goes_by_the_sum_over_all_annotations(n, seeds):
     found = distinct(chart_trees(chart, *leaves, 0), grammar, 50)
     assert len(found) == min(50, len(every)) and [c.log for c in found] == sorted((c.log for c in found), reverse=True)
     observed = [Observed(part.kernel, grammar) for part in parts]
-    ranked = rerank(found, grammar, observed, words)
+    ranked = list(rerank(found, grammar, observed, words))
     scores = []
     for made in ranked:
         tree = every[tuple(spans(made.steps))]
@@ -339,7 +368,7 @@ def test_candidates_of_no_probability_come_last():
     found = distinct(chart_trees(chart, *leaves, 0), grammar, 50)
     lame = [word for word in vectors(part, 2, 0)]
     lame[1] = [entry for entry in lame[1] if entry[0] != 4]  # the second word is no d
-    ranked = rerank(found, grammar, [Observed(part.kernel, grammar)], [lame])
+    ranked = list(rerank(found, grammar, [Observed(part.kernel, grammar)], [lame]))
     has_d = [any((s.start, s.symbol) == (1, 4) for s in made.steps) for made in ranked]
     assert any(has_d) and not all(has_d) and has_d == sorted(has_d)
     tail = [made.score for made, lame_one in zip(ranked, has_d, strict=True) if lame_one]
