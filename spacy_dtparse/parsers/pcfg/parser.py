@@ -69,13 +69,16 @@ class PcfgParser:
 
     The cost of a parse is −ln P(tree, words), words being known by their classes; a constituent's score is −ln of the
     probability of its expansion into its children (so scores and the words' own probabilities add up to the cost).
+    With latent annotations the cost is −ln of what the setting `decoder` makes greatest, the product of posteriors or
+    of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"), and scores are of the same
+    kind, but for "rerank", whose scores are the candidates' grammar's.
     Status: "optimal" without pruning (or where pruning left no tree, so that everything was tried), "complete" with it.
-    "fallback": the grammar has no tree for the sentence with
-    these tags, so tags were left open, or the coarse grammar's tree was taken, or, when that has none either, the
-    fewest pieces that it has were joined under TOP, each at GLUE_COST; or the sentence is longer than `max_tokens` and
-    was parsed in pieces.
+    "fallback": the grammar has no tree for the sentence with these tags, so tags were left open, or the coarse
+    grammar's tree was taken, or, when that has none either, the fewest pieces that it has were joined under TOP, each
+    at GLUE_COST; or the sentence is longer than `max_tokens` and was parsed in pieces.
 
-    Raises DtparseError on words and tags of different number or on no words.
+    Raises DtparseError on words and tags of different number or on no words; ConfigError for a decoder that the model
+    is not made for.
     """
 
     name = KIND
