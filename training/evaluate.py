@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.pipeline.component import FACTORIES  # registers them, too, where the package is not installed
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
@@ -108,15 +109,26 @@ def evaluate(
     files: Sequence[TreebankFile],
     tags: Sequence[str] = ("gold",),
     budgets: Sequence[int | None] = (None,),
+    settings: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Score a model file or a pipeline on every file, kind of tags and search budget; one record each.
 
-    A budget of None is the model's own. Predicted tags are those of the file named with the treebank, else
-    the pipeline's. Records are those of `score_parser` with `treebank`, `file`, `tags` and `budget`.
+    A budget of None is the model's own. `settings`: of a chart parser (see PcfgSettings), noted in the records.
+    Predicted tags are those of the file named with the treebank, else the pipeline's. Records are those of
+    `score_parser` with `treebank`, `file`, `tags` and `budget`.
 
-    Raises ConfigError when predicted tags are asked for and there is nothing that predicts them.
+    Raises ConfigError when predicted tags are asked for and there is nothing that predicts them, and for settings
+    that the parser does not have.
     """
     parser, nlp = load_source(source)
+    settings = dict(settings or {})
+    if settings and not isinstance(parser, PcfgParser):
+        raise ConfigError(
+            f"{source} is a parser of kind {parser.name}, which does not have the settings {', '.join(settings)}; "
+            "leave them out, or give a PCFG"
+        )
+    if isinstance(parser, PcfgParser):
+        parser = parser.with_settings(**settings)
     records = []
     for file in files:
         gold = replace(file, tags=None).read()
@@ -136,9 +148,8 @@ def evaluate(
                 )
             for budget in budgets:
                 record = score_parser(parser.with_settings(budget=budget), gold, used)
-                records.append(
-                    {"treebank": file.name, "file": file.path.name, "tags": kind, "budget": budget, **record}
-                )
+                facts = {"treebank": file.name, "file": file.path.name, "tags": kind, "budget": budget}
+                records.append({**facts, **settings, **record})
     return records
 
 

@@ -271,7 +271,8 @@ class PcfgModel:
     projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have the tag it comes
     with. `meta`: plain data. `latent`: grammars with latent annotations over the coarse grammar's symbols, of which the
     parser takes the product; where there are some, `fine` is not used. `pruners`: smaller ones, which say first what
-    the others may leave out.
+    the others may leave out. `candidates`: a grammar with the same tables whose symbols are finer than the coarse
+    ones, for the parser's decoder "rerank"; None where there is none.
 
     Raises ModelFormatError when the parts do not fit together.
     """
@@ -286,6 +287,12 @@ class PcfgModel:
     meta: dict[str, Any] = field(default_factory=dict)
     latent: tuple[LatentPart, ...] = ()
     pruners: tuple[LatentPart, ...] = ()
+    candidates: PcfgGrammar | None = None
+
+    @property
+    def grammars(self) -> tuple[PcfgGrammar, ...]:
+        """The grammars without latent annotations: fine, coarse, and candidates where there are some."""
+        return (self.fine, self.coarse) if self.candidates is None else (self.fine, self.coarse, self.candidates)
 
     def __post_init__(self) -> None:
         Recipe(self.recipe)
@@ -294,7 +301,7 @@ class PcfgModel:
                 raise ModelFormatError("a latent grammar is of other symbols or word classes; write the model again")
             if int(part.sizes[self.root(self.coarse)]) != 1:
                 raise ModelFormatError("the root of a latent grammar has several values; write the model again")
-        for grammar in (self.fine, self.coarse):
+        for grammar in self.grammars:
             if int(grammar.coarse[-1]) >= len(self.coarse.names) or int(grammar.coarse[0]) < 0:
                 raise ModelFormatError("a symbol's coarse symbol is not in the coarse grammar; write the model again")
             if len(grammar.emissions.from_class) != len(self.words) + 1:
@@ -312,21 +319,24 @@ class PcfgModel:
             raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")
         return int(found[0])
 
-    def groups(self) -> np.ndarray:
-        """int32 (coarse symbols + 1,): where the fine symbols of each coarse symbol stand."""
-        return np.searchsorted(self.fine.coarse, np.arange(len(self.coarse.names) + 1)).astype(INDEX)
+    def groups(self, grammar: PcfgGrammar | None = None) -> np.ndarray:
+        """int32 (coarse symbols + 1,): where the symbols of each coarse symbol stand in a grammar, the fine one if not
+        given."""
+        return np.searchsorted((grammar or self.fine).coarse, np.arange(len(self.coarse.names) + 1)).astype(INDEX)
 
     def fingerprint(self) -> str:
         """Digest of tables and rules (16 hex digits)."""
         digest = hashlib.sha256()
         for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
             digest.update("\0".join(table).encode() + b"\1")
-        for grammar in (self.fine, self.coarse):
+        for grammar in self.grammars:
             for array in _arrays("", grammar).values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
         for part in (*self.pruners, *self.latent):
             for array in _latent_arrays("", part).values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
+        if self.candidates is not None:
+            digest.update("\0".join(self.candidates.names).encode() + b"\4")
         return digest.hexdigest()[:16]
 
 
@@ -347,8 +357,11 @@ def write_model(model: PcfgModel) -> bytes:
     arrays = {**_arrays("fine.", model.fine), **_arrays("coarse.", model.coarse)}
     for number, part in enumerate((*model.pruners, *model.latent)):
         arrays.update(_latent_arrays(f"latent{number}.", part))
-    sizes = {"n_latent": len(model.latent), "n_pruners": len(model.pruners)}
-    return container_to_bytes(KIND, {**meta, **sizes}, arrays)
+    more: dict[str, Any] = {"n_latent": len(model.latent), "n_pruners": len(model.pruners)}
+    if model.candidates is not None:
+        more["candidate_names"] = list(model.candidates.names)
+        arrays.update(_arrays("candidates.", model.candidates))
+    return container_to_bytes(KIND, {**meta, **more}, arrays)
 
 
 def read_model(data: bytes) -> PcfgModel:
@@ -367,6 +380,7 @@ def read_model(data: bytes) -> PcfgModel:
         n_pruners = int(meta.get("n_pruners", 0))
         count = n_pruners + int(meta.get("n_latent", 0))
         latent = tuple(_latent(f"latent{number}.", arrays) for number in range(count))
+        names = meta.get("candidate_names")
         model = PcfgModel(
             SymbolTable(meta["labels"]),
             SymbolTable(meta["tags"]),
@@ -378,6 +392,7 @@ def read_model(data: bytes) -> PcfgModel:
             dict(meta["meta"]),
             latent[n_pruners:],
             latent[:n_pruners],
+            None if names is None else _grammar(names, "candidates.", arrays),
         )
         fingerprint, named = model.fingerprint(), meta["fingerprint"]
     except ModelFormatError:

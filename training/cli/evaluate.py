@@ -34,6 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="inferences scored per sentence; 0 is greedy (default: the model's own setting)",
     )
+    parser.add_argument(
+        "--decoder",
+        choices=("max-rule", "viterbi", "q", "rerank"),
+        help="how a grammar with latent annotations chooses a tree (default: max-rule)",
+    )
+    parser.add_argument(
+        "--candidates-n", type=natural_number, metavar="N", help="trees that the decoder rerank looks at (default: 100)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the records there")
     parser.add_argument("--record", action="store_true", help="keep the figures in the pipeline's meta.json")
 
@@ -50,7 +58,9 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(
             "there is nothing to score on; give bracketed files, or --corpus FOLDER with --names"
         )
-    records = evaluate(options.source, files, options.tags, options.budgets or [None])
+    changes = {"decoder": options.decoder, "candidates_n": options.candidates_n}
+    settings = {name: value for name, value in changes.items() if value is not None}
+    records = evaluate(options.source, files, options.tags, options.budgets or [None], settings)
     print(table(records))
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)

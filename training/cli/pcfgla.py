@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("given", "own"),
         help="whether the parser chooses tags itself (default) or keeps to a token's tag",
     )
+    parser.add_argument(
+        "--candidates",
+        action="store_true",
+        help="add a grammar of vertical order 2 and horizontal order 1, whose best trees the parser can rerank",
+    )
     parser.add_argument("--threads", type=natural_number, default=2, help="of the expectation step (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps finished cycles")
     parser.add_argument("--name", default="pcfgla", help="the model's name in its meta")
@@ -62,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
         seeds=tuple(options.seeds),
         max_words=options.max_words,
         given_tags=options.parse_tags == "given",
+        candidates=options.candidates,
     )
     if options.threads < 1:
         raise ConfigError("--threads is 0; give 1 or more")
@@ -81,6 +87,9 @@ def run(options: argparse.Namespace) -> None:
     for part in model.latent:
         n_values, n_numbers = int(part.sizes.sum()), int((part.values > 0).sum())
         print(f"{n_values} latent values, {len(part.rules)} rules, {n_numbers} probabilities")
+    if model.candidates is not None:
+        n_symbols, n_rules = len(model.candidates.names), len(model.candidates.binary) + len(model.candidates.unary)
+        print(f"candidates: {n_symbols} symbols, {n_rules} rules")
     print(
         f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, from {model.meta['sentences']} sentences, "
         f"{time.perf_counter() - began:.0f} s"

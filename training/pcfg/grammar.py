@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.wordclasses import WordClasses
-from spacy_dtparse.model.pcfg import PcfgGrammar, PcfgModel
+from spacy_dtparse.model.pcfg import Emissions, PcfgGrammar, PcfgModel
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import Recipe, Tree
 
@@ -79,27 +79,9 @@ def train_pcfg(
     tags = SymbolTable(sorted({s.label for s in fine_symbols if s.kind == TAG}))
 
     def make(symbols: list[Symbol], probabilities: Mapping[Rule, float], of: RuleCounts) -> PcfgGrammar:
-        number = {symbol: place for place, symbol in enumerate(symbols)}
-        binary, unary = (
-            sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
-            for width in (3, 2)
-        )
-        base = [
-            labels.number(s.label) if s.kind == PHRASE else tags.number(s.label) if s.kind == TAG else -1
-            for s in symbols
-        ]
-        return PcfgGrammar(
-            tuple(str(s) if s.kind != TAG else f"{s}.{TAG}" for s in symbols),
-            np.array([KINDS.index(s.kind) for s in symbols], dtype=np.int8),
-            np.array(base, dtype=INDEX),
-            np.array([coarse_number[s.coarse()] for s in symbols], dtype=INDEX),
-            of.frequencies(symbols),
-            np.array([rule for rule, _ in binary], dtype=INDEX).reshape(-1, 3),
-            _logs(p for _, p in binary),
-            np.array([rule for rule, _ in unary], dtype=INDEX).reshape(-1, 2),
-            _logs(p for _, p in unary),
-            emissions(of.tokens, symbols, words, options.unseen_weight, options.variant_weight),
-        )
+        numbers = [coarse_number[symbol.coarse()] for symbol in symbols]
+        found = emissions(of.tokens, symbols, words, options.unseen_weight, options.variant_weight)
+        return make_grammar(symbols, numbers, probabilities, of.frequencies(symbols), found, labels, tags)
 
     return PcfgModel(
         labels,
@@ -110,6 +92,39 @@ def train_pcfg(
         options.recipe.steps,
         options.given_tags,
         {**(meta or {}), "sentences": len(trees), "left_out": n_all - len(trees), "options": describe(options)},
+    )
+
+
+def make_grammar(
+    symbols: Sequence[Symbol],
+    coarse: Sequence[int],
+    probabilities: Mapping[Rule, float],
+    frequency: np.ndarray,
+    emitted: Emissions,
+    labels: SymbolTable,
+    tags: SymbolTable,
+) -> PcfgGrammar:
+    """A grammar as models hold it: S symbols in the order of their coarse symbols' numbers (`coarse`), `frequency`
+    float64 (S,)."""
+    number = {symbol: place for place, symbol in enumerate(symbols)}
+    binary, unary = (
+        sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
+        for width in (3, 2)
+    )
+    base = [
+        labels.number(s.label) if s.kind == PHRASE else tags.number(s.label) if s.kind == TAG else -1 for s in symbols
+    ]
+    return PcfgGrammar(
+        tuple(str(s) if s.kind != TAG else f"{s}.{TAG}" for s in symbols),
+        np.array([KINDS.index(s.kind) for s in symbols], dtype=np.int8),
+        np.array(base, dtype=INDEX),
+        np.array(coarse, dtype=INDEX),
+        frequency,
+        np.array([rule for rule, _ in binary], dtype=INDEX).reshape(-1, 3),
+        _logs(p for _, p in binary),
+        np.array([rule for rule, _ in unary], dtype=INDEX).reshape(-1, 2),
+        _logs(p for _, p in unary),
+        emitted,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg import Emissions, LatentPart, PcfgGrammar, PcfgModel
 from spacy_dtparse.symbols import SymbolTable
-from spacy_dtparse.trees import Recipe
+from spacy_dtparse.trees import Recipe, Tree
 
 from ..corpus import Sentence, training_tree
 from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
+from .counting import RuleCounts, relative_frequencies
+from .grammar import make_grammar
 from .latent import (
     Backbone,
     LatentGrammar,
@@ -51,7 +53,9 @@ class LatentOptions:
     nat per tree for `patience` steps. `merge_share`: of the splits taken back; `merge_iterations`: EM steps after that,
     `smooth_iterations`: after smoothing. `smooth_rules`, `smooth_words`: see `latent.smooth`. `seeds`: a grammar for
     each; the parser multiplies them. `recipe`, `max_words`, `min_word_count`, `unseen_weight`, `variant_weight`,
-    `given_tags`: see `grammar.PcfgOptions`. Raises ConfigError for values out of range.
+    `given_tags`: see `grammar.PcfgOptions`. `candidates`: whether the model also gets a grammar of vertical order 2 and
+    horizontal order 1 (or the orders of `markov`, where they are higher), whose best trees the parser can rerank.
+    Raises ConfigError for values out of range.
     """
 
     markov: Markov = field(default_factory=lambda: Markov(1, 0, "center-head", 1))
@@ -73,6 +77,7 @@ class LatentOptions:
     unseen_weight: float = 1.0
     variant_weight: float = 10.0
     given_tags: bool = False
+    candidates: bool = False
 
     def __post_init__(self) -> None:
         limits = {
@@ -89,6 +94,9 @@ class LatentOptions:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < 1.0:
                 raise ConfigError(f"{name} is {value!r}; give a number from 0 to below 1")
+        for name in ("given_tags", "candidates"):
+            if type(getattr(self, name)) is not bool:
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; give True or False")
         if not self.seeds:
             raise ConfigError("there are no seeds; give one for each grammar")
 
@@ -124,6 +132,10 @@ def train_latent(
     whole = treebank_grammar(backbone, data)
     export = _Export(backbone, data, words, order, options, threads)
     coarse = export.observable(whole, labels, tags)
+    candidates = None
+    if options.candidates:
+        numbers = {backbone.symbols[s]: place for place, s in enumerate(order)}
+        candidates = candidate_grammar(kept, options, words, numbers, labels, tags)
     return PcfgModel(
         labels,
         tags,
@@ -140,7 +152,35 @@ def train_latent(
         },
         tuple(export.latent(grammar) for grammar in grammars),
         tuple(export.latent(grammar) for grammar in run.pruners),
+        candidates,
     )
+
+
+def candidate_grammar(
+    trees: Sequence[Tree],
+    options: LatentOptions,
+    words: WordClasses,
+    numbers: Mapping[Symbol, int],
+    labels: SymbolTable,
+    tags: SymbolTable,
+) -> PcfgGrammar:
+    """The grammar of relative frequencies whose best trees are reranked (Matsuzaki et al. 2005, section 4: vertical
+    order 2, horizontal order 1), binarised like the latent grammar. `numbers`: of the latent grammar's symbols."""
+    coarse = options.markov
+    horizontal = None if coarse.horizontal is None else max(coarse.horizontal, 1)
+    fine = Markov(max(coarse.vertical, 2), horizontal, coarse.binarisation, max(coarse.tag_vertical, 2))
+    counts, coarse_of = RuleCounts(), {}
+    for tree in trees:  # the two binary trees of one tree have the same shape
+        binary = binarise(tree, fine)
+        counts.add(binary, words.encode(tree.words).tolist())
+        for symbol, projected in zip(binary.symbols, binarise(tree, coarse).symbols, strict=True):
+            coarse_of[symbol] = numbers[projected]
+    symbols = sorted(coarse_of, key=lambda s: (coarse_of[s], s))
+    emitted = emissions(counts.tokens, symbols, words, options.unseen_weight, options.variant_weight)
+    return make_grammar(
+        symbols, [coarse_of[s] for s in symbols], relative_frequencies(counts.rules), counts.frequencies(symbols),
+        emitted, labels, tags,
+    )  # fmt: skip
 
 
 def describe_latent(options: LatentOptions) -> dict[str, Any]:
@@ -234,7 +274,7 @@ class _Run:
 
     def _facts(self) -> str:
         described = describe_latent(self.options)
-        used = sorted((k, v) for k, v in described.items() if k not in ("seeds", "cycles", "given_tags"))
+        used = sorted((k, v) for k, v in described.items() if k not in ("seeds", "cycles", "given_tags", "candidates"))
         return repr((used, len(self.trees.symbol), len(self.backbone.rules)))
 
     def _path(self, seed: int, cycle: int) -> Path | None:

@@ -23,11 +23,13 @@ LEAST = 1e-7
 """Rules with a smaller posterior are left out of trees; in a product such a rule has this posterior."""
 
 NO_TREE = -2
-_Vectors = Sequence[Sequence[tuple[int, np.ndarray]]]
+Vectors = Sequence[Sequence[tuple[int, np.ndarray]]]
+"""For each word the symbols that it may have, with its probabilities under their latent values."""
 
 
 class Step(NamedTuple):
-    """A symbol of a tree over [start, end), and the log of the posterior of its expansion."""
+    """A symbol of a tree over [start, end), and the log of what its expansion counts: its posterior, or, by decoder,
+    its share of the symbol's expansions or its probability."""
 
     symbol: int
     start: int
@@ -36,7 +38,8 @@ class Step(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The steps of a tree in pre-order, the log of the product of posteriors, and how many rules it was chosen from."""
+    """The steps of a tree in pre-order, the log of what its decoder makes greatest, and how many rules it was chosen
+    from."""
 
     steps: list[Step]
     score: float
@@ -50,8 +53,63 @@ def spans_of_cells(n: int) -> np.ndarray:
     return np.stack([starts, ends], axis=1).astype(INDEX)
 
 
+class Forest(NamedTuple):
+    """What a tree is chosen from: places of rules, and the best tree of every symbol over every cell.
+
+    `parent`, `left`, `right` int32 (R,): rules. `anchors` ANCHOR, cells from wide to narrow. `cells` int32 (cells, 2):
+    spans. `score` float64 (cells, S): greatest log product, `back` int32 (cells, S): the anchor on top of it, -1 none.
+    `root`: its symbol.
+    """
+
+    parent: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    anchors: np.ndarray
+    cells: np.ndarray
+    score: np.ndarray
+    back: np.ndarray
+    root: int
+
+    def parts(self, cell: int, anchor: int) -> tuple[tuple[int, int], ...]:
+        """(cell, symbol) of the children that an anchor of a cell names."""
+        split, rule = int(self.anchors["split"][anchor]), int(self.anchors["rule"][anchor])
+        if split == WORD:
+            return ()
+        if split == UNARY:
+            return ((cell, int(self.left[rule])),)
+        start, end = self.cells[cell].tolist()
+        return (
+            (split * (split - 1) // 2 + start, int(self.left[rule])),
+            (end * (end - 1) // 2 + split, int(self.right[rule])),
+        )
+
+    def step(self, cell: int, symbol: int, anchor: int) -> Step:
+        """A symbol that an anchor expands."""
+        start, end = self.cells[cell].tolist()
+        return Step(symbol, start, end, float(self.anchors["posterior"][anchor]))
+
+
+class Leaves(NamedTuple):
+    """Words as the kernels take them. `leaves` int32 (L, 2): symbols and where their vectors begin in `emissions`
+    float64; those of word t at [leaf_from[t], leaf_from[t + 1])."""
+
+    leaves: np.ndarray
+    leaf_from: np.ndarray
+    emissions: np.ndarray
+
+
+def flatten(vectors: Vectors) -> Leaves:
+    """For each word its symbols with the word's probabilities under their latent values, one after the other."""
+    leaf_from = np.concatenate([[0], np.cumsum([len(word) for word in vectors])]).astype(INDEX)
+    flat = [entry for word in vectors for entry in word]
+    emissions = np.concatenate([vector for _, vector in flat]) if flat else np.zeros(0)
+    places = np.cumsum([0, *(len(vector) for _, vector in flat)])
+    leaves = np.array([(symbol, at) for (symbol, _), at in zip(flat, places, strict=False)], dtype=INDEX).reshape(-1, 2)
+    return Leaves(leaves, leaf_from, emissions)
+
+
 def posteriors(
-    rules: LatentRules, vectors: _Vectors, allowed: np.ndarray, root: int, least: float = LEAST
+    rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int, least: float = LEAST
 ) -> tuple[np.ndarray, float] | None:
     """(rules at their places with log posteriors (ANCHOR), log probability of the sentence); None: there is no tree.
 
@@ -59,11 +117,7 @@ def posteriors(
     (cells, S): which symbols may stand where.
     """
     n, (n_cells, n_symbols) = len(vectors), allowed.shape
-    leaf_from = np.concatenate([[0], np.cumsum([len(word) for word in vectors])]).astype(INDEX)
-    flat = [entry for word in vectors for entry in word]
-    emissions = np.concatenate([vector for _, vector in flat]) if flat else np.zeros(0)
-    places = np.cumsum([0, *(len(vector) for _, vector in flat)])
-    leaves = np.array([(symbol, at) for (symbol, _), at in zip(flat, places, strict=False)], dtype=INDEX).reshape(-1, 2)
+    leaves, leaf_from, emissions = flatten(vectors)
     where = np.empty((n_cells, n_symbols), dtype=INDEX)
     symbols, symbol_from = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX), np.empty(n_cells + 1, dtype=INDEX)
     length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
@@ -83,12 +137,22 @@ def posteriors(
         room *= 4
 
 
+def symbol_mass(rules: LatentRules, anchors: np.ndarray, n_cells: int) -> np.ndarray:
+    """float64 (cells, S): the expected number of times that a tree has a symbol over a cell."""
+    mass = np.zeros((n_cells, len(rules.sizes)), dtype=SCORE)
+    np.add.at(mass, (anchors["cell"], expanded(rules, anchors)), np.exp(anchors["posterior"]))
+    return mass
+
+
+def expanded(rules: LatentRules, anchors: np.ndarray) -> np.ndarray:
+    """int (A,): the symbols that anchors expand."""
+    words = anchors["split"] == WORD
+    return np.where(words, anchors["rule"], rules.parent[np.where(words, 0, anchors["rule"])])
+
+
 def narrowed(rules: LatentRules, anchors: np.ndarray, allowed: np.ndarray, least: float) -> np.ndarray:
     """`allowed` without the symbols whose posterior in a cell is below `least`."""
-    number, words = anchors["rule"], anchors["split"] == WORD
-    symbol = np.where(words, number, rules.parent[np.where(words, 0, number)])
-    mass = np.zeros(allowed.shape, dtype=SCORE)
-    np.add.at(mass, (anchors["cell"], symbol), np.exp(anchors["posterior"]))
+    mass = symbol_mass(rules, anchors, len(allowed))
     return (allowed.astype(bool) & (mass >= least)).astype(np.uint8)
 
 
@@ -114,57 +178,108 @@ def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray)
     return rules.astype(INDEX), out[np.lexsort((out["cell"], -width))]
 
 
-def decode(
-    parts: Sequence[tuple[LatentRules, _Vectors]],
-    allowed: np.ndarray,
-    root: int,
-    pruners: Sequence[tuple[LatentRules, _Vectors]] = (),
-    prune: float = 0.0,
-    narrow: float = 0.0,
-) -> Decoded | None:
-    """The tree with the greatest product, over grammars and over its rules, of the rules' posteriors; None where one of
-    the grammars has no tree.
+def shares(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarray:
+    """The anchors with the logs of Matsuzaki et al.'s q (2005, section 3.2) in place of posteriors.
 
-    `pruners`: smaller grammars that are asked first; what has a posterior below `prune` under one is left out of all
-    that come after. `narrow`: the same for the grammars themselves.
+    An item of the packed forest is a symbol over a cell, and q of one of its expansions is how often trees are expected
+    to expand the item so, divided by how often they are expected to have it: the closed form of the distribution of
+    this shape that is nearest to the trees' own (least KL(p || q)). In a chain of unary rules one item follows another
+    in the same cell; a tree that comes by an item twice (a cycle) counts twice, in both numbers, which is still the
+    closed form of q as a process from item to item. What has too small a posterior to be among the anchors is not in
+    the forest.
     """
-    n = len(parts[0][1])
-    cells = spans_of_cells(n)
+    symbol = expanded(rules, anchors)
+    items, of = np.unique(anchors["cell"].astype(np.int64) * n_symbols + symbol, return_inverse=True)
+    total = np.bincount(of.ravel(), np.exp(anchors["posterior"]), len(items))
+    found = anchors.copy()
+    found["posterior"] -= np.log(total)[of.ravel()]
+    return found
+
+
+def prune_with(
+    pruners: Sequence[tuple[LatentRules, Vectors]], allowed: np.ndarray, root: int, prune: float
+) -> np.ndarray | None:
+    """`allowed` without what has a posterior below `prune` under one of the grammars; None: one of them has no tree."""
     for rules, vectors in pruners:
         made = posteriors(rules, vectors, allowed, root)
         if made is None:
             return None
         allowed = narrowed(rules, made[0], allowed, prune)
-    found = []
+    return allowed
+
+
+def all_posteriors(
+    parts: Sequence[tuple[LatentRules, Vectors]], allowed: np.ndarray, root: int, narrow: float = 0.0
+) -> list[np.ndarray] | None:
+    """The anchors of every grammar; None where one of them has no tree. `narrow`: what has a smaller posterior under
+    one is left out of those after it."""
+    found: list[np.ndarray] = []
     for rules, vectors in parts:
         made = posteriors(rules, vectors, allowed, root)
         if made is None:
             return None
-        found.append((rules, made[0]))
+        found.append(made[0])
         if len(found) < len(parts) and narrow > 0.0:
             allowed = narrowed(rules, made[0], allowed, narrow)
+    return found
+
+
+def forest(
+    parts: Sequence[tuple[LatentRules, Vectors]],
+    allowed: np.ndarray,
+    root: int,
+    pruners: Sequence[tuple[LatentRules, Vectors]] = (),
+    prune: float = 0.0,
+    narrow: float = 0.0,
+    decoder: str = "max-rule",
+) -> Forest | None:
+    """The rules at their places with the product, over grammars, of posteriors ("max-rule") or of `shares` ("q"), and
+    the best trees; None where one of the grammars has no tree.
+
+    `pruners`: smaller grammars that are asked first; what has a posterior below `prune` under one is left out of all
+    that come after. `narrow`: the same for the grammars themselves.
+    """
+    left_over = prune_with(pruners, allowed, root, prune)
+    found = None if left_over is None else all_posteriors(parts, left_over, root, narrow)
+    if found is None:
+        return None
+    if decoder == "q":
+        found = [shares(rules, anchors, allowed.shape[1]) for (rules, _), anchors in zip(parts, found, strict=True)]
+    cells = spans_of_cells(len(parts[0][1]))
     if len(found) == 1:
-        (rules, anchors) = found[0]
+        rules, anchors = parts[0][0], found[0]
         table = np.stack([rules.parent, rules.left, rules.right], axis=1)
     else:
-        table, anchors = _product(found, cells)
+        table, anchors = _product([(rules, made) for (rules, _), made in zip(parts, found, strict=True)], cells)
     score = np.empty(allowed.shape, dtype=SCORE)
     back = np.empty(allowed.shape, dtype=INDEX)
     parent, left, right = (np.ascontiguousarray(column) for column in table.T)
     best_tree(parent, left, right, anchors, len(anchors), cells, score, back)
-    top = n * (n - 1) // 2
-    if back[top, root] < 0:
-        return None
-    steps, stack = [], [(top, root)]
+    top = len(cells) - len(parts[0][1])
+    return Forest(parent, left, right, anchors, cells, score, back, root) if back[top, root] >= 0 else None
+
+
+def best(found: Forest) -> Decoded:
+    """The best tree of a forest."""
+    top = len(found.cells) - int(found.cells[-1, 1])
+    steps, stack = [], [(top, found.root)]
     while stack:
         cell, symbol = stack.pop()
-        start, end = cells[cell].tolist()
-        anchor = anchors[back[cell, symbol]]
-        steps.append(Step(symbol, start, end, float(anchor["posterior"])))
-        split, rule = int(anchor["split"]), int(anchor["rule"])
-        if split == WORD:
-            continue
-        if split != UNARY:
-            stack.append((end * (end - 1) // 2 + split, int(right[rule])))
-        stack.append((cell if split == UNARY else split * (split - 1) // 2 + start, int(left[rule])))
-    return Decoded(steps, float(score[top, root]), len(anchors))
+        anchor = int(found.back[cell, symbol])
+        steps.append(found.step(cell, symbol, anchor))
+        stack.extend(reversed(found.parts(cell, anchor)))
+    return Decoded(steps, float(found.score[top, found.root]), len(found.anchors))
+
+
+def decode(
+    parts: Sequence[tuple[LatentRules, Vectors]],
+    allowed: np.ndarray,
+    root: int,
+    pruners: Sequence[tuple[LatentRules, Vectors]] = (),
+    prune: float = 0.0,
+    narrow: float = 0.0,
+    decoder: str = "max-rule",
+) -> Decoded | None:
+    """The best tree of a `forest`, None where there is none."""
+    found = forest(parts, allowed, root, pruners, prune, narrow, decoder)
+    return None if found is None else best(found)

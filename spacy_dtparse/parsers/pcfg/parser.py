@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import DtparseError
+from ...errors import ConfigError, DtparseError
 from ...kernels.cky import LEXICAL
 from ...model.pcfg import KIND, PART, PHRASE, TAG, LatentPart, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
@@ -17,15 +18,16 @@ from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
-from .latent import decode
+from .decoders import TRIES
+from .kbest import chart_trees
+from .latent import Decoded
+from .latent_model import LatentDecoder, check_decoder
 from .settings import PcfgSettings
+from .spans import label_posteriors, plain_mass
 
 GLUE_COST = 1000.0
 """Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""
 
-
-PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
-"""A pruner's threshold, and that of one grammar of a product for the next, as multiples of the setting `prune`."""
 
 RETRY_TOKENS = 80
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
@@ -61,18 +63,31 @@ class _Found(NamedTuple):
     n_tried: int = 0
 
 
+def _first(found: Iterable[_Found], k: int) -> list[_Found]:
+    """The first k of different trees, looked for among TRIES * k."""
+    chosen: dict[tuple, _Found] = {}
+    for one in itertools.islice(found, TRIES * k if k > 1 else 1):
+        chosen.setdefault(tuple(one.spans), one)
+        if len(chosen) == k:
+            break
+    return list(chosen.values())
+
+
 class PcfgParser:
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
     The cost of a parse is −ln P(tree, words), words being known by their classes; a constituent's score is −ln of the
     probability of its expansion into its children (so scores and the words' own probabilities add up to the cost).
+    With latent annotations the cost is −ln of what the setting `decoder` makes greatest, the product of posteriors or
+    of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"), and scores are of the same
+    kind, but for "rerank", whose scores are the candidates' grammar's.
     Status: "optimal" without pruning (or where pruning left no tree, so that everything was tried), "complete" with it.
-    "fallback": the grammar has no tree for the sentence with
-    these tags, so tags were left open, or the coarse grammar's tree was taken, or, when that has none either, the
-    fewest pieces that it has were joined under TOP, each at GLUE_COST; or the sentence is longer than `max_tokens` and
-    was parsed in pieces.
+    "fallback": the grammar has no tree for the sentence with these tags, so tags were left open, or the coarse
+    grammar's tree was taken, or, when that has none either, the fewest pieces that it has were joined under TOP, each
+    at GLUE_COST; or the sentence is longer than `max_tokens` and was parsed in pieces.
 
-    Raises DtparseError on words and tags of different number or on no words.
+    Raises DtparseError on words and tags of different number or on no words; ConfigError for a decoder that the model
+    is not made for.
     """
 
     name = KIND
@@ -85,7 +100,8 @@ class PcfgParser:
         self._given = model.given_tags if self.settings.tags is None else self.settings.tags == "given"
         finer = len(model.fine.names) > len(model.coarse.names) or bool(model.latent)
         self._prunes = self.settings.prune > 0 and finer
-        self._vectors: dict[tuple[int, int, int], list[tuple[int, np.ndarray]]] = {}
+        check_decoder(model, self.settings.decoder)
+        self._latent = LatentDecoder(model, self.settings) if model.latent else None
         self._groups = model.groups()
         self._local = threading.local()
 
@@ -152,9 +168,14 @@ class PcfgParser:
         prune: float | None = None,
         beam: float | None = None,
         tags: str | None = None,
+        decoder: str | None = None,
+        candidates_n: int | None = None,
     ) -> PcfgParser:
         """A parser on the same model with other settings (see PcfgSettings); `budget` changes nothing."""
-        changes = {"budget": budget, "max_tokens": max_tokens, "prune": prune, "beam": beam, "tags": tags}
+        changes = {
+            "budget": budget, "max_tokens": max_tokens, "prune": prune, "beam": beam, "tags": tags, "decoder": decoder,
+            "candidates_n": candidates_n,
+        }  # fmt: skip
         given = {name: value for name, value in changes.items() if value is not None}
         return PcfgParser(self.model, self.settings.with_changes(**given))
 
@@ -167,99 +188,127 @@ class PcfgParser:
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar has
         never seen leaves the word's tag open."""
+        return self._results(words, tags, 1)[0]
+
+    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+        """The k best parses of different trees, best first; the first is that of `parse`.
+
+        Fewer where there are no more, or no more among 20 k derivations (a tree may have several), and only one where
+        pieces had to be joined or a sentence was cut. A chain of unary rules may go around a cycle. Raises DtparseError
+        as `parse` does; ConfigError for k below 1, and above 1 for decoder "viterbi" of a latent grammar, which finds
+        the best tree alone.
+        """
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ConfigError(f"k is {k!r}; give the number of trees wanted, a whole number from 1 on")
+        if self._latent is not None and self.settings.decoder == "viterbi" and k > 1:
+            raise ConfigError(f"decoder 'viterbi' gives one tree, but k is {k}; use 'max-rule', 'q' or 'rerank'")
+        return self._results(words, tags, k)
+
+    def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
+        """{(start, end, label): probability that the sentence's tree has such a constituent}, from 1e-7 on.
+
+        Over all trees that pruning leaves; of several latent grammars the mean; the decoder makes no difference. A tree
+        that has a label twice over one span counts twice, up to 1 in all. Where `parse` falls back to the coarse
+        grammar, that grammar's; without any tree TOP alone; a long sentence goes by its pieces. Raises DtparseError as
+        `parse` does.
+        """
+        record, kept_words, kept_tags = self._prepared(words, tags)
+        if len(kept_words) <= self.settings.max_tokens:
+            found = self._posteriors(kept_words, kept_tags)
+        else:
+            found = {(0, len(kept_words), TOP): 1.0}
+            for first, last in self._pieces(kept_tags):
+                inner = self._posteriors(kept_words[first:last], kept_tags[first:last])
+                found |= {(s + first, e + first, label): p for (s, e, label), p in inner.items() if label != TOP}
+        kept = record.kept
+        return {
+            (0 if label == TOP else kept[start], len(words) if label == TOP else kept[end - 1] + 1, label): p
+            for (start, end, label), p in found.items()
+        }
+
+    def _prepared(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Any, list[str], list[str]]:
+        """(what preprocessing did, the words kept, their tags)."""
         if len(words) != len(tags):
             raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
         if not words:
             raise DtparseError("an empty sentence has no parse; give at least one word")
         record = self.recipe.prepare(words, tags)
-        kept_words = [words[k] for k in record.kept]
-        kept_tags = [tags[k] for k in record.kept]
-        if len(kept_words) <= self.settings.max_tokens:
-            found = self._parse(kept_words, kept_tags)
-        else:
-            found = self._parse_pieces(kept_words, kept_tags)
-        starts, ends, labels = zip(*found.spans, strict=True)
-        tree = Tree.trusted(kept_words, kept_tags, labels, starts, ends)
-        scores = tuple(found.scores)
-        if self._restores:
-            tree = self.recipe.restore(tree, record)
-            if len(tree.labels) != len(scores):
-                scores = (float("nan"),) * len(tree.labels)
-        return ParseResult(tree, scores, found.cost, found.status, found.n_items, found.n_tried)
+        return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 
-    def _parse(self, words: Sequence[str], tags: Sequence[str]) -> _Found:
-        """The parse of tokens that are few enough for a chart."""
+    def _results(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+        record, kept_words, kept_tags = self._prepared(words, tags)
+        if len(kept_words) <= self.settings.max_tokens:
+            parses = self._parse(kept_words, kept_tags, k)
+        else:
+            parses = [self._parse_pieces(kept_words, kept_tags)]
+        results = []
+        for found in parses:
+            starts, ends, labels = zip(*found.spans, strict=True)
+            tree = Tree.trusted(kept_words, kept_tags, labels, starts, ends)
+            scores = tuple(found.scores)
+            if self._restores:
+                tree = self.recipe.restore(tree, record)
+                if len(tree.labels) != len(scores):
+                    scores = (float("nan"),) * len(tree.labels)
+            results.append(ParseResult(tree, scores, found.cost, found.status, found.n_items, found.n_tried))
+        return results
+
+    def _attempts(
+        self, n: int, coarse: tuple[np.ndarray, np.ndarray], buffers: Buffers
+    ) -> Iterator[tuple[bool, np.ndarray]]:
+        """(Whether it is pruned, what is `allowed`) for one try after the other; none if the coarse grammar has no
+        tree, as whatever a finer grammar derives, the coarse one does too."""
+        for pruned in ((True, False) if n <= RETRY_TOKENS else (True,)) if self._prunes else (False,):
+            if not pruned:
+                yield False, EVERYTHING
+                continue
+            grammar = self.model.coarse
+            total, allowed = buffers.posterior(
+                grammar.probabilities, grammar.closure, grammar.frequency, self.settings.beam, *coarse,
+                self.model.root(grammar), self.settings.prune,
+            )  # fmt: skip
+            if total > -np.inf:
+                yield True, allowed
+            elif self.settings.beam == 0.0:  # otherwise the beam may have cut too much
+                return
+
+    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1) -> list[_Found]:
+        """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
         model, n = self.model, len(words)
         classes = model.words.encode(words)
         numbers = model.tags.encode(tags)
         buffers = self._buffers()
         n_items = n_tried = 0
         for given in (numbers, None) if self._given else (None,):
+            open_tags = given is None and self._given
             coarse = model.coarse.leaves(classes, given)
             fine = coarse if model.fine is model.coarse else model.fine.leaves(classes, given)
-            attempts = ((True, False) if n <= RETRY_TOKENS else (True,)) if self._prunes else (False,)
-            for pruned in attempts:
-                allowed = EVERYTHING
-                if pruned:
-                    total, allowed = buffers.posterior(
-                        model.coarse.probabilities, model.coarse.closure, model.coarse.frequency, self.settings.beam,
-                        *coarse, model.root(model.coarse), self.settings.prune,
-                    )  # fmt: skip
-                    if total == -np.inf:
-                        if self.settings.beam > 0.0:  # it may have cut too much
-                            continue
-                        break  # whatever the fine grammar derives, the coarse one does too
-                if model.latent:
-                    latent = None
-                    if pruned:
-                        latent = self._decode(classes, given, allowed, True)
-                    elif self.settings.prune == 0.0 or n <= LATENT_RETRY_TOKENS:
-                        latent = self._decode(classes, given, _all(n, len(model.coarse.names)), False)
-                    if latent is not None:
-                        status = "fallback" if given is None and self._given else "complete"
-                        return latent._replace(n_items=n_items, n_tried=latent.n_tried + n_tried, status=status)
-                    continue
-                groups = self._groups if pruned else NO_GROUPS
-                chart = buffers.fill(model.fine.kernel, *fine, allowed, groups)
-                n_items += len(chart.items)
-                n_tried += chart.tried
-                status = "complete" if pruned else "optimal"
-                found = self._read(chart, model.fine, n, "fallback" if given is None and self._given else status)
-                if found is not None:
-                    return found._replace(n_items=n_items, n_tried=n_tried)
+            for pruned, allowed in self._attempts(n, coarse, buffers):
+                if self._latent is not None:
+                    if not pruned and self.settings.prune > 0.0 and n > LATENT_RETRY_TOKENS:
+                        continue
+                    where = allowed if pruned else _all(n, len(model.coarse.names))
+                    trees = self._latent.trees(classes, given, where, pruned, k, buffers)
+                    found = _first((self._shown(t, "fallback" if open_tags else "complete") for t in trees), k)
+                else:
+                    chart = buffers.fill(model.fine.kernel, *fine, allowed, self._groups if pruned else NO_GROUPS)
+                    n_items += len(chart.items)
+                    n_tried += chart.tried
+                    status = "fallback" if open_tags else "complete" if pruned else "optimal"
+                    found = self._read(chart, model.fine, fine, status, k)
+                if found:
+                    return [one._replace(n_items=n_items, n_tried=one.n_tried + n_tried) for one in found]
             chart = buffers.fill(model.coarse.kernel, *coarse, EVERYTHING, NO_GROUPS)
             n_items += len(chart.items)
             n_tried += chart.tried
-            found = self._read(chart, model.coarse, n, "fallback")
-            if found is not None:
-                return found._replace(n_items=n_items, n_tried=n_tried)
-        return self._glue(chart, n)._replace(n_items=n_items, n_tried=n_tried)
+            found = self._read(chart, model.coarse, coarse, "fallback", k)
+            if found:
+                return [one._replace(n_items=n_items, n_tried=n_tried) for one in found]
+        return [self._glue(chart, n)._replace(n_items=n_items, n_tried=n_tried)]
 
-    def _decode(
-        self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
-    ) -> _Found | None:
-        """The tree of the latent grammars together, None if there is none; `narrow`: what one of them finds unlikely is
-        left out of those after it."""
-        model = self.model
-        parts = []
-        for number, part in enumerate((*model.pruners, *model.latent)):
-            vectors = []
-            for k, word in enumerate(classes.tolist()):
-                tag = -1 if given is None else int(given[k])
-                key = (number, word, tag)
-                if key not in self._vectors:
-                    wanted = np.flatnonzero((model.coarse.kind == TAG) & (model.coarse.base == tag))
-                    self._vectors[key] = part.vectors(word, wanted if tag >= 0 and len(wanted) else None)
-                vectors.append(self._vectors[key])
-            parts.append((part.kernel, vectors))
-        n_pruners, prune = len(model.pruners), self.settings.prune if narrow else 0.0
-        found = decode(
-            parts[n_pruners:], allowed, model.root(model.coarse), parts[:n_pruners] if narrow else (),
-            PRUNER_SHARE * prune, NARROW_SHARE * prune,
-        )  # fmt: skip
-        if found is None:
-            return None
-        kinds, bases = model.coarse.kind, model.coarse.base
+    def _shown(self, found: Decoded, status: str) -> _Found:
+        """A tree of the latent grammars as constituents; a part's step counts for the constituent it is a part of."""
+        kinds, bases = self.model.coarse.kind, self.model.coarse.base
         spans: list[tuple[int, int, str]] = []
         scores: list[float] = []
         open_at: list[int] = []
@@ -269,25 +318,29 @@ class PcfgParser:
                 open_at.pop()
             if kind == PHRASE:
                 open_at.append(len(spans))
-                spans.append((step.start, step.end, model.labels[int(bases[step.symbol])]))
+                spans.append((step.start, step.end, self.model.labels[int(bases[step.symbol])]))
                 scores.append(0.0 - step.posterior)
             elif kind == PART:
                 scores[open_at[-1]] -= step.posterior
-        return _Found(spans, scores, 0.0 - found.score, "complete", 0, found.n_rules)
+        return _Found(spans, scores, 0.0 - found.score, status, 0, found.n_rules)
 
     def _buffers(self) -> Buffers:
         if not hasattr(self._local, "buffers"):
             self._local.buffers = Buffers()
         return self._local.buffers
 
-    def _read(self, chart: Chart, grammar: PcfgGrammar, n: int, status: str) -> _Found | None:
-        """The best derivation of the root, None if there is none."""
-        root = self.model.root(grammar)
+    def _read(
+        self, chart: Chart, grammar: PcfgGrammar, words: tuple[np.ndarray, np.ndarray], status: str, k: int
+    ) -> list[_Found]:
+        """The k best parses of different trees, none if the root has no derivation. `words`: the grammar's leaves."""
+        root, n = self.model.root(grammar), len(words[1]) - 1
+        if k > 1:
+            found = chart_trees(chart, *words, root)
+            return _first((_Found(*self._spans(steps, grammar), 0.0 - log, status) for log, steps in found), k)
         steps = chart.derivation(0, n, root)
         if not len(steps):
-            return None
-        spans, scores = self._spans(steps, grammar)
-        return _Found(spans, scores, 0.0 - chart.score(0, n, root), status)
+            return []
+        return [_Found(*self._spans(steps, grammar), 0.0 - chart.score(0, n, root), status)]
 
     def _spans(self, steps: np.ndarray, grammar: PcfgGrammar) -> tuple[list[tuple[int, int, str]], list[float]]:
         """The constituents of a derivation and their scores; a part's rule counts for the constituent it is a part
@@ -342,25 +395,53 @@ class PcfgParser:
             scores += inner_scores
         return _Found(spans, scores, cost + GLUE_COST * pieces, "fallback")
 
-    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str]) -> _Found:
-        """Pieces of at most `max_tokens`, cut after punctuation where there is some, each parsed, joined under TOP."""
-        n, most = len(words), self.settings.max_tokens
-        spans, scores, cost = [(0, n, TOP)], [0.0], 0.0
-        start = n_items = n_tried = 0
+    def _pieces(self, tags: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """[start, end) of pieces of at most `max_tokens`, cut after punctuation where there is some."""
+        start, n, most = 0, len(tags), self.settings.max_tokens
         while start < n:
             end = min(start + most, n)
             if end < n:
                 cuts = range(end, start + most // 2, -1)
                 end = next((cut for cut in cuts if tags[cut - 1] in PUNCTUATION_TAGS), end)
-            found = self._parse(words[start:end], tags[start:end])
+            yield start, end
+            start = end
+
+    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str]) -> _Found:
+        """Pieces, each parsed, joined under TOP."""
+        spans, scores, cost = [(0, len(words), TOP)], [0.0], 0.0
+        n_items = n_tried = 0
+        for start, end in self._pieces(tags):
+            found = self._parse(words[start:end], tags[start:end])[0]
             spans += [(s + start, e + start, label) for s, e, label in found.spans[1:]]
             scores += found.scores[1:]
             scores[0] += found.scores[0] + GLUE_COST
             cost += found.cost + GLUE_COST
             n_items += found.n_items
             n_tried += found.n_tried
-            start = end
         return _Found(spans, scores, cost, "fallback", n_items, n_tried)
+
+    def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
+        """The posteriors of constituents of few tokens, by the first grammar that has a tree; the route of `_parse`."""
+        model, n = self.model, len(words)
+        classes, numbers = model.words.encode(words), model.tags.encode(tags)
+        everything = _all(n, len(model.coarse.names))
+        for given in (numbers, None) if self._given else (None,):
+            coarse = model.coarse.leaves(classes, given)
+            for pruned, allowed in self._attempts(n, coarse, self._buffers()):
+                where = allowed if pruned else everything
+                if self._latent is None:
+                    grammar = model.fine
+                    mass = plain_mass(grammar, grammar.leaves(classes, given), where, model.root(grammar))
+                elif pruned or self.settings.prune == 0.0 or n <= LATENT_RETRY_TOKENS:
+                    mass, grammar = self._latent.mass(classes, given, where, pruned), model.coarse
+                else:
+                    continue
+                if mass is not None:
+                    return label_posteriors(mass, grammar, tuple(model.labels), n)
+            mass = plain_mass(model.coarse, coarse, everything, model.root(model.coarse))
+            if mass is not None:
+                return label_posteriors(mass, model.coarse, tuple(model.labels), n)
+        return {(0, n, TOP): 1.0}
 
 
 __all__ = ["GLUE_COST", "KIND", "PcfgParser"]

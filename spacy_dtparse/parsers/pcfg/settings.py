@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import ConfigError
 
 TAGS = ("given", "own")
+DECODERS = ("max-rule", "viterbi", "q", "rerank")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,12 @@ class PcfgSettings:
     those posteriors, what has an inside probability times frequency below this times the best of its cell is left out;
     0 leaves out nothing. `max_tokens`: longer sentences are cut into pieces, because a chart's time grows with the cube
     of the length. `tags`: "given" allows a word only the tag it comes with, "own" lets the grammar choose; None is what
-    the model was made for. `budget` is part of the parsers' protocol; a chart has none, so any value means the same.
+    the model was made for. `decoder`: how a grammar with latent annotations chooses a tree. "max-rule": the greatest
+    product of the posteriors of rules (Petrov & Klein 2007); the others are of Matsuzaki et al. (2005, section 3):
+    "viterbi": the most probable tree together with its annotations, of one grammar; "q": the most probable tree of the
+    approximate distribution; "rerank": of the `candidates_n` best trees of the model's candidates the one with the
+    greatest exact probability. A model without latent annotations always gives the most probable tree. `budget` is part
+    of the parsers' protocol; a chart has none, so any value means the same.
     Raises ConfigError for values out of range or of another type.
     """
 
@@ -27,6 +33,8 @@ class PcfgSettings:
     beam: float = 1e-5
     max_tokens: int = 150
     tags: str | None = None
+    decoder: str = "max-rule"
+    candidates_n: int = 100
     budget: int | None = None
 
     def __post_init__(self) -> None:
@@ -36,7 +44,9 @@ class PcfgSettings:
                 raise ConfigError(f"parser setting {name!r} is {value!r}; it must be a number from 0 to below 1")
         if self.tags is not None and self.tags not in TAGS:
             raise ConfigError(f"parser setting 'tags' is {self.tags!r}; allowed are {', '.join(TAGS)}")
-        for name, least in (("budget", 0), ("max_tokens", 1)):
+        if self.decoder not in DECODERS:
+            raise ConfigError(f"parser setting 'decoder' is {self.decoder!r}; allowed are {', '.join(DECODERS)}")
+        for name, least in (("budget", 0), ("max_tokens", 1), ("candidates_n", 1)):
             value = getattr(self, name)
             if name == "budget" and value is None:
                 continue

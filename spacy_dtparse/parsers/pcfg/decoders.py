@@ -1,0 +1,134 @@
+"""Two more decoders of Matsuzaki, Miyao & Tsujii (2005): the Viterbi complete tree (section 3.1), and the trees of an
+observable grammar ranked by their exact probabilities (section 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX, OFFSET, SCORE
+from ...kernels.cky import LEXICAL
+from ...kernels.latent import LatentRules, lay_out
+from ...kernels.viterbi import BEST, observed_probability, viterbi_inside, viterbi_tree
+from ...model.pcfg import PART, PcfgGrammar
+from .latent import Decoded, Leaves, Step, Vectors, flatten
+
+TRIES = 20
+"""A list of k distinct trees is looked for among so many times k derivations, as a tree can have several."""
+
+NO_RULE = -2
+
+
+def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int) -> Decoded | None:
+    """The most probable tree together with its latent values, which are then left out; None where there is no tree.
+
+    `allowed` uint8 (cells, S): which symbols may stand where. The scores of steps are log probabilities.
+    """
+    n_cells, n_symbols = allowed.shape
+    leaves, leaf_from, emissions = flatten(vectors)
+    where = np.empty((n_cells, n_symbols), dtype=INDEX)
+    symbols, symbol_from = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX), np.empty(n_cells + 1, dtype=INDEX)
+    length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
+    base, whole = np.empty(length, dtype=SCORE), np.empty(length, dtype=SCORE)
+    scale, step = np.empty(n_cells, dtype=OFFSET), np.empty((length, 2), dtype=INDEX)
+    chart = (where, symbols, symbol_from, base, whole, scale, step)
+    viterbi_inside(rules, leaves, leaf_from, emissions, *chart)
+    room = 8 * len(vectors) + 64
+    while True:
+        nodes, stack = np.empty(room, dtype=BEST), np.empty((room, 4), dtype=OFFSET)
+        count = int(viterbi_tree(rules, leaves, leaf_from, emissions, root, *chart, nodes, stack))
+        if count == 0:
+            return None
+        if count > 0:
+            columns = (nodes[name][:count].tolist() for name in ("symbol", "start", "end", "weight"))
+            steps = [Step(*entry) for entry in zip(*columns, strict=True)]
+            return Decoded(steps, math.fsum(step.posterior for step in steps), length)
+        room *= 2
+
+
+class Observed:
+    """Exact probabilities, under a grammar with latent annotations, of trees that another grammar made.
+
+    `candidates`: that grammar, whose coarse symbols are the symbols of `rules`.
+    """
+
+    def __init__(self, rules: LatentRules, candidates: PcfgGrammar):
+        self.rules = rules
+        table = zip(rules.parent.tolist(), rules.left.tolist(), rules.right.tolist(), strict=True)
+        number = {rule: place for place, rule in enumerate(table)}
+        made, ranges = candidates.kernel
+        left = np.zeros(len(made), dtype=INDEX)
+        for symbol, (binary, binary_to, unary, unary_to, _) in enumerate(ranges.tolist()):
+            left[binary:binary_to] = symbol
+            left[unary:unary_to] = symbol
+        coarse = candidates.coarse
+        right = np.where(made["right"] < 0, -1, coarse[made["right"]])
+        triples = zip(coarse[made["parent"]].tolist(), coarse[left].tolist(), right.tolist(), strict=True)
+        self._rule = np.array([number.get(triple, NO_RULE) for triple in triples], dtype=INDEX)
+        self._coarse, self._most = coarse.astype(INDEX), int(rules.sizes.max())
+
+    def words(self, vectors: Vectors) -> tuple[Leaves, np.ndarray]:
+        """(the words' vectors, where those of each word and symbol begin int64 (n, S), -1: nowhere)."""
+        leaves = flatten(vectors)
+        places = np.full((len(vectors), len(self.rules.sizes)), -1, dtype=OFFSET)
+        word = np.repeat(np.arange(len(vectors)), np.diff(leaves.leaf_from))
+        places[word, leaves.leaves[:, 0]] = leaves.leaves[:, 1]
+        return leaves, places
+
+    def log(self, steps: np.ndarray, words: tuple[Leaves, np.ndarray]) -> float:
+        """The log probability of a tree of the candidates' grammar (steps STEP in pre-order) and its words, summed over
+        all annotations; -inf if the latent grammar does not have one of its rules."""
+        leaves, places = words
+        is_word = steps["rule"] == LEXICAL
+        rule = np.where(is_word, -1, self._rule[np.maximum(steps["rule"], 0)]).astype(INDEX)
+        if np.any(rule == NO_RULE):
+            return -math.inf
+        symbol = self._coarse[steps["symbol"]]
+        word = np.where(is_word, places[steps["start"], symbol], -1)
+        stack = np.empty((len(places) + 1, self._most), dtype=SCORE)
+        return float(observed_probability(self.rules, rule, symbol, word, leaves.emissions, stack))
+
+
+class Candidate(NamedTuple):
+    """A tree of the candidates' grammar: steps STEP in pre-order, its log probability there."""
+
+    log: float
+    steps: np.ndarray
+
+
+def distinct(derivations: Iterator[tuple[float, np.ndarray]], grammar: PcfgGrammar, k: int) -> list[Candidate]:
+    """The first k derivations of different trees; derivations of one tree differ in its parts and in annotations."""
+    seen: set[bytes] = set()
+    found: list[Candidate] = []
+    for tries, (log, steps) in enumerate(derivations):
+        shown = steps[grammar.kind[steps["symbol"]] != PART]
+        columns = (grammar.coarse[shown["symbol"]], shown["start"], shown["end"])
+        key = np.stack(columns, axis=1).astype(OFFSET).tobytes()
+        if key not in seen:
+            seen.add(key)
+            found.append(Candidate(log, steps))
+        if len(found) == k or tries + 1 >= TRIES * k:
+            break
+    return found
+
+
+def rerank(
+    candidates: Sequence[Candidate], grammar: PcfgGrammar, observed: Sequence[Observed], vectors: Sequence[Vectors]
+) -> Iterator[Decoded]:
+    """The candidates from the most probable one down, by the sum over the latent grammars of their exact log
+    probabilities; those of probability 0 last, in the order in which they came and at the cost that they came with.
+
+    Scores of steps are log probabilities of the candidates' rules.
+    """
+    weights = grammar.kernel.rules["weight"]
+    words = [made.words(vector) for made, vector in zip(observed, vectors, strict=True)]
+    exact = [sum(one.log(steps, of) for one, of in zip(observed, words, strict=True)) for _, steps in candidates]
+    for k in sorted(range(len(exact)), key=lambda k: -exact[k]):
+        log, steps = candidates[k]
+        weight = np.where(steps["rule"] == LEXICAL, 0.0, weights[np.maximum(steps["rule"], 0)])
+        columns = (grammar.coarse[steps["symbol"]], steps["start"], steps["end"], weight)
+        named = [Step(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
+        yield Decoded(named, exact[k] if exact[k] > -math.inf else log, len(candidates))

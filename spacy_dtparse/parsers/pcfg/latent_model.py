@@ -1,0 +1,132 @@
+"""A model's grammars with latent annotations, with the decoder that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...kernels.latent import LatentRules
+from ...model.pcfg import TAG, PcfgModel
+from .chart import Buffers
+from .decoders import Observed, distinct, rerank, viterbi
+from .kbest import chart_trees, forest_trees
+from .latent import Decoded, Vectors, all_posteriors, best, forest, prune_with, symbol_mass
+from .settings import PcfgSettings
+
+PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
+"""A pruner's threshold, and that of one grammar of a product for the next, as multiples of the setting `prune`."""
+
+_Parts = list[tuple[LatentRules, Vectors]]
+
+
+def check_decoder(model: PcfgModel, decoder: str) -> None:
+    """Raises ConfigError when a decoder cannot work with a model."""
+    if not model.latent and decoder not in ("max-rule", "viterbi"):
+        raise ConfigError(
+            f"decoder {decoder!r} needs a grammar with latent annotations, and this model has none; leave the setting "
+            "at 'max-rule', or train a model with `python -m training pcfgla`"
+        )
+    if decoder == "viterbi" and len(model.latent) > 1:
+        raise ConfigError(
+            f"decoder 'viterbi' takes one grammar with latent annotations, and this model is a product of "
+            f"{len(model.latent)}, whose annotations have nothing in common; use 'max-rule', 'q' or 'rerank'"
+        )
+    if decoder == "rerank" and model.candidates is None:
+        raise ConfigError(
+            "decoder 'rerank' needs a grammar of candidates, and this model has none; train it with "
+            "`python -m training pcfgla --candidates`, or use another decoder"
+        )
+
+
+class LatentDecoder:
+    """Decodes with the latent grammars of a model. Raises ConfigError when the settings' decoder cannot."""
+
+    def __init__(self, model: PcfgModel, settings: PcfgSettings):
+        check_decoder(model, settings.decoder)
+        self.model, self.settings = model, settings
+        self._vectors: dict[tuple[int, int, int], list[tuple[int, np.ndarray]]] = {}
+
+    def trees(
+        self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool, k: int, buffers: Buffers
+    ) -> Iterator[Decoded]:
+        """Trees from the best one down, none if there is none; with k = 1 only the best, with more at least k (several
+        may be alike) where there are so many.
+
+        `classes` int32 (n,); `given`: see `PcfgGrammar.leaves`. `allowed` uint8 (cells, coarse symbols). `narrow`:
+        whether what a pruner, or one grammar of a product, finds unlikely is left out of what comes after.
+        """
+        decoder, root = self.settings.decoder, self.model.root(self.model.coarse)
+        if decoder == "rerank":
+            yield from self._reranked(classes, given, allowed, k, buffers)
+            return
+        pruners, parts, prune = self._parts(classes, given, narrow)
+        if decoder == "viterbi":
+            left = prune_with(pruners, allowed, root, PRUNER_SHARE * prune)
+            found = None if left is None else viterbi(*parts[0], left, root)
+            if found is not None:
+                yield found
+            return
+        made = forest(parts, allowed, root, pruners, PRUNER_SHARE * prune, NARROW_SHARE * prune, decoder)
+        if made is not None:
+            yield from (best(made),) if k == 1 else forest_trees(made)
+
+    def mass(
+        self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
+    ) -> list[np.ndarray] | None:
+        """For each grammar how often a tree is expected to have each symbol over each cell, float64 (cells, S); None
+        where one of them has no tree. Arguments as for `trees`."""
+        root = self.model.root(self.model.coarse)
+        pruners, parts, prune = self._parts(classes, given, narrow)
+        left = prune_with(pruners, allowed, root, PRUNER_SHARE * prune)
+        found = None if left is None else all_posteriors(parts, left, root)
+        if found is None:
+            return None
+        return [symbol_mass(rules, made, len(allowed)) for (rules, _), made in zip(parts, found, strict=True)]
+
+    def _parts(self, classes: np.ndarray, given: np.ndarray | None, narrow: bool) -> tuple[_Parts, _Parts, float]:
+        """(pruners, grammars, each with its words' vectors; the threshold): no pruners and 0 without `narrow`."""
+        n_pruners = len(self.model.pruners)
+        made: _Parts = []
+        for number, part in enumerate((*self.model.pruners, *self.model.latent)):
+            if number >= n_pruners or narrow:
+                made.append((part.kernel, self._words(number, classes, given)))
+        pruners = made[:n_pruners] if narrow else []
+        return pruners, made[len(pruners) :], self.settings.prune if narrow else 0.0
+
+    def _words(self, number: int, classes: np.ndarray, given: np.ndarray | None) -> Vectors:
+        """The vectors of words under a grammar (pruners first)."""
+        coarse, vectors = self.model.coarse, []
+        part = (*self.model.pruners, *self.model.latent)[number]
+        for k, word in enumerate(classes.tolist()):
+            tag = -1 if given is None else int(given[k])
+            key = (number, word, tag)
+            if key not in self._vectors:
+                wanted = np.flatnonzero((coarse.kind == TAG) & (coarse.base == tag))
+                self._vectors[key] = part.vectors(word, wanted if tag >= 0 and len(wanted) else None)
+            vectors.append(self._vectors[key])
+        return vectors
+
+    @cached_property
+    def _observed(self) -> list[Observed]:
+        assert self.model.candidates is not None  # see check_decoder
+        return [Observed(part.kernel, self.model.candidates) for part in self.model.latent]
+
+    @cached_property
+    def _groups(self) -> np.ndarray:
+        return self.model.groups(self.model.candidates)
+
+    def _reranked(
+        self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, k: int, buffers: Buffers
+    ) -> Iterator[Decoded]:
+        grammar = self.model.candidates
+        assert grammar is not None
+        leaves, leaf_from = grammar.leaves(classes, given)
+        chart = buffers.fill(grammar.kernel, leaves, leaf_from, allowed, self._groups)
+        derivations = chart_trees(chart, leaves, leaf_from, self.model.root(grammar))
+        found = distinct(derivations, grammar, max(self.settings.candidates_n, k))
+        first = len(self.model.pruners)
+        vectors = [self._words(first + number, classes, given) for number in range(len(self.model.latent))]
+        return rerank(found, grammar, self._observed, vectors)
