@@ -54,6 +54,7 @@ class PcfgLa(ConstituentPipe):
     factory = "pcfgla"
     SETTINGS = {  # noqa: RUF012 (never changed)
         "tags": one_of("own", "given"),
+        "decoder": one_of("max-rule", "viterbi", "q", "rerank"),
         "prune": share(),
         "beam": share(),
         "max_tokens": whole_number(1),
@@ -116,6 +117,7 @@ def make_pcfgla(
     name: str,
     model: Optional[Union[str, Path]],  # noqa: UP007, UP045
     tags: Optional[str],  # noqa: UP045
+    decoder: Optional[str],  # noqa: UP045
     prune: Optional[float],  # noqa: UP045
     beam: Optional[float],  # noqa: UP045
     max_tokens: Optional[int],  # noqa: UP045
@@ -127,10 +129,11 @@ def make_pcfgla(
     `model`: None for the embedded English grammar with latent annotations (loaded at the first Doc), or a path as
     `make_dtparse` takes it, of a model of kind `pcfg`. `tags`: "own" lets the grammar choose the words' tags, so that
     the Doc needs none, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to
-    the Doc. `prune`, `beam`: from 0 to below 1, see `parsers.pcfg.settings`; 0 leaves out nothing. `max_tokens`: longer
-    sentences are parsed in pieces. None for any of these is the model's or the parser's own setting. `spans_key`: key
-    of the result in `doc.spans`; warns when another component of the pipeline has it. Raises ConfigError for a value
-    that is not allowed, ModelFormatError for a model of another kind.
+    the Doc. `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out
+    nothing), see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces. None for any of these is
+    the model's or the parser's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component
+    of the pipeline has it. Raises ConfigError for a value that is not allowed, or a decoder that the model has not
+    what it needs for, ModelFormatError for a model of another kind.
 
     (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
     """

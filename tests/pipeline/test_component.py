@@ -164,6 +164,7 @@ def test_settings_reach_the_parser(model_file):
         ({"max_tokens": -5}, "max_tokens = -5"),
         ({"spans_key": ""}, "spans_key"),
         ({"factory": "pcfgla", "max_tokens": 0}, "pcfgla: max_tokens = 0; it is a whole number from 1, or None"),
+        ({"factory": "pcfgla", "decoder": "best"}, "decoder = 'best'"),
         ({"factory": "pcfgla", "prune": 1}, "prune = 1; it is a number from 0 to below 1"),
         ({"factory": "pcfgla", "beam": -0.5}, "beam = -0.5; it is a number from 0 to below 1"),
         ({"factory": "pcfgla", "tags": "gold"}, "tags = 'gold'; it is 'own' or 'given'"),

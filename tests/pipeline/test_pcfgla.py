@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 
 from spacy_dtparse import models, sentence_infos, to_tree
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.pipeline.component import PcfgLa
 from spacy_dtparse.pipeline.corpus import BracketCorpus
@@ -74,6 +74,18 @@ def test_no_tags_are_needed_and_none_are_written(untagged, latent):
     tagged = make_nlp(latent, "pcfgla")(TEXTS[0])
     assert shape(tagged) == shape(docs[0]) and tagged[0].tag_ == "DT"  # the tags it has change nothing
     assert untagged.analyze_pipes()["problems"]["pcfgla"] == []
+
+
+def test_the_decoder_is_a_setting(latent, parser):
+    text = "She saw the dog in the park."
+    nlp = blank(latent, decoder="q")
+    assert nlp.get_pipe("pcfgla").configured_parser.settings.decoder == "q"
+    doc = nlp(text)
+    words = [token.text for token in doc]
+    wanted = parser.with_settings(decoder="q").parse(words, ["XX"] * len(words)).tree
+    assert to_tree(next(doc.sents)).labels == wanted.labels
+    with pytest.raises(ConfigError, match="candidates"):
+        blank(latent, decoder="rerank")
 
 
 def test_tags_given_are_needed_and_kept(latent, parser):
