@@ -37,14 +37,15 @@ def _climb_best(rules, place, of_cell, low, row, step):
                 if place[parent] < 0:
                     continue
                 at, to, n = rules.at[number], place[parent] - low, rules.sizes[parent]
-                for y in range(rules.sizes[symbol]):
-                    value = row[child + y]
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    below = child + rules.rows[k, 0]
+                    value = row[below]
                     if value > 0.0:
                         for x in range(n):
                             if value * rules.values[at + x] > row[to + x]:
                                 row[to + x] = value * rules.values[at + x]
                                 step[to + x, 0] = number
-                                step[to + x, 1] = child + y
+                                step[to + x, 1] = below
                                 changed = True
                     at += n
 
@@ -87,24 +88,19 @@ def viterbi_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_f
                     continue
                 for entry in range(symbol_from[left], symbol_from[left + 1]):
                     child = symbols[entry]
-                    of_left, n_left = where[left, child], sizes[child]
+                    of_left = where[left, child]
                     for number in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
                         to, of_right = place[rules.parent[number]], where[right, rules.right[number]]
                         if to < 0 or of_right < 0:
                             continue
                         at, size = rules.at[number], sizes[rules.parent[number]]
-                        n_right = sizes[rules.right[number]]
-                        for y in range(n_left):
-                            value = whole[of_left + y] * factor
-                            if value > 0.0:
-                                for z in range(n_right):
-                                    both = value * whole[of_right + z]
-                                    if both > 0.0:
-                                        block = at + z * size
-                                        for x in range(size):
-                                            found = both * rules.values[block + x]
-                                            base[to + x] = found if found > base[to + x] else base[to + x]
-                            at += n_right * size
+                        for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                            both = whole[of_left + rules.rows[k, 0]] * factor * whole[of_right + rules.rows[k, 1]]
+                            if both > 0.0:
+                                for x in range(size):
+                                    found = both * rules.values[at + x]
+                                    base[to + x] = found if found > base[to + x] else base[to + x]
+                            at += size
             scale[cell] = normalise(row, top)
             for k in range(low, high):
                 whole[k] = base[k]
@@ -129,13 +125,13 @@ def _best_binary(rules, start, end, symbol, value, where, symbols, symbol_from, 
                 if rules.parent[number] != symbol or of_right < 0:
                     continue
                 of_left, at = where[left, child], rules.at[number] + value
-                for y in range(rules.sizes[child]):
-                    for z in range(rules.sizes[rules.right[number]]):
-                        found = whole[of_left + y] * factor * whole[of_right + z] * rules.values[at]
-                        if found > best:
-                            best, best_split, best_rule, best_y, best_z = found, split, number, y, z
-                            chance = rules.values[at]
-                        at += size
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    y, z = rules.rows[k, 0], rules.rows[k, 1]
+                    found = whole[of_left + y] * factor * whole[of_right + z] * rules.values[at]
+                    if found > best:
+                        best, best_split, best_rule, best_y, best_z = found, split, number, y, z
+                        chance = rules.values[at]
+                    at += size
     return best_split, best_rule, best_y, best_z, chance
 
 
@@ -167,7 +163,10 @@ def viterbi_tree(
                 below = symbols[entry]
                 if rules.ranges[below, UNARY_FROM] <= number < rules.ranges[below, UNARY_TO]:
                     y = child - where[cell, below]
-                    chance = rules.values[rules.at[number] + y * rules.sizes[symbol] + value]
+                    first = rules.row_from[number]
+                    for k in range(first, rules.row_from[number + 1]):
+                        if rules.rows[k, 0] == y:
+                            chance = rules.values[rules.at[number] + (k - first) * rules.sizes[symbol] + value]
                     stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = below, y, start, end
                     depth += 1
                     break
@@ -218,19 +217,18 @@ def observed_probability(rules, rule, symbol, word, emissions, stack):
             row[:size] = 0.0
             at = rules.at[number]
             if rules.right[number] < 0:
-                for y in range(rules.sizes[rules.left[number]]):
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
                     for x in range(size):
-                        row[x] += left[y] * rules.values[at + x]
+                        row[x] += left[rules.rows[k, 0]] * rules.values[at + x]
                     at += size
                 depth -= 1
             else:
                 right = stack[depth - 2]
-                for y in range(rules.sizes[rules.left[number]]):
-                    for z in range(rules.sizes[rules.right[number]]):
-                        both = left[y] * right[z]
-                        for x in range(size):
-                            row[x] += both * rules.values[at + x]
-                        at += size
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    both = left[rules.rows[k, 0]] * right[rules.rows[k, 1]]
+                    for x in range(size):
+                        row[x] += both * rules.values[at + x]
+                    at += size
                 depth -= 2
         high = 0.0
         for x in range(size):

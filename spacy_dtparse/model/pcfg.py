@@ -226,7 +226,7 @@ class LatentPart:
 
     @cached_property
     def kernel(self) -> LatentRules:
-        """The rules sorted by left child, for the kernels: binary ones, then unary ones."""
+        """The rules sorted by left child, for the kernels: binary ones, then unary ones; rows of zeros left out."""
         is_unary = self.rules[:, 2] < 0
         order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
         parent, left, right = self.rules[order].T
@@ -236,9 +236,22 @@ class LatentPart:
         for column, lefts, offset in ((0, left[:n_binary], 0), (2, left[n_binary:], n_binary)):
             ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
             ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
+        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
+        n_rows, width = wide[left] * wide[right], wide[parent]
+        rule = np.repeat(np.arange(len(order)), n_rows)
+        row = np.arange(len(rule)) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+        begin = self.starts[:-1][order][rule] + row * width[rule]
+        at_all, of = _segments(begin, width[rule])
+        kept = np.bincount(of, self.values[at_all] > 0.0, len(rule)) > 0.0
+        rule, row, begin = rule[kept], row[kept], begin[kept]
+        row_from = np.searchsorted(rule, np.arange(len(order) + 1))
+        at_all, _ = _segments(begin, width[rule])
+        sizes = np.concatenate([[0], np.cumsum(width[rule])]).astype(OFFSET)
         return LatentRules(
             self.sizes.astype(INDEX), ranges, np.ascontiguousarray(parent), np.ascontiguousarray(left),
-            np.ascontiguousarray(right), self.starts[:-1][order], np.ascontiguousarray(self.values),
+            np.ascontiguousarray(right), row_from.astype(INDEX),
+            np.stack(np.divmod(row, wide[right][rule]), axis=1).astype(INDEX), sizes[row_from[:-1]],
+            np.ascontiguousarray(self.values[at_all]),
         )  # fmt: skip
 
     def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
@@ -261,6 +274,12 @@ class LatentPart:
                 vector[:] = np.exp(e.floor[first:last])
             found.append((symbol, vector))
         return found
+
+
+def _segments(begin: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(Places of the segments that begin at `begin`, one after the other; the segment of each place.)"""
+    of = np.repeat(np.arange(len(begin)), length)
+    return np.arange(len(of)) - np.repeat(np.cumsum(length) - length, length) + begin[of], of
 
 
 @dataclass(frozen=True)
@@ -312,8 +331,17 @@ class PcfgModel:
                     raise ModelFormatError("a symbol shows a label that is not in the table; write the model again")
             self.root(grammar)
 
+    @cached_property
+    def _roots(self) -> dict[int, int]:
+        return {}
+
     def root(self, grammar: PcfgGrammar) -> int:
         """The symbol of the root. Raises ModelFormatError when it is not there or not alone."""
+        if id(grammar) not in self._roots:
+            self._roots[id(grammar)] = self._find_root(grammar)
+        return self._roots[id(grammar)]
+
+    def _find_root(self, grammar: PcfgGrammar) -> int:
         found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.number(TOP)))
         if TOP not in self.labels or len(found) != 1:
             raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")

@@ -223,7 +223,7 @@ def test_the_command_line(untagged, latent, tmp_path, capsys):
     assert facts["pipeline"]["components"] == ["sentencizer", "pcfgla"]
     parser = facts["parser"]
     assert (parser["kind"], parser["name"], parser["tags"], parser["grammars"]) == ("pcfg", "tiny", "own", 2)
-    assert parser["bytes"] == latent.stat().st_size and parser["rules"] > 100 and parser["prune"] == 1e-4
+    assert parser["bytes"] == latent.stat().st_size and parser["rules"] > 100 and parser["prune"] == 3e-4
     assert len(parser["latent values"]) == 2 and min(parser["latent rules"]) > parser["rules"]
     assert parser["pruning grammars"] == 1 and parser["options"]["seeds"] == [0, 1]
     assert "--budget 7 changes nothing: 'pcfgla' fills a chart" in output("info", "--budget", "7").err

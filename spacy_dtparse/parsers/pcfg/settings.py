@@ -29,7 +29,7 @@ class PcfgSettings:
     Raises ConfigError for values out of range or of another type.
     """
 
-    prune: float = 1e-4
+    prune: float = 3e-4
     beam: float = 1e-5
     max_tokens: int = 150
     tags: str | None = None

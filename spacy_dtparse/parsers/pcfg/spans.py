@@ -22,8 +22,10 @@ def one_value_each(grammar: PcfgGrammar) -> LatentRules:
         left[unary:unary_to] = symbol
     parent, right, values = (np.ascontiguousarray(rules[name]) for name in ("parent", "right", "weight"))
     sizes = np.ones(len(ranges), dtype=INDEX)
-    at = np.arange(len(rules), dtype=OFFSET)
-    return LatentRules(sizes, np.ascontiguousarray(ranges[:, :4]), parent, left, right, at, values)
+    at = np.arange(len(rules) + 1, dtype=OFFSET)
+    rows = np.zeros((len(rules), 2), dtype=INDEX)
+    ranges = np.ascontiguousarray(ranges[:, :4])
+    return LatentRules(sizes, ranges, parent, left, right, at.astype(INDEX), rows, at[:-1], values)
 
 
 def leaf_vectors(leaves: np.ndarray, leaf_from: np.ndarray) -> Vectors:
