@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -127,6 +128,18 @@ class LatentGrammar:
     word_at: np.ndarray
     words: np.ndarray
 
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """(where each rule's rows begin int64 (R,), whether a row has a probability above 0 uint8 (rows,))."""
+        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
+        n_rows, width = wide[self.backbone.rules[:, 1:]].prod(axis=1), wide[self.backbone.rules[:, 0]]
+        row_at = np.cumsum(n_rows) - n_rows
+        each = np.repeat(width, n_rows)
+        alive = np.zeros(len(each), dtype=np.uint8)
+        if len(each):
+            alive[:] = np.add.reduceat(self.rules > 0.0, np.cumsum(each) - each) > 0
+        return row_at, alive
+
     @property
     def n_parameters(self) -> int:
         """Probabilities that are not 0."""
@@ -204,8 +217,8 @@ def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -
     def one(chunk: tuple[int, int]) -> Expected:
         counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
         log, lost = expect(
-            trees, *chunk, grammar.sizes, grammar.rule_at, grammar.rules, grammar.word_at, grammar.words, counts,
-            word_counts, *_scratch(trees, grammar),
+            trees, *chunk, grammar.sizes, grammar.rule_at, grammar.rules, *grammar.rows, grammar.word_at, grammar.words,
+            counts, word_counts, *_scratch(trees, grammar),
         )  # fmt: skip
         return Expected(counts, word_counts, log, int(lost))
 
@@ -236,8 +249,9 @@ def log_likelihood(trees: LatentTrees, grammar: LatentGrammar) -> tuple[float, i
     inside, _, factor, _ = _scratch(trees, grammar)
     n = len(trees.start) - 1
     return likelihood(
-        trees, 0, n, grammar.sizes, grammar.rule_at, grammar.rules, grammar.word_at, grammar.words, inside, factor
-    )
+        trees, 0, n, grammar.sizes, grammar.rule_at, grammar.rules, *grammar.rows, grammar.word_at, grammar.words,
+        inside, factor,
+    )  # fmt: skip
 
 
 def resized(grammar: LatentGrammar, sizes: np.ndarray, source: Sequence[np.ndarray], weights: Sequence[np.ndarray],
@@ -332,8 +346,9 @@ def merge(
     shares = np.concatenate([common[base[s] : base[s] + 2 * pairs[s]] for s in range(len(sizes))])
     losses = np.zeros(int(pair_at[-1]))
     merge_losses(
-        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, grammar.rule_at, grammar.rules, grammar.word_at,
-        grammar.words, np.zeros_like(grammar.rules), np.zeros_like(grammar.words), losses, *_scratch(trees, grammar),
+        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, grammar.rule_at, grammar.rules, *grammar.rows,
+        grammar.word_at, grammar.words, np.zeros_like(grammar.rules), np.zeros_like(grammar.words), losses,
+        *_scratch(trees, grammar),
     )  # fmt: skip
     order = np.argsort(losses, kind="stable")
     joined = np.zeros(len(losses), dtype=bool)

@@ -2,7 +2,9 @@
 
 A symbol X of the treebank grammar stands for `sizes[X]` latent ones. The probabilities of a rule X -> Y Z stand as a
 block [y, z, x], those of X -> Y as [y, x], in one long array, at `rule_at[rule]`; x lies closest together, so that the
-innermost loops add up neighbouring numbers. The emissions of a pair (tag, word class) are a block [x] at `word_at`.
+innermost loops add up neighbouring numbers. EM makes most of these rows [y, z, :] zero; `alive` uint8 says which are
+not, those of a rule from `row_at[rule]` on, and the others are passed over, which changes no sum. The emissions of a
+pair (tag, word class) are a block [x] at `word_at`.
 
 Inside and outside numbers of a node are scaled so that the largest is 1, and the logarithms of the scales of the
 inside numbers add up to that of the tree's probability.
@@ -28,7 +30,7 @@ def _scale(row, n):
 
 
 @inner_kernel
-def _inside(trees, root, end, sizes, rule_at, rules, word_at, words, inside, factor):
+def _inside(trees, root, end, sizes, rule_at, rules, row_at, alive, word_at, words, inside, factor):
     """Inside numbers of a tree's nodes, from below; returns the log probability, -inf when the tree has none.
 
     `factor` float64 (nodes,): what each node's row was divided by.
@@ -43,23 +45,27 @@ def _inside(trees, root, end, sizes, rule_at, rules, word_at, words, inside, fac
             for x in range(n):
                 row[x] = words[start + x]
         else:
-            start = rule_at[trees.rule[node]]
+            start, k = rule_at[trees.rule[node]], row_at[trees.rule[node]]
             row[:n] = 0.0
             below = inside[left]
             if right < 0:
                 for y in range(sizes[trees.symbol[root + left]]):
-                    for x in range(n):
-                        row[x] += below[y] * rules[start + x]
+                    if alive[k] != 0:
+                        for x in range(n):
+                            row[x] += below[y] * rules[start + x]
                     start += n
+                    k += 1
             else:
                 other = inside[right]
                 n_right = sizes[trees.symbol[root + right]]
                 for y in range(sizes[trees.symbol[root + left]]):
                     for z in range(n_right):
-                        both = below[y] * other[z]
-                        for x in range(n):
-                            row[x] += both * rules[start + x]
+                        if alive[k] != 0:
+                            both = below[y] * other[z]
+                            for x in range(n):
+                                row[x] += both * rules[start + x]
                         start += n
+                        k += 1
         factor[at] = _scale(row, n)
         if factor[at] == 0.0:
             return -math.inf
@@ -68,7 +74,9 @@ def _inside(trees, root, end, sizes, rule_at, rules, word_at, words, inside, fac
 
 
 @inner_kernel
-def _outside(trees, root, end, sizes, rule_at, rules, inside, outside, factor, norm, counts, word_at, word_counts):
+def _outside(
+    trees, root, end, sizes, rule_at, rules, row_at, alive, inside, outside, factor, norm, counts, word_at, word_counts
+):
     """Outside numbers, from above, and the expected counts of all rules and words.
 
     `norm` float64 (nodes,): sum over x of inside times outside, as both are scaled.
@@ -89,7 +97,7 @@ def _outside(trees, root, end, sizes, rule_at, rules, inside, outside, factor, n
             for x in range(n):
                 word_counts[start + x] += row[x] * mine[x] / total
             continue
-        start = rule_at[trees.rule[node]]
+        start, k = rule_at[trees.rule[node]], row_at[trees.rule[node]]
         share = 1.0 / (total * factor[at])
         below, up = inside[left], outside[left]
         n_left = sizes[trees.symbol[root + left]]
@@ -97,34 +105,39 @@ def _outside(trees, root, end, sizes, rule_at, rules, inside, outside, factor, n
         if right < 0:
             for y in range(n_left):
                 part = 0.0
-                for x in range(n):
-                    value = row[x] * rules[start + x]
-                    counts[start + x] += share * below[y] * value
-                    part += value
+                if alive[k] != 0:
+                    for x in range(n):
+                        value = row[x] * rules[start + x]
+                        counts[start + x] += share * below[y] * value
+                        part += value
                 up[y] = part
                 start += n
+                k += 1
         else:
             other, over = inside[right], outside[right]
             n_right = sizes[trees.symbol[root + right]]
             over[:n_right] = 0.0
             for y in range(n_left):
                 for z in range(n_right):
-                    both = share * below[y] * other[z]
-                    part = 0.0
-                    for x in range(n):
-                        value = row[x] * rules[start + x]
-                        counts[start + x] += both * value
-                        part += value
-                    up[y] += part * other[z]
-                    over[z] += part * below[y]
+                    if alive[k] != 0:
+                        both = share * below[y] * other[z]
+                        part = 0.0
+                        for x in range(n):
+                            value = row[x] * rules[start + x]
+                            counts[start + x] += both * value
+                            part += value
+                        up[y] += part * other[z]
+                        over[z] += part * below[y]
                     start += n
+                    k += 1
             _scale(over, n_right)
         _scale(up, n_left)
 
 
 @bare_kernel
 def expect(
-    trees, first, last, sizes, rule_at, rules, word_at, words, counts, word_counts, inside, outside, factor, norm,
+    trees, first, last, sizes, rule_at, rules, row_at, alive, word_at, words, counts, word_counts, inside, outside,
+    factor, norm,
 ):  # fmt: skip
     """Add the expected counts of trees [first, last) to `counts` and `word_counts`, shaped like `rules` and `words`.
 
@@ -134,24 +147,25 @@ def expect(
     total, lost = 0.0, 0
     for t in range(first, last):
         root, end = trees.start[t], trees.start[t + 1]
-        log = _inside(trees, root, end, sizes, rule_at, rules, word_at, words, inside, factor)
+        log = _inside(trees, root, end, sizes, rule_at, rules, row_at, alive, word_at, words, inside, factor)
         if log == -math.inf:
             lost += 1
             continue
         total += log
         _outside(
-            trees, root, end, sizes, rule_at, rules, inside, outside, factor, norm, counts, word_at, word_counts
-        )
+            trees, root, end, sizes, rule_at, rules, row_at, alive, inside, outside, factor, norm, counts, word_at,
+            word_counts,
+        )  # fmt: skip
     return total, lost
 
 
 @bare_kernel
-def likelihood(trees, first, last, sizes, rule_at, rules, word_at, words, inside, factor):
+def likelihood(trees, first, last, sizes, rule_at, rules, row_at, alive, word_at, words, inside, factor):
     """(Log probability of trees [first, last), trees without probability, which are left out.)"""
     total, lost = 0.0, 0
     for t in range(first, last):
         root, end = trees.start[t], trees.start[t + 1]
-        log = _inside(trees, root, end, sizes, rule_at, rules, word_at, words, inside, factor)
+        log = _inside(trees, root, end, sizes, rule_at, rules, row_at, alive, word_at, words, inside, factor)
         if log == -math.inf:
             lost += 1
         else:
@@ -161,8 +175,8 @@ def likelihood(trees, first, last, sizes, rule_at, rules, word_at, words, inside
 
 @bare_kernel
 def merge_losses(
-    trees, first, last, sizes, pair_at, share, rule_at, rules, word_at, words, counts, word_counts, losses, inside,
-    outside, factor, norm,
+    trees, first, last, sizes, pair_at, share, rule_at, rules, row_at, alive, word_at, words, counts, word_counts,
+    losses, inside, outside, factor, norm,
 ):  # fmt: skip
     """Add to `losses` what merging each pair of latent symbols 2k, 2k + 1 would take off the log probability of trees
     [first, last), one node at a time (Petrov, Barrett, Thibaux & Klein 2006, section 2.3).
@@ -172,11 +186,13 @@ def merge_losses(
     """
     for t in range(first, last):
         root, end = trees.start[t], trees.start[t + 1]
-        if _inside(trees, root, end, sizes, rule_at, rules, word_at, words, inside, factor) == -math.inf:
+        log = _inside(trees, root, end, sizes, rule_at, rules, row_at, alive, word_at, words, inside, factor)
+        if log == -math.inf:
             continue
         _outside(
-            trees, root, end, sizes, rule_at, rules, inside, outside, factor, norm, counts, word_at, word_counts
-        )
+            trees, root, end, sizes, rule_at, rules, row_at, alive, inside, outside, factor, norm, counts, word_at,
+            word_counts,
+        )  # fmt: skip
         for node in range(root, end):
             at, symbol = node - root, trees.symbol[node]
             for k in range(sizes[symbol] // 2):
