@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +21,16 @@ ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 
 @dataclass(frozen=True)
 class TreebankFile:
-    """`PATH[,tags=PATH][,weight=W][,limit=N]`: trees, a tagger's tags for them, weight of their states."""
+    """`PATH[,tags=PATH][,weight=W][,limit=N][,share=S]`: trees, a tagger's tags for them, weight of their states.
+
+    `limit`: only the first N trees; `share`: of these so many, evenly spaced, always the same ones.
+    """
 
     path: Path
     tags: Path | None = None
     weight: float = 1.0
     limit: int | None = None
+    share: float = 1.0
 
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
@@ -37,14 +42,14 @@ class TreebankFile:
             try:
                 if name == "tags" and value:
                     found[name] = Path(value)
-                elif name == "weight":
+                elif name in ("weight", "share"):
                     found[name] = float(value)
                 elif name == "limit":
                     found[name] = int(value)
                 else:
                     raise ConfigError(
                         f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
-                        "weight=NUMBER, limit=N"
+                        "weight=NUMBER, limit=N, share=NUMBER"
                     )
             except ConfigError:
                 raise
@@ -52,6 +57,8 @@ class TreebankFile:
                 raise ConfigError(f"{text}: {value!r} is no number for {name!r}") from None
         if not 0 < found.get("weight", 1.0) < float("inf"):
             raise ConfigError(f"{text}: the weight is {found['weight']}; it must be above 0")
+        if not 0 < found.get("share", 1.0) <= 1:
+            raise ConfigError(f"{text}: the share is {found['share']}; it must be above 0 and at most 1")
         if found.get("limit", 1) < 1:
             raise ConfigError(f"{text}: the limit is {found['limit']}; it must be at least 1")
         return cls(Path(path), **found)
@@ -71,7 +78,18 @@ class TreebankFile:
             raise TrainingDataError(
                 f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
             )
-        return sentences
+        return list(every(sentences, self.share))
+
+
+def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
+    """About `share` of the sentences, evenly spaced; always the same ones.
+
+    Raises ConfigError unless `share` is above 0 and at most 1.
+    """
+    if not 0 < share <= 1:
+        raise ConfigError(f"the share of the sentences to use (share=, --scale) is {share!r}; it must be above 0 and at most 1")
+    places = dict.fromkeys(math.floor(k / share) for k in range(math.ceil(len(sentences) * share)))
+    return tuple(sentences[place] for place in places if place < len(sentences))
 
 
 def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:

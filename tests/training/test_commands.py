@@ -230,6 +230,7 @@ BAD = [
     ([*FIT, "--train", "x,w=2"], "no option of a treebank"),
     ([*FIT, "--train", "x,weight=0"], "above 0"),
     ([*FIT, "--train", "x,limit=a"], "no number"),
+    ([*FIT, "--train", "x,share=1.5"], "above 0 and at most 1"),
     ([*FIT, "--train", "empty.mrg"], "no tree in it"),
     ([*FIT, "--train", "bad.mrg"], "bad.mrg:1"),
     (["convert", ".", "nothing", "--out", "o"], "no file"),

@@ -247,7 +247,7 @@ BAD = [
     (["--corpus", "x", "--treebank", "y"], "give either --corpus FOLDER"),
     (["--corpus", "x"], "needs --names"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--runs", "r3l"], "no run 'r3l'"),
-    (["--corpus", str(ROOT / "assets"), "--names", "sample", "--scale", "0"], "scale is 0"),
+    (["--corpus", str(ROOT / "assets"), "--names", "sample", "--scale", "0"], "is 0.0; it must be above 0"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--minutes", "0"], "must be above 0"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--test"], "--test needs --treebank"),
     (["--corpus", "missing", "--names", "sample"], "no file"),
@@ -277,7 +277,7 @@ def test_every_share():
     for scale in (0.01, 0.1, 0.3, 0.55):
         chosen = every(sentences, scale)  # type: ignore[arg-type]
         assert len(chosen) == pytest.approx(100 * scale, abs=1) and chosen[0] == 0
-    with pytest.raises(ConfigError, match="scale is 2"):
+    with pytest.raises(ConfigError, match="is 2; it must be above 0"):
         every((), 2)
     assert Sources((), (), (), ()).facts()["sentences"] == {"train": {}, "dev": {}, "test": {}}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Any
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..corpus import Sentence, read_treebank
-from ..treebanks import corpus_files, read_files
+from ..treebanks import corpus_files, every, read_files
 
 SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
 """Sections of the Wall Street Journal part, as in the papers."""
@@ -42,17 +41,6 @@ class Sources:
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
         counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in parts.items()}
         return {"sentences": counts, "digest": digest.hexdigest()}
-
-
-def every(sentences: Sequence[Sentence], scale: float) -> tuple[Sentence, ...]:
-    """About `scale` of the sentences, evenly spaced; always the same ones.
-
-    Raises ConfigError unless `scale` is above 0 and at most 1.
-    """
-    if not 0 < scale <= 1:
-        raise ConfigError(f"scale is {scale!r}; it must be above 0 and at most 1, the share of the sentences to use")
-    places = dict.fromkeys(math.floor(k / scale) for k in range(math.ceil(len(sentences) * scale)))
-    return tuple(sentences[place] for place in places if place < len(sentences))
 
 
 def corpus_sources(folder: Path, names: Sequence[str], tags: Path | None, scale: float = 1.0) -> Sources:
