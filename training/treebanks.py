@@ -87,7 +87,9 @@ def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
     Raises ConfigError unless `share` is above 0 and at most 1.
     """
     if not 0 < share <= 1:
-        raise ConfigError(f"the share of the sentences to use (share=, --scale) is {share!r}; it must be above 0 and at most 1")
+        raise ConfigError(
+            f"the share of the sentences to use (share=, --scale) is {share!r}; it must be above 0 and at most 1"
+        )
     places = dict.fromkeys(math.floor(k / share) for k in range(math.ceil(len(sentences) * share)))
     return tuple(sentences[place] for place in places if place < len(sentences))
 
