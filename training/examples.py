@@ -18,6 +18,7 @@ from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
 from spacy_dtparse.features.lexicon import Lexicon
 from spacy_dtparse.features.templates import Templates, compile_templates
 from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.heads import HeadTable
 from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.replay import SHIFT_ROW, replay
@@ -44,6 +45,15 @@ class Derivation:
     ready: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=INDEX))
 
 
+@dataclass(frozen=True)
+class Sieve:
+    """What leaves out examples: wrong windows whose gate weights (int16) sum to less than `least`; none without
+    weights."""
+
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int16))
+    least: int = 0
+
+
 @dataclass
 class Replayer:
     """Runs derivations through `kernels.replay` with buffers that grow as needed."""
@@ -54,6 +64,7 @@ class Replayer:
     atoms: k.AtomMap
     n_stamps: int
     parts: np.ndarray = field(default_factory=lambda: np.zeros((0, k.PARTS_WIDTH), dtype=INDEX))
+    sieve: Sieve = field(default_factory=Sieve)
     _room: tuple[int, int] = (4096, 1 << 19)
     _buffers: dict[str, Any] = field(default_factory=dict)
 
@@ -89,7 +100,8 @@ class Replayer:
             rows, _ = replay(
                 self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items,
                 derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, b["indptr"], b["atoms"],
-                b["gold"], b["state"], b["flags"], np.array(self._room, dtype=OFFSET), self.parts,
+                b["gold"], b["state"], b["flags"], np.array(self._room, dtype=OFFSET), self.parts, self.sieve.weights,
+                self.sieve.least, np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),
             )  # fmt: skip
             if rows >= 0:
                 break
@@ -118,8 +130,9 @@ def collect_atoms(
     derivations: Iterable[Derivation],
     min_count: int = 10,
     capacity_bits: int = 24,
+    sieve: Sieve | None = None,
 ) -> tuple[k.AtomMap, np.ndarray]:
-    """Number the atoms seen in at least `min_count` examples, most frequent first.
+    """Number the atoms seen in at least `min_count` examples (that pass the sieve), most frequent first.
 
     Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once
     so far
@@ -135,7 +148,7 @@ def collect_atoms(
         state,
     )
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
-    replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity)
+    replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())
     for derivation in derivations:
         _count(replayer.run(derivation)[1], counts)
         if state[1] > capacity * 0.6:
@@ -225,13 +238,15 @@ def write_stores(
     lexicon: Lexicon,
     atoms: k.AtomMap,
     derivations: Sequence[Derivation] | Iterable[Derivation],
+    sieve: Sieve | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy; returns counts per store.
+    """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy of the examples that pass
+    the sieve; returns counts per store.
 
     Array types: indptr int64 (rows + 1,), atoms int32 (postings,), gold int16 (rows,), b_pos and b_neg float32 (rows,).
     """
     table, _ = compile_templates(templates, lexicon.sizes)
-    replayer = Replayer(grammar, heads, table, atoms, int(atoms.state[0]))
+    replayer = Replayer(grammar, heads, table, atoms, int(atoms.state[0]), sieve=sieve or Sieve())
     n_labels = len(lexicon.labels)
     files: dict[str, dict[str, Any]] = {}
     totals = {store: [0, 0] for store in STORES}

@@ -22,7 +22,7 @@ from spacy_dtparse.features.templates import compile_templates
 from spacy_dtparse.kernels import features as k
 from spacy_dtparse.model.dtree import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
-from spacy_dtparse.model.gate import Gate
+from spacy_dtparse.model.gate import EVERYTHING, Gate
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import TOP, HeadRules, Recipe, Tree
@@ -34,7 +34,7 @@ from .boosting.path import PathResult, train_path
 from .boosting.plot import plot_path
 from .boosting.store import DirectStore
 from .corpus import Sentence, survey, training_tree
-from .examples import STORES, Derivation, Replayer, collect_atoms, write_stores
+from .examples import STORES, Derivation, Replayer, Sieve, collect_atoms, write_stores
 from .gate import train_gate
 from .oracle import child_lists, derivation, ready_steps
 from .processes import worker_pool
@@ -117,7 +117,7 @@ class Fit:
         facts = {
             "templates": self.templates.fingerprint(),
             "lexicon": self.lexicon.fingerprint(),
-            "recipe": {key: value for key, value in self.recipe.to_dict().items() if key not in _NOT_IN_STORES},
+            "recipe": {key: value for key, value in self.recipe.to_dict().items() if key not in self._not_in_stores()},
             "sentences": len(self.trees),
             "weight": float(sum(self.weights)),
         }
@@ -131,6 +131,7 @@ class Fit:
                 )
             with np.load(arrays) as parts:
                 return k.AtomMap(*(parts[name] for name in k.AtomMap._fields))
+        sieve = self._sieve()
         began = time.perf_counter()
         chosen = self._sampled(self.recipe.atom_sentences)
         share = len(chosen) / len(self.derivations)
@@ -142,6 +143,7 @@ class Fit:
             [self.derivations[n] for n in chosen],
             max(1, round(self.recipe.min_atom_count * share)),
             self.recipe.atom_table_bits,
+            sieve,
         )
         self.log(
             "atoms",
@@ -163,6 +165,7 @@ class Fit:
                 self.lexicon,
                 atoms,
                 self.derivations,
+                sieve,
             )
             for store in STORES:
                 folder = self.workdir / "stores" / store
@@ -172,6 +175,12 @@ class Fit:
                     np.load(folder / "atoms.npy", mmap_mode="c"),
                     int(atoms.state[0]),
                 )
+        elif self.recipe.gate_share > 0:
+            raise TrainingDataError(
+                f"the rows take {expected / 2**30:.1f} GiB and may take {self.recipe.memory_gib:g} (recipe setting "
+                "'memory_gib'); with 'gate_share' they must be written out: give more memory_gib, a smaller "
+                "max_words, or gate_share 0"
+            )
         else:
             from .indirect import IndirectStore
 
@@ -187,6 +196,9 @@ class Fit:
         self.log("stores", seconds=time.perf_counter() - began, direct=direct, expected_bytes=int(expected), **totals)
         done.write_text(json.dumps({"facts": facts, "direct": direct, "totals": totals}), encoding="utf8")
         return atoms
+
+    def _not_in_stores(self) -> frozenset[str]:
+        return _NOT_IN_STORES - {"gate_bits"} if self.recipe.gate_share > 0 else _NOT_IN_STORES
 
     def _sampled(self, n: int) -> list[int]:
         if n >= len(self.derivations):
@@ -211,6 +223,14 @@ class Fit:
                 os.replace(temporary, path)
                 self._gate = gate
         return self._gate
+
+    def _sieve(self) -> Sieve:
+        """What keeps easy examples out of the stores; nothing if the recipe's `gate_share` is 0."""
+        if self.recipe.gate_share == 0:
+            return Sieve()
+        gate = self.gate()
+        least = gate.least(self.recipe.gate_share)
+        return Sieve() if least == EVERYTHING else Sieve(gate.weights, least)
 
     def model(self, ensembles: dict[str, LabelEnsemble], atoms: k.AtomMap, named: bool = False) -> DtreeModel:
         """A model of the given ensembles; `named`: with what its hashed atoms stand for (takes a replay)."""
@@ -283,7 +303,7 @@ class Fit:
 
 
 _NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
-_LATER = {"example_weights": "state"}
+_LATER = {"example_weights": "state", "gate_share": 0.0}
 """Settings that stores of an earlier version do not name, with the value they were made with."""
 
 

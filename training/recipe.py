@@ -34,6 +34,9 @@ class FitRecipe:
     `memory_gib`: rows above this size are not written out but extracted again when needed (indirect storage).
     `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
     `gate_bits`: size of the gate's table of weights (see `kernels.gate`) as a power of two; 0: no gate.
+    `gate_share`: 0: classifiers learn from all windows; above: only from those that the gate lets pass when it may lose
+    this share of the right ones (and the right ones themselves), which makes fewer and harder examples. Parsing needs
+    the gate then, set to no smaller share.
     `learner`, `path`: see `training.boosting.config`.
 
     Raises ConfigError for names or values that are not allowed.
@@ -56,6 +59,7 @@ class FitRecipe:
     dev_sentences: int = 1500
     dev_budget: int = 0
     gate_bits: int = 20
+    gate_share: float = 0.0
     n_workers: int = 2
     seed: int = 0
     learner: LearnerConfig = field(default_factory=LearnerConfig)
@@ -71,19 +75,24 @@ class FitRecipe:
             "max_arity": (2, 64), "negative_weight": (1e-6, None), "max_words": (1, None),
             "min_word_sentences": (1, None), "min_atom_count": (1, None),
             "atom_sentences": (1, None), "atom_table_bits": (10, 28), "memory_gib": (0, None),
-            "dev_sentences": (1, None), "dev_budget": (0, None), "gate_bits": (0, 24),
+            "dev_sentences": (1, None), "dev_budget": (0, None), "gate_bits": (0, 24), "gate_share": (0, 0.05),
             "n_workers": (1, None), "seed": (0, None),
         }  # fmt: skip
         for name, (least, most) in limits.items():
             value = getattr(self, name)
             if value is None and name == "max_words":
                 continue
-            fraction = name in ("negative_weight", "memory_gib")
+            fraction = name in ("negative_weight", "memory_gib", "gate_share")
             allowed = isinstance(value, int | float if fraction else int) and not isinstance(value, bool)
             if not allowed or not least <= value <= (float("inf") if most is None else most):
                 kind = "a number" if fraction else "a whole number"
                 bound = f"{kind}, at least {least}" + (f" and at most {most}" if most is not None else "")
                 raise ConfigError(f"recipe setting {name!r} is {value!r}; it must be {bound}")
+        if self.gate_share > 0 and self.gate_bits == 0:
+            raise ConfigError(
+                f"recipe setting 'gate_share' is {self.gate_share} but 'gate_bits' is 0, so there is no gate; give "
+                "both or neither"
+            )
         if not isinstance(self.edge_punctuation, bool):
             raise ConfigError(
                 f"recipe setting 'edge_punctuation' is {self.edge_punctuation!r}; allowed are true, false"

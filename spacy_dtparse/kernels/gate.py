@@ -149,6 +149,16 @@ def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
 
 
 @inner_kernel
+def gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
+    """The sum of a window's weights, in units; see `gate_keys`."""
+    gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
+    total = np.int64(0)
+    for k in range(N_KEYS):
+        total += weight[keys[k]]
+    return total
+
+
+@inner_kernel
 def gate_windows(weight, least, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, keys):
     """Keep the windows whose weights sum to `least` (units) or more, in their order; return how many, and the most that
     a window's weights sum to."""
@@ -156,10 +166,7 @@ def gate_windows(weight, least, tokens, nodes, frontier, low, size, windows_i, w
     kept, most = 0, np.int64(-(2**62))
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
-        total = np.int64(0)
-        for k in range(N_KEYS):
-            total += weight[keys[k]]
+        total = gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys)
         most = max(most, total)
         if total >= least:
             windows_i[kept] = i

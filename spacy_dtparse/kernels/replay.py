@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .features import OWN, SHARED, extract, record_parts, window_head
+from .gate import gate_sum
 from .jit import inner_kernel, kernel
 from .state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
@@ -25,10 +26,36 @@ def right_label(nodes, frontier, actions, ready, step, i, j):
     return np.int64(-1)
 
 
+@inner_kernel
+def _hard_windows(
+    grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j, n_windows,
+    keys,
+):  # fmt: skip
+    """Keep the windows that are right, that TOP may cover, or that a gate lets pass; return how many."""
+    mask = np.uint64(gate.shape[0] - 1)
+    n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
+    kept = np.int64(0)
+    for w in range(n_windows):
+        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+        keep = actions[step, 0] == i and actions[step, 1] == j and actions[step, 2] < n_labels
+        if not keep and ready.shape[0] > 0:
+            keep = right_label(nodes, frontier, actions, ready, step, i, j) >= 0
+        if not keep:
+            keep = label_allowed(grammar, nodes, frontier, low, size, i, j, top)
+        if not keep:
+            keep = gate_sum(gate, mask, tokens, nodes, frontier, low, size, i, j, keys) >= least
+        if keep:
+            windows_i[kept] = i
+            windows_j[kept] = j
+            kept += 1
+    return kept
+
+
 @kernel
 def replay(
     grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, ready, nodes, frontier,
-    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts,
+    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts, gate, least,
+    keys,
 ):  # fmt: skip
     """Write the examples of every state on a derivation.
 
@@ -40,6 +67,9 @@ def replay(
     state over this window, -1 where none is; for the shift candidate: number of labels when right, else SHIFT_ROW.
     `out_state` int32: state number within the sentence. `out_flags` int8: 1 when TOP is allowed over the window.
     `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit.
+    `gate` int16: weights of a gate (see `gate`); wrong windows whose weights sum to less than `least` make no rows, and
+    nor does the shift of a state that has no other candidate left then. Of length 1 or less: all make rows. `keys`
+    int64: scratch.
     Returns (rows, states), or (-1, 0) when there is not enough room.
 
     States with a single candidate make no rows.
@@ -57,6 +87,11 @@ def replay(
         gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
         n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
         can_shift = shift_reduce and cursor > low
+        if gate.shape[0] > 1 and n_windows > 0:
+            n_windows = _hard_windows(
+                grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j,
+                n_windows, keys,
+            )  # fmt: skip
         if n_windows > 0:
             if rows + n_windows + 1 > room[0]:
                 return -1, 0

@@ -176,7 +176,7 @@ def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last:
             make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
             make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
             np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(room[0], dtype=np.int8),
-            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX),
+            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0, np.zeros(1, dtype=OFFSET),
         )  # fmt: skip
         if rows >= 0:
             break

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.features.templates import compile_templates
+from spacy_dtparse.kernels.features import AtomMap
 from spacy_dtparse.kernels.state import STRATEGIES
 from spacy_dtparse.model.bundle import KIND, read_model
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
@@ -19,6 +22,8 @@ from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, hand_made
 from training.cli import main
 from training.corpus import read_treebank
+from training.examples import Replayer, Sieve
+from training.fit import Fit
 from training.gate import derivations_of, gate_shares, train_gate, with_gate
 from training.recipe import FitRecipe
 
@@ -178,3 +183,59 @@ def test_the_recipe_of_2006_has_no_gate():
     assert FitRecipe.from_json(recipes / "2006.json").gate_bits == 0
     assert FitRecipe.from_json(recipes / "standard.json").gate_bits == 20
     assert replace(FitRecipe(), gate_bits=0).gate_bits == 0
+
+
+@compiled
+@pytest.mark.parametrize("strategy", ["shift_reduce", "r2l"])
+def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
+    recipe = FitRecipe.from_dict(
+        {"strategy": strategy, "templates": "baseline", "min_word_sentences": 2, "min_atom_count": 3,
+         "atom_table_bits": 18, "gate_bits": 14, "n_workers": 1}
+    )  # fmt: skip
+    sentences = read_treebank(SAMPLE / "train.mrg")
+    every = Fit(recipe, sentences, [], tmp_path / "every")
+    hard = Fit(replace(recipe, gate_share=0.02), sentences, [], tmp_path / "hard")
+    for fit in (every, hard):
+        fit.prepare()
+    assert hard._sieve().least == hard.gate().least(0.02) > EVERYTHING
+    golds = {fit: np.load(fit.workdir / "stores" / "window" / "gold.npy") for fit in (every, hard)}
+    assert len(golds[hard]) < 0.8 * len(golds[every])
+    right = {fit: np.bincount(gold[gold >= 0]) for fit, gold in golds.items()}
+    assert np.array_equal(right[hard], right[every])  # nothing that is right is left out
+    # of every state of the replays the same rows, but for some wrong ones
+    grammar, heads = every.grammar, every.head_table
+    table, n_direct = compile_templates(every.templates, every.lexicon.sizes)
+    atoms = AtomMap(
+        np.arange(n_direct, dtype=np.int32), np.zeros(2, dtype=np.uint64), np.full(2, -1, dtype=np.int32),
+        np.array([n_direct, 0, 0], dtype=np.int64),
+    )  # fmt: skip
+    for derivation in every.derivations[:20]:
+        rows = {}
+        for sieve in (Sieve(), hard._sieve()):
+            replayer = Replayer(grammar, heads, table, atoms, n_direct, sieve=sieve)
+            indptr, flat, gold, state, flags = replayer.run(derivation)
+            rows[sieve.least] = [
+                (int(state[k]), int(gold[k]), int(flags[k]), tuple(flat[indptr[k] : indptr[k + 1]].tolist()))
+                for k in range(len(gold))
+            ]
+        whole, left = rows[0], rows[hard._sieve().least]
+        rest = iter(whole)
+        assert all(row in rest for row in left)  # in the same order
+        gone = Counter(whole) - Counter(left)
+        n_labels = len(every.lexicon.labels)
+        alone = {row[0] for row in whole} - {row[0] for row in left}
+        assert all((gold < 0 and not flags) or (gold == n_labels and state in alone) for state, gold, flags, _ in gone)
+
+
+def test_a_share_without_a_gate():
+    with pytest.raises(ConfigError, match="'gate_bits' is 0, so there is no gate"):
+        FitRecipe(gate_share=0.001, gate_bits=0)
+    with pytest.raises(ConfigError, match=r"'gate_share' is 0\.5; it must be a number, at least 0 and at most 0\.05"):
+        FitRecipe(gate_share=0.5)
+
+
+@compiled
+def test_rows_that_do_not_fit_cannot_be_sieved(tmp_path):
+    recipe = FitRecipe(gate_bits=12, gate_share=0.05, memory_gib=0, n_workers=1, templates="baseline")
+    with pytest.raises(TrainingDataError, match="with 'gate_share' they must be written out"):
+        Fit(recipe, read_treebank(SAMPLE / "train.mrg", limit=40), [], tmp_path).prepare()
