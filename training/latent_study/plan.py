@@ -92,6 +92,7 @@ def _plan() -> tuple[Run, ...]:
         Run("split-merge", "wsj", (*both, "binarisations"), {"seeds": (0,)}, (OWN, GOLD, *LENGTHS)),
         Run("product", "wsj", both, {"seeds": SEEDS}, (OWN, GOLD, *LENGTHS)),
         Run("craft", "craft", both, {"seeds": (0,), "max_words": 40}, (OWN, GOLD, *LENGTHS)),
+        Run("craft-product", "craft", both, {"seeds": (0, 1), "max_words": 40}, LENGTHS),
     ]
     return tuple(runs)
 
