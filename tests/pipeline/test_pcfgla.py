@@ -171,7 +171,7 @@ def test_the_embedded_grammar(latent, tmp_path, monkeypatch):
     assert (tmp_path / "saved" / "pcfgla" / "model").read_bytes() == latent.read_bytes()
 
 
-@pytest.mark.skipif(not models.EMBEDDED_LATENT.exists(), reason="the English grammar is not built yet")
+
 def test_the_real_thing():
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
