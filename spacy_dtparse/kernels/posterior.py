@@ -22,8 +22,8 @@ EMPTY = -(2**40)
 """The scale of a cell in which nothing stands."""
 
 
-PAIR = np.dtype([("value", np.float64), ("left", np.int32), ("right", np.int32)])
-"""What a pair of children gets from outside, over all splits of a cell."""
+PAIR = np.dtype([("value", np.float64), ("right", np.int64)])
+"""What a right child gets from outside together with some left one, over all splits of a cell."""
 
 
 @inner_kernel
@@ -142,14 +142,15 @@ def raise_scale(row, scale, cell, wanted):
 
 
 @bare_kernel
-def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active):
+def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active, active_from):
     """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
 
     After `inside`. Filled: `out` float64 (2, cells, S) times 2 ** `out_scale` int64 (cells,): [1] of a symbol as it is
     seen from outside its unary chain, [0] at any place of a chain (both only where `chart` has something); `allowed`
     uint8 (cells, S). The posterior of a symbol is how often trees of the sentence have it over the cell, out[0] *
     chart[1] / probability of the sentence. A symbol below the threshold is not followed further down, so what is below
-    it counts that much less; with a threshold of 0 everything is followed. Scratch: `active` PAIR (R,).
+    it counts that much less; with a threshold of 0 everything is followed. Scratch: `active` PAIR (R,), those of a left
+    child b at [`active_from[b]`, `active_from[b + 1]`) int32 (S + 1,).
     Returns the log of the sentence's probability, -inf when there is no tree (then nothing is filled).
     """
     n_symbols = ranges.shape[0]
@@ -197,13 +198,14 @@ def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_s
                 continue
             count = 0
             for b in range(n_symbols):
+                active_from[b] = count
                 for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
                     parent = rules[number]["parent"]
                     if allowed[cell, parent] != 0:
                         active[count]["value"] = anywhere[parent] * rules[number]["weight"]
-                        active[count]["left"] = b
                         active[count]["right"] = rules[number]["right"]
                         count += 1
+            active_from[n_symbols] = count
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if scale[left] <= EMPTY // 2 or scale[right] <= EMPTY // 2:
@@ -211,10 +213,12 @@ def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_s
                 of_left, of_right, out_left, out_right = chart[1, left], chart[1, right], out[1, left], out[1, right]
                 to_left = raise_scale(out_left, out_scale, left, out_scale[cell] + scale[right])
                 to_right = raise_scale(out_right, out_scale, right, out_scale[cell] + scale[left])
-                for at in range(count):
-                    b, c = active[at]["left"], active[at]["right"]
-                    if of_left[b] > 0.0 and of_right[c] > 0.0:
-                        value = active[at]["value"]
-                        out_left[b] += to_left * value * of_right[c]
-                        out_right[c] += to_right * value * of_left[b]
+                for b in range(n_symbols):
+                    if of_left[b] > 0.0:
+                        for at in range(active_from[b], active_from[b + 1]):
+                            c = active[at]["right"]
+                            if of_right[c] > 0.0:
+                                value = active[at]["value"]
+                                out_left[b] += to_left * value * of_right[c]
+                                out_right[c] += to_right * value * of_left[b]
     return math.log(total) + scale[top] * math.log(2.0)

@@ -14,6 +14,7 @@ from ..pcfg.latent_training import LatentOptions
 
 VALUES = (1, 2, 4, 8, 16)
 SEEDS = (0, 1, 2, 3)
+CYCLES = (1, 2, 3, 4, 5, 6)
 NOISE = 0.5
 """How far the first numbers of a grammar without split and merge are disturbed."""
 
@@ -87,6 +88,8 @@ def _plan() -> tuple[Run, ...]:
         runs.append(
             Run(f"center-parent-16-seed{seed}", "wsj", ("initial",), _annotated("center-parent", 16, seed), (OWN,))
         )
+    for cycles in CYCLES:
+        runs.append(Run(f"cycles-{cycles}", "wsj", ("cycles",), {"cycles": cycles, "seeds": (0,)}, (OWN, GOLD)))
     both = ("lengths",)
     runs += [
         Run("split-merge", "wsj", (*both, "binarisations"), {"seeds": (0,)}, (OWN, GOLD, *LENGTHS)),

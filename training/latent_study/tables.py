@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..reproduce.tables import NO, markdown, percent
-from .plan import DECODERS, SEEDS, VALUES
+from .plan import CYCLES, DECODERS, SEEDS, VALUES
 
 Results = Mapping[str, dict[str, Any]]
 
@@ -82,6 +82,18 @@ def _f1(view: dict[str, Any]) -> str:
     return f"{percent(view['all']['f1'])} / {percent(view['evalb']['f1'])}"
 
 
+def cycles(results: Results) -> str:
+    """F1 after so many cycles of split and merge (Petrov et al. 2006)."""
+    rows = []
+    for number in CYCLES:
+        result = results.get(f"cycles-{number}")
+        if result is not None:
+            rows.append([str(number), str(result["values"][0]), *_figures(result)])
+    head = ["cycles", "latent values", "parameters", "own tags: F1 *all* / *evalb*", "gold tags: F1 *all* / *evalb*",
+            "tokens/s, own"]  # fmt: skip
+    return markdown(head, rows)
+
+
 def decoders(results: Results) -> str:
     """F1 against time of the decoders, one grammar (Figure 8)."""
     views = results["center-parent-16"]["views"]
@@ -125,6 +137,7 @@ def lengths(results: Results) -> str:
 TABLES: dict[str, tuple[tuple[str, ...], Callable[[Results], str]]] = {
     "initial": (("center-parent-16",), initial),
     "binarisations": (tuple(f"{name}-{values}" for name in BINARISATIONS for values in VALUES), binarisations),
+    "cycles": (tuple(f"cycles-{number}" for number in CYCLES), cycles),
     "decoders": (("center-parent-16",), decoders),
     "lengths": (tuple(LENGTH_RUNS), lengths),
 }

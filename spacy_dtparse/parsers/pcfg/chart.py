@@ -86,7 +86,7 @@ class Buffers:
         chart, out = np.empty((2, n_cells, n_symbols), dtype=SCORE), np.empty((2, n_cells, n_symbols), dtype=SCORE)
         scale, out_scale = np.empty(n_cells, dtype=OFFSET), np.empty(n_cells, dtype=OFFSET)
         pairs, met = np.empty((n_symbols, n_symbols), dtype=SCORE), np.empty(n_symbols, dtype=INDEX)
-        active = np.empty(len(grammar.rules), dtype=PAIR)
+        active, active_from = np.empty(len(grammar.rules), dtype=PAIR), np.empty(n_symbols + 1, dtype=INDEX)
         allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
@@ -94,6 +94,7 @@ class Buffers:
             grammar.rules, grammar.ranges, closure, frequency, beam, probabilities, leaf_from, chart, scale, pairs, met
         )
         total = outside(
-            grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active
+            grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active,
+            active_from,
         )
         return total, allowed
