@@ -22,7 +22,6 @@ from training.self_train.tagging import TaggedSentence, is_language, joined_hyph
 from training.self_train.teaching import Lesson, Taught, n_grammars, sureness
 from training.treebanks import TreebankFile
 
-pytestmark = pytest.mark.kernel
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "assets" / "sample"
