@@ -1,4 +1,4 @@
-"""The data of a PCFG: annotated symbols, binary and unary rules, emissions of word classes; in and out of a container.
+"""The data of a PCFG: annotated symbols, binary and unary rules, emissions of word classes.
 
 A model holds two grammars over the same sentences: the one it parses with, and its coarse projection (vertical order 1,
 horizontal order 0), which says cheaply where a constituent may be. A grammar with latent annotations fits in as well:
@@ -8,43 +8,27 @@ its symbols are the projection's, each several times.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import INDEX, OFFSET, SCORE
-from ..errors import DtparseError, ModelFormatError
+from ..dtypes import INDEX, SCORE
+from ..errors import ModelFormatError
 from ..features.wordclasses import WordClasses
 from ..kernels.cky import BINARY_FROM, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
-from ..kernels.latent import LatentRules
 from ..symbols import SymbolTable
 from ..trees.transforms import Recipe
 from ..trees.tree import TOP
-from .container import container_from_bytes, container_to_bytes
+from .latent_part import Emissions, LatentPart, as_type
 
 KIND = "pcfg"
-VERSION = 1
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
 
 RULE_COLUMNS = ("parent", "left", "right")
-
-
-class Emissions(NamedTuple):
-    """Log probabilities of word classes.
-
-    `from_class` int64 (C + 1,): the entries of class c are [from_class[c], from_class[c + 1]); `symbol` int32 (E,),
-    ascending in a class, `weight` float64 (E,): tags that the class is known to have. `floor` float64 (S,): of a class
-    that a symbol was never seen with, used where the tag is given; nan for symbols that are no tags.
-    """
-
-    from_class: np.ndarray
-    symbol: np.ndarray
-    weight: np.ndarray
-    floor: np.ndarray
 
 
 class KernelGrammar(NamedTuple):
@@ -181,105 +165,21 @@ class PcfgGrammar:
         """The leaves of (class, tag) pairs met so far: as many as there are, so it never grows out of bounds."""
         return {}
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a file holds beside the names, by name; `from_arrays` reads it back."""
+        return {**{name: getattr(self, name) for name in _ARRAYS}, **self.emissions._asdict()}
 
-@dataclass(frozen=True)
-class LatentPart:
-    """A grammar with latent annotations over the S symbols of the coarse grammar.
-
-    `sizes` int32 (S,): latent values of each symbol. `rules` int32 (R, 3): parent, left, right (-1: unary). `values`
-    float64: their probabilities, block after block, [y, z, x] for X -> Y Z and [y, x] for X -> Y (x of the parent).
-    `emissions`: of all latent values, those of symbol 0 first.
-
-    Raises ModelFormatError when they do not fit together.
-    """
-
-    sizes: np.ndarray
-    rules: np.ndarray
-    values: np.ndarray
-    emissions: Emissions
-
-    def __post_init__(self) -> None:
-        n = len(self.sizes)
-        if self.rules.shape != (len(self.rules), 3) or not len(self.rules) or int(self.sizes.min(initial=0)) < 0:
-            raise ModelFormatError("a latent grammar without rules, or with sizes below 0; write the model again")
-        low, high = int(self.rules[:, :2].min()), int(self.rules.max())
-        if low < 0 or high >= n or int(self.rules[:, 2].min()) < -1:
-            raise ModelFormatError(f"a latent rule names a symbol outside of the {n} there are; write the model again")
-        if int(self.starts[-1]) != len(self.values) or not bool(np.all((self.values >= 0.0) & (self.values <= 1.0))):
-            raise ModelFormatError("the latent rules' probabilities do not fit their sizes; write the model again")
-        e, total = self.emissions, int(self.sizes.sum())
-        if len(e.floor) != total or len(e.symbol) != len(e.weight) or len(e.symbol) != int(e.from_class[-1]):
-            raise ModelFormatError("the latent emissions' tables do not fit together; write the model again")
-        if len(e.symbol) and not 0 <= int(e.symbol.min()) <= int(e.symbol.max()) < total:
-            raise ModelFormatError("a latent emission names a value that is not there; write the model again")
-
-    @cached_property
-    def starts(self) -> np.ndarray:
-        """int64 (R + 1,): where the rules' blocks begin in `values`."""
-        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
-        return np.concatenate([[0], np.cumsum(wide[self.rules].prod(axis=1))]).astype(OFFSET)
-
-    @cached_property
-    def first(self) -> np.ndarray:
-        """int64 (S + 1,): the number of each symbol's first latent value."""
-        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(OFFSET)
-
-    @cached_property
-    def kernel(self) -> LatentRules:
-        """The rules sorted by left child, for the kernels: binary ones, then unary ones; rows of zeros left out."""
-        is_unary = self.rules[:, 2] < 0
-        order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
-        parent, left, right = self.rules[order].T
-        n_binary = int(np.count_nonzero(~is_unary))
-        ranges = np.zeros((len(self.sizes), 4), dtype=INDEX)
-        everyone = np.arange(len(self.sizes))
-        for column, lefts, offset in ((0, left[:n_binary], 0), (2, left[n_binary:], n_binary)):
-            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
-            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
-        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
-        n_rows, width = wide[left] * wide[right], wide[parent]
-        rule = np.repeat(np.arange(len(order)), n_rows)
-        row = np.arange(len(rule)) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
-        begin = self.starts[:-1][order][rule] + row * width[rule]
-        at_all, of = _segments(begin, width[rule])
-        kept = np.bincount(of, self.values[at_all] > 0.0, len(rule)) > 0.0
-        rule, row, begin = rule[kept], row[kept], begin[kept]
-        row_from = np.searchsorted(rule, np.arange(len(order) + 1))
-        at_all, _ = _segments(begin, width[rule])
-        sizes = np.concatenate([[0], np.cumsum(width[rule])]).astype(OFFSET)
-        return LatentRules(
-            self.sizes.astype(INDEX), ranges, np.ascontiguousarray(parent), np.ascontiguousarray(left),
-            np.ascontiguousarray(right), row_from.astype(INDEX),
-            np.stack(np.divmod(row, wide[right][rule]), axis=1).astype(INDEX), sizes[row_from[:-1]],
-            np.ascontiguousarray(self.values[at_all]),
-        )  # fmt: skip
-
-    def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
-        """(symbol, probabilities of a word of class `number` under each latent value) of the tags that the word may
-        have: all that the class is known with, or the given symbols alone."""
-        e = self.emissions
-        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
-        values, weight = e.symbol[low:high], np.exp(e.weight[low:high])
-        owner = np.searchsorted(self.first, values, "right") - 1
-        wanted = np.unique(owner) if tag_symbols is None else tag_symbols
-        known = np.isin(wanted, owner)
-        found = []
-        for symbol in (wanted[known] if known.any() else wanted).tolist():
-            first, last = int(self.first[symbol]), int(self.first[symbol + 1])
-            vector = np.zeros(last - first)
-            if known.any():
-                here = owner == symbol
-                vector[values[here] - first] = weight[here]
-            else:
-                vector[:] = np.exp(e.floor[first:last])
-            found.append((symbol, vector))
-        return found
+    @classmethod
+    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, np.ndarray]) -> PcfgGrammar:
+        """A grammar from the names of its symbols and its `arrays`."""
+        columns = {name: as_type(arrays[name], dtype) for name, dtype in _ARRAYS.items()}
+        return cls(tuple(names), **columns, emissions=Emissions.from_arrays(arrays))
 
 
-def _segments(begin: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(Places of the segments that begin at `begin`, one after the other; the segment of each place.)"""
-    of = np.repeat(np.arange(len(begin)), length)
-    return np.arange(len(of)) - np.repeat(np.cumsum(length) - length, length) + begin[of], of
+_ARRAYS: dict[str, Any] = {
+    "kind": np.int8, "base": INDEX, "coarse": INDEX, "frequency": SCORE, "binary": INDEX, "binary_weight": SCORE,
+    "unary": INDEX, "unary_weight": SCORE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -331,17 +231,8 @@ class PcfgModel:
                     raise ModelFormatError("a symbol shows a label that is not in the table; write the model again")
             self.root(grammar)
 
-    @cached_property
-    def _roots(self) -> dict[int, int]:
-        return {}
-
     def root(self, grammar: PcfgGrammar) -> int:
         """The symbol of the root. Raises ModelFormatError when it is not there or not alone."""
-        if id(grammar) not in self._roots:
-            self._roots[id(grammar)] = self._find_root(grammar)
-        return self._roots[id(grammar)]
-
-    def _find_root(self, grammar: PcfgGrammar) -> int:
         found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.number(TOP)))
         if TOP not in self.labels or len(found) != 1:
             raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")
@@ -358,121 +249,11 @@ class PcfgModel:
         for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
             digest.update("\0".join(table).encode() + b"\1")
         for grammar in self.grammars:
-            for array in _arrays("", grammar).values():
+            for array in grammar.arrays().values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
         for part in (*self.pruners, *self.latent):
-            for array in _latent_arrays("", part).values():
+            for array in part.arrays().values():
                 digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
         if self.candidates is not None:
             digest.update("\0".join(self.candidates.names).encode() + b"\4")
         return digest.hexdigest()[:16]
-
-
-def write_model(model: PcfgModel) -> bytes:
-    """The model as a container; equal models give equal bytes."""
-    meta = {
-        "version": VERSION,
-        "fingerprint": model.fingerprint(),
-        "labels": list(model.labels),
-        "tags": list(model.tags),
-        "classes": list(model.words.classes),
-        "fine_names": list(model.fine.names),
-        "coarse_names": list(model.coarse.names),
-        "recipe": list(model.recipe),
-        "given_tags": model.given_tags,
-        "meta": model.meta,
-    }
-    arrays = {**_arrays("fine.", model.fine), **_arrays("coarse.", model.coarse)}
-    for number, part in enumerate((*model.pruners, *model.latent)):
-        arrays.update(_latent_arrays(f"latent{number}.", part))
-    more: dict[str, Any] = {"n_latent": len(model.latent), "n_pruners": len(model.pruners)}
-    if model.candidates is not None:
-        more["candidate_names"] = list(model.candidates.names)
-        arrays.update(_arrays("candidates.", model.candidates))
-    return container_to_bytes(KIND, {**meta, **more}, arrays)
-
-
-def read_model(data: bytes) -> PcfgModel:
-    """The model of a container.
-
-    Raises ModelFormatError if the bytes are no container of kind "pcfg", are damaged, of another version, or do not
-    have the fingerprint they name.
-    """
-    meta, arrays = container_from_bytes(data, KIND)
-    if meta.get("version") != VERSION:
-        raise ModelFormatError(
-            f"the PCFG has version {meta.get('version')!r}; this release reads version {VERSION}: "
-            "install the release that made it, or train it again"
-        )
-    try:
-        n_pruners = int(meta.get("n_pruners", 0))
-        count = n_pruners + int(meta.get("n_latent", 0))
-        latent = tuple(_latent(f"latent{number}.", arrays) for number in range(count))
-        names = meta.get("candidate_names")
-        model = PcfgModel(
-            SymbolTable(meta["labels"]),
-            SymbolTable(meta["tags"]),
-            WordClasses(meta["classes"]),
-            _grammar(meta["fine_names"], "fine.", arrays),
-            _grammar(meta["coarse_names"], "coarse.", arrays),
-            tuple(meta["recipe"]),
-            bool(meta["given_tags"]),
-            dict(meta["meta"]),
-            latent[n_pruners:],
-            latent[:n_pruners],
-            None if names is None else _grammar(names, "candidates.", arrays),
-        )
-        fingerprint, named = model.fingerprint(), meta["fingerprint"]
-    except ModelFormatError:
-        raise
-    except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFormatError(
-            f"the model's parts do not fit together ({type(error).__name__}: {error}); fetch or write it again"
-        ) from error
-    if fingerprint != named:
-        raise ModelFormatError(f"the model has fingerprint {fingerprint}, but names {named!r}; fetch or write it again")
-    return model
-
-
-def _arrays(prefix: str, grammar: PcfgGrammar) -> dict[str, np.ndarray]:
-    e = grammar.emissions
-    return {
-        prefix + name: array
-        for name, array in {
-            "kind": grammar.kind, "base": grammar.base, "coarse": grammar.coarse,
-            "frequency": grammar.frequency,
-            "binary": grammar.binary, "binary_weight": grammar.binary_weight,
-            "unary": grammar.unary, "unary_weight": grammar.unary_weight,
-            "from_class": e.from_class, "symbol": e.symbol, "weight": e.weight, "floor": e.floor,
-        }.items()
-    }  # fmt: skip
-
-
-def _grammar(names: Sequence[str], prefix: str, arrays: dict[str, np.ndarray]) -> PcfgGrammar:
-    def get(name: str, dtype: Any) -> np.ndarray:
-        return np.ascontiguousarray(arrays[prefix + name].astype(dtype))
-
-    return PcfgGrammar(
-        tuple(names), get("kind", np.int8), get("base", INDEX), get("coarse", INDEX), get("frequency", SCORE),
-        get("binary", INDEX), get("binary_weight", SCORE), get("unary", INDEX), get("unary_weight", SCORE),
-        Emissions(get("from_class", OFFSET), get("symbol", INDEX), get("weight", SCORE), get("floor", SCORE)),
-    )  # fmt: skip
-
-
-def _latent_arrays(prefix: str, part: LatentPart) -> dict[str, np.ndarray]:
-    e = part.emissions
-    return {
-        prefix + name: array
-        for name, array in {
-            "sizes": part.sizes, "rules": part.rules, "values": part.values,
-            "from_class": e.from_class, "symbol": e.symbol, "weight": e.weight, "floor": e.floor,
-        }.items()
-    }  # fmt: skip
-
-
-def _latent(prefix: str, arrays: dict[str, np.ndarray]) -> LatentPart:
-    def get(name: str, dtype: Any) -> np.ndarray:
-        return np.ascontiguousarray(arrays[prefix + name].astype(dtype))
-
-    emissions = Emissions(get("from_class", OFFSET), get("symbol", INDEX), get("weight", SCORE), get("floor", SCORE))
-    return LatentPart(get("sizes", INDEX), get("rules", INDEX), get("values", SCORE), emissions)

@@ -18,6 +18,7 @@ from ..dtypes import BITS, CONFIDENCE_GRID, INDEX, SCORE
 from ..errors import ModelFormatError
 from ..kernels.rules import RuleSet
 from .ensemble import LabelEnsemble, validate
+from .segments import line_up
 
 DENSE_SHARE = 0.1
 """An atom that clears rules in more than this share of all words gets a dense row of masks (see
@@ -62,7 +63,7 @@ def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, checked: b
         first, values = _merged(start, codes, values)
         kept = first[(values != 0) & ~empty[first]]
         units.append(values[(values != 0) & ~empty[first]])
-        new, take = _segments(start, kept)
+        new, take = line_up(start, kept)
         labels.append(np.full(len(kept), number, dtype=INDEX))
         sizes.append(np.diff(new))
         literals.append(codes[take])
@@ -131,7 +132,7 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     possible = np.ones(len(leaves), dtype=bool)
     possible[rows[1:][clash]] = False
     bounds = np.searchsorted(rows, np.arange(len(leaves) + 1))
-    start, take = _segments(bounds, np.flatnonzero(possible))
+    start, take = line_up(bounds, np.flatnonzero(possible))
     return start, codes[take], units[possible]
 
 
@@ -200,7 +201,7 @@ def compile_rules(
     atom_map = np.full(n_atoms, -1, dtype=INDEX)
     atom_map[used] = np.arange(len(used))
     n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
-    rows, take = _segments(kill_start, used[:n_dense])
+    rows, take = line_up(kill_start, used[:n_dense])
     dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
     dense[np.repeat(np.arange(n_dense), np.diff(rows)), kill_word[take]] = ~kill_bits[take]
 
@@ -233,7 +234,7 @@ def _split_large(rules: Conjunctions) -> Conjunctions:
     if parts.max(initial=1) == 1:
         return rules
     copies = np.repeat(np.arange(len(parts)), parts)
-    start, take = _segments(rules.start, copies)
+    start, take = line_up(rules.start, copies)
     units = rules.units[copies] // parts[copies]
     last = np.cumsum(parts) - 1
     units[last] += rules.units - np.add.reduceat(units, np.concatenate([[0], last[:-1] + 1]))
@@ -297,11 +298,3 @@ def _changes(values: np.ndarray) -> np.ndarray:
     differs = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=differs[1:])
     return differs
-
-
-def _segments(start: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(new start, positions to take) that line up the segments `chosen` of a list of segments."""
-    sizes = np.diff(start)[chosen]
-    new = np.zeros(len(chosen) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=new[1:])
-    return new, np.arange(new[-1]) + np.repeat(start[:-1][chosen] - new[:-1], sizes)

@@ -100,6 +100,8 @@ class ConstituentPipe(Pipe):
     """The name that the component has for `nlp.add_pipe`."""
     SETTINGS: ClassVar[Mapping[str, Setting]]
     """The settings that go to the parser's `with_settings`; None is always allowed and is the model's own."""
+    default_model: ClassVar[Callable[[], Path]]
+    """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
     """Kinds of parsers that are not taken, each with the factory that is for them."""
 
@@ -163,14 +165,9 @@ class ConstituentPipe(Pipe):
                     "while loading); save it again with its model, or set `model` to a path, or to null for the "
                     "embedded English one"
                 )
-            self._load(self.default_model() if self._source is None else self._find(self._source))
+            self._load(type(self).default_model() if self._source is None else self._find(self._source))
         assert self._own_parser is not None
         return self._own_parser
-
-    @classmethod
-    def default_model(cls) -> Path:
-        """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
-        raise NotImplementedError
 
     @property
     def configured_parser(self) -> ConstituentParser:

@@ -34,15 +34,11 @@ class DtParse(ConstituentPipe):
     """
 
     factory = "dtparse"
+    default_model = staticmethod(embedded_model)
     SETTINGS = {"budget": whole_number(0), "max_tokens": whole_number(0)}  # noqa: RUF012 (never changed)
 
     budget: Optional[int]  # noqa: UP045
     max_tokens: Optional[int]  # noqa: UP045
-
-    @classmethod
-    def default_model(cls) -> Path:
-        """The model of the embedded English pipeline. Raises ModelFormatError when the installation lacks it."""
-        return embedded_model()
 
 
 class PcfgLa(ConstituentPipe):
@@ -52,6 +48,7 @@ class PcfgLa(ConstituentPipe):
     """
 
     factory = "pcfgla"
+    default_model = staticmethod(embedded_latent_model)
     SETTINGS = {  # noqa: RUF012 (never changed)
         "tags": one_of("own", "given"),
         "decoder": one_of("max-rule", "viterbi", "q", "rerank"),
@@ -63,11 +60,6 @@ class PcfgLa(ConstituentPipe):
     ELSEWHERE = {"dtree": "dtparse"}  # noqa: RUF012
 
     tags: Optional[str]  # noqa: UP045
-
-    @classmethod
-    def default_model(cls) -> Path:
-        """The embedded English grammar. Raises ModelFormatError when the installation lacks it."""
-        return embedded_latent_model()
 
     @property
     def needs_tags(self) -> bool:

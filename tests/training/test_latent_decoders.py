@@ -9,7 +9,8 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
-from spacy_dtparse.model.pcfg import PcfgModel, read_model, write_model
+from spacy_dtparse.model.pcfg import PcfgModel
+from spacy_dtparse.model.pcfg_bundle import read_model, write_model
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.parsers.pcfg.settings import DECODERS
 from training.corpus import read_treebank

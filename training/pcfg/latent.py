@@ -17,6 +17,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.model.segments import any_positive
 
 from .binarise import BinaryTree, Symbol
 from .latent_kernels import expect, likelihood, merge_losses
@@ -134,11 +135,8 @@ class LatentGrammar:
         wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
         n_rows, width = wide[self.backbone.rules[:, 1:]].prod(axis=1), wide[self.backbone.rules[:, 0]]
         row_at = np.cumsum(n_rows) - n_rows
-        each = np.repeat(width, n_rows)
-        alive = np.zeros(len(each), dtype=np.uint8)
-        if len(each):
-            alive[:] = np.add.reduceat(self.rules > 0.0, np.cumsum(each) - each) > 0
-        return row_at, alive
+        start = np.concatenate([[0], np.cumsum(np.repeat(width, n_rows))])
+        return row_at, any_positive(self.rules, start).astype(np.uint8)
 
     @property
     def n_parameters(self) -> int:

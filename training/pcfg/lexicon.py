@@ -15,7 +15,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
 from spacy_dtparse.features.wordclasses import UNKNOWN, WordClasses
-from spacy_dtparse.model.pcfg import Emissions
+from spacy_dtparse.model.latent_part import Emissions
 
 from .binarise import TAG, Symbol
 

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...errors import ConfigError, DtparseError
-from ...kernels.cky import LEXICAL
-from ...model.pcfg import KIND, PART, PHRASE, TAG, LatentPart, PcfgGrammar, PcfgModel, read_model, write_model
+from ...model.latent_part import LatentPart
+from ...model.pcfg import KIND, PcfgGrammar, PcfgModel
+from ...model.pcfg_bundle import read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
-from .decoders import TRIES
+from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue
 from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
 from .settings import PcfgSettings
 from .spans import label_posteriors, plain_mass
 
-GLUE_COST = 1000.0
-"""Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""
-
-
-RETRY_TOKENS = 80
+RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
-seconds."""
+seconds. The second: with latent annotations."""
 
 
 def _n_values(part: LatentPart) -> int:
@@ -46,31 +42,6 @@ def _n_rules(part: LatentPart) -> int:
 def _all(n: int, n_symbols: int) -> np.ndarray:
     """Every symbol in every cell."""
     return np.ones((n * (n + 1) // 2, n_symbols), dtype=np.uint8)
-
-
-LATENT_RETRY_TOKENS = 25
-"""The same for grammars with latent annotations."""
-
-
-class _Found(NamedTuple):
-    """A parse of the kept tokens: constituents in pre-order, the root first, with their scores."""
-
-    spans: list[tuple[int, int, str]]
-    scores: list[float]
-    cost: float
-    status: str
-    n_items: int = 0
-    n_tried: int = 0
-
-
-def _first(found: Iterable[_Found], k: int) -> list[_Found]:
-    """The first k of different trees, looked for among TRIES * k."""
-    chosen: dict[tuple, _Found] = {}
-    for one in itertools.islice(found, TRIES * k if k > 1 else 1):
-        chosen.setdefault(tuple(one.spans), one)
-        if len(chosen) == k:
-            break
-    return list(chosen.values())
 
 
 class PcfgParser:
@@ -102,7 +73,7 @@ class PcfgParser:
         self._prunes = self.settings.prune > 0 and finer
         check_decoder(model, self.settings.decoder)
         self._latent = LatentDecoder(model, self.settings) if model.latent else None
-        self._groups = model.groups()
+        self._groups, self._names = model.groups(), tuple(model.labels)
         self._local = threading.local()
 
     @property
@@ -131,6 +102,7 @@ class PcfgParser:
 
         return {
             "tags": "given" if self._given else "own",
+            "decoder": settings.decoder,
             "prune": settings.prune,
             "beam": settings.beam,
             "max_tokens": settings.max_tokens,
@@ -272,7 +244,7 @@ class PcfgParser:
             elif self.settings.beam == 0.0:  # otherwise the beam may have cut too much
                 return
 
-    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1) -> list[_Found]:
+    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1) -> list[Found]:
         """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
         model, n = self.model, len(words)
         classes = model.words.encode(words)
@@ -289,7 +261,7 @@ class PcfgParser:
                         continue
                     where = allowed if pruned else _all(n, len(model.coarse.names))
                     trees = self._latent.trees(classes, given, where, pruned, k, buffers)
-                    found = _first((self._shown(t, "fallback" if open_tags else "complete") for t in trees), k)
+                    found = first_different((self._shown(t, "fallback" if open_tags else "complete") for t in trees), k)
                 else:
                     chart = buffers.fill(model.fine.kernel, *fine, allowed, self._groups if pruned else NO_GROUPS)
                     n_items += len(chart.items)
@@ -304,25 +276,12 @@ class PcfgParser:
             found = self._read(chart, model.coarse, coarse, "fallback", k)
             if found:
                 return [one._replace(n_items=n_items, n_tried=n_tried) for one in found]
-        return [self._glue(chart, n)._replace(n_items=n_items, n_tried=n_tried)]
+        pieces = glue(chart, n, model.coarse, model.root(model.coarse), self._names)
+        return [pieces._replace(n_items=n_items, n_tried=n_tried)]
 
-    def _shown(self, found: Decoded, status: str) -> _Found:
-        """A tree of the latent grammars as constituents; a part's step counts for the constituent it is a part of."""
-        kinds, bases = self.model.coarse.kind, self.model.coarse.base
-        spans: list[tuple[int, int, str]] = []
-        scores: list[float] = []
-        open_at: list[int] = []
-        for step in found.steps:
-            kind = int(kinds[step.symbol])
-            while open_at and kind != TAG and spans[open_at[-1]][1] <= step.start:
-                open_at.pop()
-            if kind == PHRASE:
-                open_at.append(len(spans))
-                spans.append((step.start, step.end, self.model.labels[int(bases[step.symbol])]))
-                scores.append(0.0 - step.posterior)
-            elif kind == PART:
-                scores[open_at[-1]] -= step.posterior
-        return _Found(spans, scores, 0.0 - found.score, status, 0, found.n_rules)
+    def _shown(self, found: Decoded, status: str) -> Found:
+        shown = constituents(found.steps, self.model.coarse, self._names)
+        return Found(*shown, 0.0 - found.score, status, 0, found.n_rules)
 
     def _buffers(self) -> Buffers:
         if not hasattr(self._local, "buffers"):
@@ -331,69 +290,19 @@ class PcfgParser:
 
     def _read(
         self, chart: Chart, grammar: PcfgGrammar, words: tuple[np.ndarray, np.ndarray], status: str, k: int
-    ) -> list[_Found]:
+    ) -> list[Found]:
         """The k best parses of different trees, none if the root has no derivation. `words`: the grammar's leaves."""
         root, n = self.model.root(grammar), len(words[1]) - 1
         if k > 1:
             found = chart_trees(chart, *words, root)
-            return _first((_Found(*self._spans(steps, grammar), 0.0 - log, status) for log, steps in found), k)
+            trees = (
+                Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found
+            )
+            return first_different(trees, k)
         steps = chart.derivation(0, n, root)
         if not len(steps):
             return []
-        return [_Found(*self._spans(steps, grammar), 0.0 - chart.score(0, n, root), status)]
-
-    def _spans(self, steps: np.ndarray, grammar: PcfgGrammar) -> tuple[list[tuple[int, int, str]], list[float]]:
-        """The constituents of a derivation and their scores; a part's rule counts for the constituent it is a part
-        of."""
-        kinds, bases = grammar.kind[steps["symbol"]].tolist(), grammar.base[steps["symbol"]].tolist()
-        weights = grammar.kernel.rules["weight"][np.maximum(steps["rule"], 0)]
-        weights[steps["rule"] == LEXICAL] = 0.0
-        spans: list[tuple[int, int, str]] = []
-        scores: list[float] = []
-        open_at: list[int] = []  # constituents around the current step, the innermost last
-        for kind, base, start, end, weight in zip(
-            kinds, bases, steps["start"].tolist(), steps["end"].tolist(), weights.tolist(), strict=True
-        ):
-            if kind == PHRASE:
-                while open_at and spans[open_at[-1]][1] <= start:
-                    open_at.pop()
-                open_at.append(len(spans))
-                spans.append((start, end, self.model.labels[base]))
-                scores.append(0.0 - weight)
-            elif kind == PART:
-                while spans[open_at[-1]][1] <= start:
-                    open_at.pop()
-                scores[open_at[-1]] -= weight
-        return spans, scores
-
-    def _glue(self, chart: Chart, n: int) -> _Found:
-        """The fewest pieces of the coarse chart that cover the sentence, of these the most probable ones, under TOP."""
-        grammar = self.model.coarse
-        kinds = grammar.kind
-        root = self.model.root(grammar)
-        best: list[tuple[int, float, int, int]] = [(0, 0.0, 0, -1)]  # pieces, cost, start of the last, its symbol
-        for end in range(1, n + 1):
-            choices = []
-            for start in range(end):
-                low, high = chart.cells[end * (end - 1) // 2 + start].tolist()
-                for item in chart.items[low:high]:
-                    symbol = int(item["symbol"])
-                    if symbol != root and (kinds[symbol] == PHRASE or (kinds[symbol] != PART and end == start + 1)):
-                        pieces, cost, _, _ = best[start]
-                        choices.append((pieces + 1, cost - float(item["score"]), start, symbol))
-            best.append(min(choices))  # a word always has a tag
-        pieces, cost, _, _ = best[n]
-        ends, end = [], n
-        while end > 0:
-            _, _, start, symbol = best[end]
-            ends.append((start, end, symbol))
-            end = start
-        spans, scores = [(0, n, TOP)], [GLUE_COST * pieces]
-        for start, end, symbol in reversed(ends):
-            inner, inner_scores = self._spans(chart.derivation(start, end, symbol), grammar)
-            spans += inner
-            scores += inner_scores
-        return _Found(spans, scores, cost + GLUE_COST * pieces, "fallback")
+        return [Found(*chart_constituents(steps, grammar, self._names), 0.0 - chart.score(0, n, root), status)]
 
     def _pieces(self, tags: Sequence[str]) -> Iterator[tuple[int, int]]:
         """[start, end) of pieces of at most `max_tokens`, cut after punctuation where there is some."""
@@ -406,7 +315,7 @@ class PcfgParser:
             yield start, end
             start = end
 
-    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str]) -> _Found:
+    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str]) -> Found:
         """Pieces, each parsed, joined under TOP."""
         spans, scores, cost = [(0, len(words), TOP)], [0.0], 0.0
         n_items = n_tried = 0
@@ -418,7 +327,7 @@ class PcfgParser:
             cost += found.cost + GLUE_COST
             n_items += found.n_items
             n_tried += found.n_tried
-        return _Found(spans, scores, cost, "fallback", n_items, n_tried)
+        return Found(spans, scores, cost, "fallback", n_items, n_tried)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """The posteriors of constituents of few tokens, by the first grammar that has a tree; the route of `_parse`."""
@@ -437,10 +346,10 @@ class PcfgParser:
                 else:
                     continue
                 if mass is not None:
-                    return label_posteriors(mass, grammar, tuple(model.labels), n)
+                    return label_posteriors(mass, grammar, self._names, n)
             mass = plain_mass(model.coarse, coarse, everything, model.root(model.coarse))
             if mass is not None:
-                return label_posteriors(mass, model.coarse, tuple(model.labels), n)
+                return label_posteriors(mass, model.coarse, self._names, n)
         return {(0, n, TOP): 1.0}
 
 

@@ -12,7 +12,8 @@ import pytest
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.kernels.cky import LEXICAL, STEP
 from spacy_dtparse.kernels.latent import UNARY, WORD
-from spacy_dtparse.model.pcfg import PART, PHRASE, TAG, Emissions, LatentPart, PcfgGrammar
+from spacy_dtparse.model.latent_part import Emissions, LatentPart
+from spacy_dtparse.model.pcfg import PART, PHRASE, TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import Candidate, Observed, distinct, rerank, viterbi
 from spacy_dtparse.parsers.pcfg.kbest import Edges, KBest, chart_trees, forest_trees

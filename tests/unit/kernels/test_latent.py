@@ -11,7 +11,7 @@ import pytest
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.latent import UNARY, WORD
-from spacy_dtparse.model.pcfg import Emissions, LatentPart
+from spacy_dtparse.model.latent_part import Emissions, LatentPart
 from spacy_dtparse.parsers.pcfg.latent import LEAST, decode, narrowed, posteriors, spans_of_cells
 
 from .harness import KERNEL_MARKS, SLOW

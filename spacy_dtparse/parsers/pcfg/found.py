@@ -1,0 +1,103 @@
+"""What a chart parse comes to: constituents with scores, and pieces where no derivation covers the sentence."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...kernels.cky import LEXICAL
+from ...model.pcfg import PART, PHRASE, PcfgGrammar
+from ...trees.tree import TOP
+from .chart import Chart
+from .decoders import TRIES
+
+GLUE_COST = 1000.0
+"""Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""
+
+
+class Found(NamedTuple):
+    """A parse of the kept tokens: constituents in pre-order, the root first, with their scores."""
+
+    spans: list[tuple[int, int, str]]
+    scores: list[float]
+    cost: float
+    status: str
+    n_items: int = 0
+    n_tried: int = 0
+
+
+def first_different(found: Iterable[Found], k: int) -> list[Found]:
+    """The first k of different trees, looked for among TRIES * k."""
+    chosen: dict[tuple, Found] = {}
+    for one in itertools.islice(found, TRIES * k if k > 1 else 1):
+        chosen.setdefault(tuple(one.spans), one)
+        if len(chosen) == k:
+            break
+    return list(chosen.values())
+
+
+def constituents(
+    steps: Iterable[tuple[int, int, int, float]], grammar: PcfgGrammar, labels: Sequence[str]
+) -> tuple[list[tuple[int, int, str]], list[float]]:
+    """(constituents in pre-order, their scores) of the steps (symbol, start, end, weight) of a derivation in pre-order.
+
+    A constituent's score is minus the sum of the weights of its own step and of its parts' steps; tags have none.
+    """
+    kinds, bases = grammar.kind, grammar.base
+    spans: list[tuple[int, int, str]] = []
+    scores: list[float] = []
+    open_at: list[int] = []  # constituents around the current step, the innermost last
+    for symbol, start, end, weight in steps:
+        kind = kinds[symbol]
+        if kind != PHRASE and kind != PART:
+            continue
+        while open_at and spans[open_at[-1]][1] <= start:
+            open_at.pop()
+        if kind == PHRASE:
+            open_at.append(len(spans))
+            spans.append((start, end, labels[int(bases[symbol])]))
+            scores.append(0.0 - weight)
+        else:
+            scores[open_at[-1]] -= weight
+    return spans, scores
+
+
+def chart_constituents(
+    steps: np.ndarray, grammar: PcfgGrammar, labels: Sequence[str]
+) -> tuple[list[tuple[int, int, str]], list[float]]:
+    """`constituents` of steps STEP, whose weights are their rules'; a word's own probability is not in them."""
+    weights = grammar.kernel.rules["weight"][np.maximum(steps["rule"], 0)]
+    weights[steps["rule"] == LEXICAL] = 0.0
+    columns = (steps[name].tolist() for name in ("symbol", "start", "end"))
+    return constituents(zip(*columns, weights.tolist(), strict=True), grammar, labels)
+
+
+def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence[str]) -> Found:
+    """The fewest pieces of a chart that cover the n words, of these the most probable ones, under TOP."""
+    kinds = grammar.kind
+    best: list[tuple[int, float, int, int]] = [(0, 0.0, 0, -1)]  # pieces, cost, start of the last, its symbol
+    for end in range(1, n + 1):
+        choices = []
+        for start in range(end):
+            low, high = chart.cells[end * (end - 1) // 2 + start].tolist()
+            for item in chart.items[low:high]:
+                symbol = int(item["symbol"])
+                if symbol != root and (kinds[symbol] == PHRASE or (kinds[symbol] != PART and end == start + 1)):
+                    pieces, cost, _, _ = best[start]
+                    choices.append((pieces + 1, cost - float(item["score"]), start, symbol))
+        best.append(min(choices))  # a word always has a tag
+    pieces, cost, _, _ = best[n]
+    ends, end = [], n
+    while end > 0:
+        _, _, start, symbol = best[end]
+        ends.append((start, end, symbol))
+        end = start
+    spans, scores = [(0, n, TOP)], [GLUE_COST * pieces]
+    for start, end, symbol in reversed(ends):
+        inner, inner_scores = chart_constituents(chart.derivation(start, end, symbol), grammar, labels)
+        spans += inner
+        scores += inner_scores
+    return Found(spans, scores, cost + GLUE_COST * pieces, "fallback")
