@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 from spacy_dtparse.cli.pipelines import natural_number
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
     from training.latent_study.running import RESULT, Study, execute, read_result
     from training.latent_study.tables import TABLES
     from training.pages import fill_blocks
+    from training.plans import run_each
 
     runs = chosen_runs(options.runs)
     if options.list:
@@ -54,19 +54,10 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--threads is 0; give 1 or more")
     command = ("python", "-m", "training", *sys.argv[1:])
     study = Study(options.corpus, options.tags, options.out, options.threads, options.scale, command)
-    failed = []
-    for chosen in runs:
-        began = time.perf_counter()
-        try:
-            result, made = execute(chosen, study)
-        except TrainingDataError as error:
-            if len(runs) == 1:
-                raise
-            print(f"training: error: {chosen.name}: {error}", file=sys.stderr)
-            failed.append(chosen.name)
-            continue
-        f1 = ", ".join(f"{name} {100 * view['all']['f1']:.2f}" for name, view in result["views"].items())
-        took = f"{time.perf_counter() - began:.0f} s" if made else "done before"
-        print(f"{chosen.name}: {result['parameters'][0]} parameters, F1 {f1}, {took}", flush=True)
-    if failed:
-        raise TrainingDataError(f"{len(failed)} of {len(runs)} runs failed: {', '.join(failed)}")
+    run_each(runs, lambda chosen: execute(chosen, study), told)
+
+
+def told(result: dict) -> str:
+    """Parameters and F1 of a result, ending in a comma and a space."""
+    f1 = ", ".join(f"{name} {100 * view['all']['f1']:.2f}" for name, view in result["views"].items())
+    return f"{result['parameters'][0]} parameters, F1 {f1}, "

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 from spacy_dtparse.cli.pipelines import natural_number
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import ConfigError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
 
     What belongs to the data (treebanks, sections) is checked before anything runs.
     """
+    from training.plans import run_each
     from training.reproduce.plan import PLAN, chosen_runs
     from training.reproduce.running import Job, execute
     from training.reproduce.sources import corpus_sources, treebank_sources
@@ -78,21 +78,7 @@ def run(options: argparse.Namespace) -> None:
     job = Job(
         sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command
     )
-    failed = []
-    for chosen in runs:
-        began = time.perf_counter()
-        try:
-            result, made = execute(chosen, job)
-        except TrainingDataError as error:
-            if len(runs) == 1:
-                raise
-            print(f"training: error: {chosen.name}: {error}", file=sys.stderr)
-            failed.append(chosen.name)
-            continue
-        took = f"{time.perf_counter() - began:.0f} s" if made else "done before"
-        print(f"{chosen.name}: {told(result)}{took}", flush=True)
-    if failed:
-        raise TrainingDataError(f"{len(failed)} of {len(runs)} runs failed: {', '.join(failed)}")
+    run_each(runs, lambda chosen: execute(chosen, job), told)
 
 
 def told(result: dict) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
-
 from ..pcfg import Markov
 from ..pcfg.binarise import BINARISATIONS
 from ..pcfg.latent_training import LatentOptions
+from ..plans import chosen
 
 VALUES = (1, 2, 4, 8, 16)
 SEEDS = (0, 1, 2, 3)
@@ -106,8 +105,4 @@ PLAN = _plan()
 
 def chosen_runs(names: Sequence[str] | None) -> list[Run]:
     """The named runs in the plan's order, or all. Raises ConfigError for a name that is not in the plan."""
-    known = {run.name: run for run in PLAN}
-    unknown = [name for name in names or () if name not in known]
-    if unknown:
-        raise ConfigError(f"there is no run {', '.join(map(repr, unknown))}; allowed are {', '.join(known)}")
-    return [run for run in PLAN if not names or run.name in names]
+    return chosen(PLAN, names)

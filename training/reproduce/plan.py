@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
-
+from ..plans import chosen
 from ..recipe import FitRecipe
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes" / "2006.json"
@@ -56,11 +55,7 @@ PLAN = (
 
 def chosen_runs(names: Sequence[str] | None) -> list[Run]:
     """The named runs in the plan's order, or all. Raises ConfigError for a name that is not in the plan."""
-    known = {run.name: run for run in PLAN}
-    unknown = [name for name in names or () if name not in known]
-    if unknown:
-        raise ConfigError(f"there is no run {', '.join(map(repr, unknown))}; allowed are {', '.join(known)}")
-    return [run for run in PLAN if not names or run.name in names]
+    return chosen(PLAN, names)
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
