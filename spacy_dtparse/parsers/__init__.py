@@ -39,8 +39,12 @@ def _from_bytes(data: bytes) -> ConstituentParser:
         from .pcfg import PcfgParser
 
         return PcfgParser.from_bytes(data)
+    if kind == "span":
+        from .span import SpanParser
+
+        return SpanParser.from_bytes(data)
     raise ModelFormatError(
-        f"this release has no parser for model files of kind {kind!r}, only 'dtree' and 'pcfg'; "
+        f"this release has no parser for model files of kind {kind!r}, only 'dtree', 'pcfg' and 'span'; "
         "install a newer spacy-dtparse"
     )
 

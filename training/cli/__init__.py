@@ -24,6 +24,7 @@ from . import (
     reproduce_report,
     self_train,
     self_train_compare,
+    span,
     verify,
 )
 
@@ -37,6 +38,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "pcfg": pcfg,
     "pcfgla": pcfgla,
+    "span": span,
     "pcfgla-study": latent_study,
     "self-train": self_train,
     "self-train-compare": self_train_compare,

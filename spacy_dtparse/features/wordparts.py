@@ -1,0 +1,115 @@
+"""Tokens as numbers of words, tags, affixes and shapes: the rows of a span network's table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INDEX
+from ..errors import DtparseError
+from ..symbols import SymbolTable
+from .lexicon import SHAPES, normal_word, word_shape
+
+KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
+"""What is known of a token, each with numbers of its own in the one table."""
+AFFIX = 3
+"""Characters of a suffix and of a prefix."""
+_UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
+"""Places in each kind's range: what is not listed, the places before and after a sentence, the first that is listed."""
+_REMEMBERED = 50_000
+"""Words whose numbers are remembered; then all are forgotten, so that memory stays bounded."""
+
+
+def word_parts(word: str) -> tuple[str, str, str, str]:
+    """(normal form, suffix, prefix, shape) of a token."""
+    normal = normal_word(word)
+    return normal, normal[-AFFIX:], normal[:AFFIX], word_shape(word)
+
+
+class WordParts:
+    """The lists of words, tags, suffixes, prefixes and shapes that have a number; immutable.
+
+    `tables`: one SymbolTable for each of KINDS. Raises DtparseError for another number of them.
+    """
+
+    def __init__(self, tables: Sequence[SymbolTable]):
+        if len(tables) != len(KINDS):
+            raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
+        self.tables = tuple(tables)
+        self._from = [0]
+        for table in self.tables:
+            self._from.append(self._from[-1] + _FIRST + len(table))
+        self._of_word: dict[str, tuple[int, int, int, int]] = {}
+
+    @classmethod
+    def build(
+        cls, sentences: Iterable[tuple[Sequence[str], Sequence[str]]], least_word: int = 2, least_part: int = 3
+    ) -> WordParts:
+        """The lists of what occurs in (words, tags) at least `least_word` times as a word, `least_part` times as a
+        suffix or prefix, twice as a tag; the most frequent first."""
+        counts: tuple[Counter[str], ...] = tuple(Counter() for _ in KINDS[:-1])
+        for words, tags in sentences:
+            counts[1].update(tags)
+            for word in words:
+                normal, suffix, prefix, _ = word_parts(word)
+                for count, part in ((counts[0], normal), (counts[2], suffix), (counts[3], prefix)):
+                    count[part] += 1
+        least = (least_word, 2, least_part, least_part)
+        lists = [
+            SymbolTable(part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit)
+            for count, limit in zip(counts, least, strict=True)
+        ]
+        return cls([*lists, SHAPES])
+
+    @property
+    def size(self) -> int:
+        """The number of rows of the table."""
+        return self._from[-1]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that have a number."""
+        return self.tables[1].strings
+
+    @property
+    def unknown_word(self) -> int:
+        """The row of words that are not listed."""
+        return self._from[0] + _UNKNOWN
+
+    def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
+        """Rows of the table as int32 (n + 2, len(KINDS)): those before and after the sentence are rows 0 and -1."""
+        of_word, of_tag, first_tag = self._of_word, self.tables[1].number, self._from[1]
+        rows = [tuple(start + _BEFORE for start in self._from[:-1])]
+        unknown = _UNKNOWN - _FIRST
+        for word, tag in zip(words, tags, strict=True):
+            parts = of_word.get(word)
+            if parts is None:
+                parts = self._word(word)
+            rows.append((parts[0], first_tag + _FIRST + of_tag(tag, unknown), parts[1], parts[2], parts[3]))
+        rows.append(tuple(start + _AFTER for start in self._from[:-1]))
+        return np.array(rows, dtype=INDEX)
+
+    def _word(self, word: str) -> tuple[int, int, int, int]:
+        """(word, suffix, prefix, shape) of a word, which are remembered."""
+        if len(self._of_word) >= _REMEMBERED:
+            self._of_word.clear()
+        places = (0, 2, 3, 4)
+        first, second, third, fourth = (
+            self._from[place] + _FIRST + self.tables[place].number(part, _UNKNOWN - _FIRST)
+            for place, part in zip(places, word_parts(word), strict=True)
+        )
+        found = first, second, third, fourth
+        self._of_word[word] = found
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The lists as plain data; shapes are the package's own."""
+        return {name: list(table) for name, table in zip(KINDS[:-1], self.tables, strict=False)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> WordParts:
+        """The reverse of `to_dict`."""
+        return cls([*(SymbolTable(data[name]) for name in KINDS[:-1]), SHAPES])

@@ -1,0 +1,272 @@
+"""The span network: token numbers in, scores of spans and of their labels out.
+
+Tokens (with one before the first and one after the last) are sums of rows of one table, layers of simple recurrent
+units read them in both directions, and the gap between two tokens is what was read up to it from either side. A span
+scores a bilinear form of its two gaps (Dozat & Manning 2017; for constituents Zhang, Zhou & Li 2020), its labels come
+from one hidden layer over the sum of both gaps' projections.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import bare_kernel, kernel
+from .recurrent import HIGHWAY, LEAK, multiply, run_units, sum_rows
+from .spans import best_inside, best_spans, log_posteriors, span_posteriors
+
+LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
+"""What a gap is projected to: an end of a span to be scored, an end of a span to be labelled."""
+
+
+class SpanNetwork(NamedTuple):
+    """float32 arrays; e: width of the table, d: units in a direction, m: width of the projections, C: labels.
+
+    `table` (V, e). `weights`: for each layer (its input, 2 · rows · d), rows 4 where the input is not 2 d wide (the
+    fourth is the highway's input), else 3. `recurrent`, `bias` (layers, 2, 2, d). `edges` (2 d, 4 m) with `edge_bias`
+    (4 m,): LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT side by side (the last two share the bias of the third).
+    `bilinear` (m, m), `from_left`, `from_right` (m,). `labels` (m, C) with `label_bias` (C,).
+    """
+
+    table: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    recurrent: np.ndarray
+    bias: np.ndarray
+    edges: np.ndarray
+    edge_bias: np.ndarray
+    bilinear: np.ndarray
+    from_left: np.ndarray
+    from_right: np.ndarray
+    labels: np.ndarray
+    label_bias: np.ndarray
+
+
+@kernel(fastmath=True)
+def read_gaps(network, numbers, gaps, own):
+    """The projections of a sentence's n + 1 gaps.
+
+    `numbers` int32 (n + 2, k): rows of the table. Filled: `gaps` float32 (4, n + 1, m), LEFT already times the bilinear
+    form, and `own` (n + 1,), what a left end scores by itself.
+    """
+    tokens = len(numbers)
+    d, m = network.recurrent.shape[3], network.bilinear.shape[0]
+    inputs = np.empty((tokens, network.table.shape[1]), dtype=np.float32)
+    sum_rows(network.table, numbers, inputs)
+    states = np.empty((tokens, 2, d), dtype=np.float32)
+    for layer in range(len(network.weights)):
+        weights = network.weights[layer]
+        rows = weights.shape[1] // (2 * d)
+        products = np.empty((tokens, weights.shape[1]), dtype=np.float32)
+        multiply(inputs, weights, products)
+        units = products.reshape((tokens, 2, rows, d))
+        outputs = np.empty((tokens, 2, d), dtype=np.float32)
+        carried = units[:, :, HIGHWAY] if rows == 4 else inputs.reshape((tokens, 2, d))
+        run_units(units, carried, 0, tokens, network.recurrent[layer], network.bias[layer], states, outputs)
+        inputs = outputs.reshape((tokens, 2 * d))
+    read = np.empty((tokens - 1, 2 * d), dtype=np.float32)
+    for t in range(tokens - 1):
+        read[t, :d] = inputs[t, :d]
+        read[t, d:] = inputs[t + 1, d:]
+    projected = np.empty((tokens - 1, 4 * m), dtype=np.float32)
+    multiply(read, network.edges, projected)
+    left = np.empty((tokens - 1, m), dtype=np.float32)
+    for t in range(tokens - 1):
+        for j in range(m):
+            x = projected[t, j] + network.edge_bias[j]
+            left[t, j] = max(x, LEAK * x)
+            x = projected[t, m + j] + network.edge_bias[m + j]
+            gaps[RIGHT, t, j] = max(x, LEAK * x)
+            gaps[LABEL_LEFT, t, j] = projected[t, 2 * m + j] + network.edge_bias[2 * m + j]
+            gaps[LABEL_RIGHT, t, j] = projected[t, 3 * m + j]
+    multiply(left, network.bilinear, gaps[LEFT])
+    for t in range(tokens - 1):
+        total = np.float32(0)
+        for j in range(m):
+            total += left[t, j] * network.from_left[j]
+            gaps[LEFT, t, j] += network.from_right[j]
+        own[t] = total
+
+
+@kernel(fastmath=True)
+def score_spans(gaps, own, first, last, scores):
+    """Scores of all spans of [first, last), the mean over the networks, into float32 `scores` (n + 1, n + 1); 0 for
+    spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
+    n_networks, m = gaps.shape[0], gaps.shape[3]
+    size = last - first + 1
+    right = np.empty((n_networks * m, size), dtype=np.float32)
+    left = np.empty((size, n_networks * m), dtype=np.float32)
+    share = np.float32(1.0 / n_networks)
+    for q in range(n_networks):
+        for t in range(size):
+            for j in range(m):
+                right[q * m + j, t] = gaps[q, RIGHT, first + t, j]
+                left[t, q * m + j] = gaps[q, LEFT, first + t, j] * share
+    multiply(left, right, scores[:size, :size])
+    for t in range(size):
+        alone = np.float32(0)
+        for q in range(n_networks):
+            alone += own[q, first + t] * share
+        for j in range(t + 1, size):
+            scores[t, j] += alone
+    for t in range(size - 1):
+        scores[t, t + 1] = 0
+
+
+@kernel(fastmath=True)
+def label_spans(gaps, weights, bias, spans, out):
+    """Log-probabilities of the labels of `spans` int32 (c, 2) into float32 `out` (c, C): of the normalised product of
+    the networks. `weights` float32 (networks, m, C), `bias` (networks, C)."""
+    n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
+    hidden = np.empty((n_spans, m), dtype=np.float32)
+    logits = np.empty((n_spans, n_labels), dtype=np.float32)
+    share = np.float32(1.0 / n_networks)
+    for q in range(n_networks):
+        for c in range(n_spans):
+            left, right = gaps[q, LABEL_LEFT, spans[c, 0]], gaps[q, LABEL_RIGHT, spans[c, 1]]
+            for j in range(m):
+                x = left[j] + right[j]
+                hidden[c, j] = max(x, LEAK * x)
+        multiply(hidden, weights[q], logits)
+        for c in range(n_spans):
+            for label in range(n_labels):
+                x = share * (logits[c, label] + bias[q, label])
+                out[c, label] = x if q == 0 else out[c, label] + x
+    for c in range(n_spans):
+        most = out[c, 0]
+        for label in range(n_labels):
+            most = max(most, out[c, label])
+        total = 0.0
+        for label in range(n_labels):
+            total += math.exp(out[c, label] - most)
+        rest = np.float32(most + math.log(total))
+        for label in range(n_labels):
+            out[c, label] -= rest
+
+
+@kernel
+def split_greedily(gaps, own, start, end, most, pieces):
+    """Cut [start, end) top-down where both parts score best, until no part has more than `most` tokens.
+
+    Filled: `pieces` int32 (2 tokens, 2), the parts and everything that was cut, in pre-order. Returns their number.
+    """
+    n_networks, m = gaps.shape[0], gaps.shape[3]
+    base = len(pieces) - 1
+    pieces[base, 0], pieces[base, 1] = start, end
+    top, count = 1, 0
+    while top > 0:
+        top -= 1
+        i, j = pieces[base - top, 0], pieces[base - top, 1]
+        pieces[count, 0], pieces[count, 1] = i, j
+        count += 1
+        if j - i <= most:
+            continue
+        at, best = i + 1, np.float32(-3e38)
+        for k in range(i + 1, j):
+            total = np.float32(0)
+            for q in range(n_networks):
+                if k > i + 1:
+                    total += own[q, i] + dot(gaps[q, LEFT, i], gaps[q, RIGHT, k], m)
+                if j > k + 1:
+                    total += own[q, k] + dot(gaps[q, LEFT, k], gaps[q, RIGHT, j], m)
+            if total > best:
+                at, best = k, total
+        pieces[base - top, 0], pieces[base - top, 1] = at, j
+        pieces[base - top - 1, 0], pieces[base - top - 1, 1] = i, at
+        top += 2
+    return count
+
+
+@bare_kernel(fastmath=True)
+def dot(left, right, m):
+    """The product of two float32 rows of m numbers."""
+    total = np.float32(0)
+    for j in range(m):
+        total += left[j] * right[j]
+    return total
+
+
+@kernel
+def span_probabilities(gaps, own, weights, bias, first, last, least):
+    """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
+
+    Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
+    """
+    n = last - first
+    scores, best = np.empty((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
+    inside, outside = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1))
+    score_spans(gaps, own, first, last, scores)
+    score = best_inside(scores, n, best)
+    if math.isnan(span_posteriors(scores, n, score, inside, outside, np.empty((n + 1, n + 1)))):
+        log_posteriors(scores, n, inside, outside)
+    for i in range(n):
+        outside[i, i + 1] = 1.0
+    count = 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            count += outside[i, j] >= least
+    spans = np.empty((count, 2), dtype=np.int32)
+    posteriors = np.empty(count)
+    count = 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            if outside[i, j] >= least:
+                spans[count, 0], spans[count, 1] = first + i, first + j
+                posteriors[count] = outside[i, j]
+                count += 1
+    logs = np.empty((count, bias.shape[1]), dtype=np.float32)
+    label_spans(gaps, weights, bias, spans, logs)
+    return spans, posteriors, logs
+
+
+@kernel
+def decode(gaps, own, weights, bias, sizes, first, last, least, penalty, spans, labels, costs):
+    """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
+    label counts its posterior probability less `penalty`.
+
+    `sizes` float32 (C,): labels of a chain. Spans of a posterior below `least` are not looked at. Filled from 0 on:
+    `spans` int32 (…, 2) in pre-order, `labels` int32 (a chain's number), `costs` float64: -ln of the probability that
+    the tree has this chain there. Returns (their number, spans that were labelled).
+    """
+    n = last - first
+    tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
+    gains, best = np.zeros((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
+    chosen, prices = np.zeros((n + 1, n + 1), dtype=np.int32), np.zeros((n + 1, n + 1))
+    for c in range(len(tried)):
+        i, j = tried[c, 0] - first, tried[c, 1] - first
+        place = 1
+        for label in range(2, len(sizes)):
+            if logs[c, label] > logs[c, place]:
+                place = label
+        gain = sizes[place] * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
+        if gain > 0.0:
+            chosen[i, j] = place
+            prices[i, j] = -math.log(posteriors[c]) - logs[c, place]
+            gains[i, j] = gain
+        gains[i, j] += np.float32(1e-4 * posteriors[c])
+    best_inside(gains, n, best)
+    found = best_spans(best, n, 0, spans, 0)
+    for c in range(found):
+        i, j = spans[c, 0], spans[c, 1]
+        labels[c] = chosen[i, j]
+        costs[c] = prices[i, j]
+        spans[c, 0], spans[c, 1] = first + i, first + j
+    return found, len(tried)
+
+
+@kernel
+def decode_greedily(gaps, own, weights, bias, most, spans, labels, costs):
+    """A whole sentence cut by `split_greedily` down to `most` tokens, each span with its best chain; as `decode`
+    otherwise, but costs are those of the chains alone."""
+    found = split_greedily(gaps, own, 0, gaps.shape[2] - 1, most, spans)
+    probabilities = np.empty((found, bias.shape[1]), dtype=np.float32)
+    label_spans(gaps, weights, bias, spans[:found], probabilities)
+    for c in range(found):
+        place = 0
+        for label in range(1, bias.shape[1]):
+            if probabilities[c, label] > probabilities[c, place]:
+                place = label
+        labels[c] = place
+        costs[c] = -probabilities[c, place]
+    return found, found

@@ -1,0 +1,147 @@
+"""Charts over binary trees whose score is a sum over their spans: posteriors, the best tree, greedy splits.
+
+Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored, so that all parts that share an end of a span
+lie in one row: what is true of the span [i, j) is at [i, j] and at [j, i]. Sums run in the domain of probabilities,
+where they are products of rows; every span of two or more tokens takes the same factor, chosen by the best tree's
+score, so that numbers stay within float64 for sentences of ordinary length. `log_inside` is the slow twin without such
+a limit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import bare_kernel
+
+_NOTHING = 1e-9
+"""Spans of a smaller posterior probability hand nothing on."""
+
+
+@bare_kernel(fastmath=True)
+def best_inside(scores, n, best):
+    """Fill the mirrored float32 matrix `best` with the score of the best binary tree over every span; a span of one
+    token scores its own. `scores` float32: of spans, at [i, j]. Returns the score over [0, n)."""
+    for i in range(n):
+        best[i, i + 1] = scores[i, i + 1]
+        best[i + 1, i] = scores[i, i + 1]
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            left, right = best[i, i + 1 : j], best[j, i + 1 : j]
+            most = np.float32(-3e38)
+            for k in range(width - 1):
+                most = max(most, left[k] + right[k])
+            most += scores[i, j]
+            best[i, j] = most
+            best[j, i] = most
+    return best[0, n]
+
+
+@bare_kernel
+def best_spans(best, n, first, spans, count):
+    """Append the 2 n - 1 spans of the best tree to `spans` int32 (…, 2) from `count` on, in pre-order, `first` added to
+    both ends; of equally good splits the leftmost. Returns the new count. The rows beyond serve as a stack."""
+    base = len(spans) - 1
+    top = 0
+    spans[base, 0], spans[base, 1] = 0, n
+    top = 1
+    while top > 0:
+        top -= 1
+        i, j = spans[base - top, 0], spans[base - top, 1]
+        spans[count, 0], spans[count, 1] = i + first, j + first
+        count += 1
+        if j - i < 2:
+            continue
+        at, most = i + 1, best[i, i + 1] + best[i + 1, j]
+        for k in range(i + 2, j):
+            if best[i, k] + best[k, j] > most:
+                most = best[i, k] + best[k, j]
+                at = k
+        spans[base - top, 0], spans[base - top, 1] = at, j
+        spans[base - top - 1, 0], spans[base - top - 1, 1] = i, at
+        top += 2
+    return count
+
+
+@bare_kernel(fastmath=True)
+def span_posteriors(scores, n, best_score, inside, outside, weights):
+    """Posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of scores of its
+    spans of two or more tokens).
+
+    `best_score`: of the best tree. Filled: float64 matrices; `outside` holds the posteriors at [i, j], i < j, `inside`
+    and `weights` are room. Returns the log of the sum over all trees, or nan where a number left the range of float64.
+    """
+    shift = best_score / max(n - 1, 1)
+    for i in range(n):
+        inside[i, i + 1] = 1.0
+        inside[i + 1, i] = 1.0
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            left, right = inside[i, i + 1 : j], inside[j, i + 1 : j]
+            total = 0.0
+            for k in range(width - 1):
+                total += left[k] * right[k]
+            weight = math.exp(scores[i, j] - shift)
+            weights[i, j] = weight
+            total *= weight
+            inside[i, j] = total
+            inside[j, i] = total
+    whole = inside[0, n]
+    for i in range(n + 1):
+        for j in range(n + 1):
+            outside[i, j] = 0.0
+    if not 1e-200 < whole < 1e200:
+        return math.nan
+    outside[0, n] = 1.0 / whole
+    for width in range(n, 0, -1):
+        for i in range(n - width + 1):
+            j = i + width
+            above = outside[i, j] + outside[j, i]
+            posterior = above * inside[i, j]
+            outside[i, j] = posterior
+            if width < 2 or posterior < _NOTHING:
+                continue
+            above *= weights[i, j]
+            left, right = inside[i, i + 1 : j], inside[j, i + 1 : j]
+            to_left, to_right = outside[i, i + 1 : j], outside[j, i + 1 : j]
+            for k in range(width - 1):
+                to_left[k] += above * right[k]
+            for k in range(width - 1):
+                to_right[k] += above * left[k]
+    return math.log(whole) + shift * (n - 1)
+
+
+@bare_kernel
+def log_posteriors(scores, n, inside, outside):
+    """The slow twin of `span_posteriors`, in logarithms: any length, any scores."""
+    for i in range(n):
+        inside[i, i + 1] = 0.0
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            most = -math.inf
+            for k in range(i + 1, j):
+                most = max(most, inside[i, k] + inside[k, j])
+            total = 0.0
+            for k in range(i + 1, j):
+                total += math.exp(inside[i, k] + inside[k, j] - most)
+            inside[i, j] = most + math.log(total) + scores[i, j]
+    for i in range(n + 1):
+        for j in range(n + 1):
+            outside[i, j] = 0.0
+    outside[0, n] = 1.0
+    for width in range(n, 1, -1):
+        for i in range(n - width + 1):
+            j = i + width
+            posterior = outside[i, j]
+            if posterior < _NOTHING:
+                continue
+            rest = inside[i, j] - scores[i, j]
+            for k in range(i + 1, j):
+                share = posterior * math.exp(inside[i, k] + inside[k, j] - rest)
+                outside[i, k] += share
+                outside[k, j] += share
+    return inside[0, n]

@@ -1,0 +1,179 @@
+"""The span parser: words and tags in, the tree with the most labels expected to be right out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX, SCORE
+from ...errors import DtparseError
+from ...kernels.span_network import decode, decode_greedily, read_gaps
+from ...model.span import KIND, SpanModel, read_model, write_model
+from ...trees.tree import TOP, Tree
+from ..base import ParseResult
+from .settings import SpanSettings
+
+_LEAST = 0.01
+"""Posterior probability from which on a span is labelled."""
+
+
+class SpanParser:
+    """Parses with a SpanModel. Safe to use from several threads; the same sentence gets the same bits in any batch.
+
+    A constituent's score is -ln of the probability that the sentence's tree has it: that of its span among all binary
+    trees (of the part, in a sentence that was cut; what was cut counts its labels only) times that of its labels there.
+    The cost of a parse is the sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete"
+    where settings leave networks out, "greedy" where the sentence was cut. Raises DtparseError on words and tags of
+    different number or on no words.
+    """
+
+    name = KIND
+
+    def __init__(self, model: SpanModel, settings: SpanSettings | None = None):
+        self.model = model
+        self.settings = settings or SpanSettings()
+        used = len(model.networks)
+        if self.settings.budget == 0:
+            used = 1
+        elif self.settings.networks is not None:
+            used = min(used, self.settings.networks)
+        self._networks = model.networks[:used]
+        self._weights = np.stack([network.labels for network in self._networks])
+        self._bias = np.stack([network.label_bias for network in self._networks])
+        self._sizes = np.array([len(chain) for chain in model.chains], dtype=np.float32)
+        self._local = threading.local()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of constituents, without TOP."""
+        return tuple(label for label in self.model.labels if label != TOP)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Plain data about the model: treebanks, licence, scores."""
+        return self.model.meta
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes of the model and the settings in force, as plain data."""
+        network = self.model.networks[0]
+        numbers = sum(array.size for packed in self.model.packed for array in packed.arrays.values())
+        return {
+            "networks": f"{len(self._networks)} of {len(self.model.networks)}",
+            "layers": len(network.weights),
+            "units": int(2 * network.recurrent.shape[3]),
+            "numbers": int(numbers),
+            "words": len(self.model.words.tables[0]),
+            "label chains": len(self.model.chains) - 1,
+            "max_tokens": self.settings.max_tokens,
+            "penalty": self.settings.penalty,
+        }
+
+    @classmethod
+    def from_bytes(cls, data: bytes, settings: SpanSettings | None = None) -> SpanParser:
+        """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
+        return cls(read_model(data), settings)
+
+    @classmethod
+    def from_disk(cls, path: str | Path, settings: SpanSettings | None = None) -> SpanParser:
+        """A parser from a model file; see `from_bytes`."""
+        return cls.from_bytes(Path(path).read_bytes(), settings)
+
+    def to_bytes(self) -> bytes:
+        """The whole model as one container."""
+        return write_model(self.model)
+
+    def to_disk(self, path: str | Path) -> None:
+        """Write the model to a file."""
+        Path(path).write_bytes(self.to_bytes())
+
+    def with_settings(
+        self,
+        *,
+        budget: int | None = None,
+        max_tokens: int | None = None,
+        networks: int | None = None,
+        penalty: float | None = None,
+    ) -> SpanParser:
+        """A parser on the same model with other settings (see SpanSettings)."""
+        changes = {"budget": budget, "max_tokens": max_tokens, "networks": networks, "penalty": penalty}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return SpanParser(self.model, self.settings.with_changes(**given))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"data": self.to_bytes(), "settings": self.settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(read_model(state["data"]), state["settings"])  # type: ignore[misc]
+
+    def _room(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(spans, labels, costs) for a sentence of n tokens, this thread's."""
+        local = self._local
+        if getattr(local, "tokens", 0) < n:
+            local.tokens = max(64, 2 * n) if n <= 4096 else n
+            size = 2 * local.tokens + 2
+            local.room = np.empty((size, 2), INDEX), np.empty(size, INDEX), np.empty(size, SCORE)
+        return local.room
+
+    def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
+        """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
+        if len(words) != len(tags):
+            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
+        if not words:
+            raise DtparseError("an empty sentence has no parse; give at least one word")
+        n = len(words)
+        found, tried, status = self._decode(self.read(words, tags), n)
+        spans, labels, costs = (array[:found].tolist() for array in self._room(n))
+        starts, ends, names, scores, chains = [0], [n], [TOP], [0.0], self.model.chains
+        for (start, end), label, cost in zip(spans, labels, costs, strict=True):
+            if label:
+                for name in chains[label]:
+                    names.append(name)
+                    starts.append(start)
+                    ends.append(end)
+                    scores.append(cost)
+        tree = Tree.trusted(words, tags, names, starts, ends)
+        return ParseResult(tree, tuple(scores), sum(scores), status, 0, tried)
+
+    def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
+        """What the networks make of a sentence, as the kernels of `kernels.span_network` take it: gaps, own, label
+        weights, label bias."""
+        numbers = self.model.words.encode(words, tags)
+        used, m = len(self._networks), self._weights.shape[1]
+        gaps = np.empty((used, 4, len(words) + 1, m), dtype=np.float32)
+        own = np.empty((used, len(words) + 1), dtype=np.float32)
+        for q, network in enumerate(self._networks):
+            read_gaps(network, numbers, gaps[q], own[q])
+        return gaps, own, self._weights, self._bias
+
+    def _decode(self, parts: tuple[np.ndarray, ...], n: int) -> tuple[int, int, str]:
+        """Fill this thread's room with spans in pre-order; (their number, spans that were labelled, status)."""
+        room = self._room(n)
+        settings = self.settings
+        most = max(settings.max_tokens, 1)
+        if n <= most:
+            found, tried = decode(*parts, self._sizes, 0, n, _LEAST, settings.penalty, *room)
+            return found, tried, "complete" if len(self._networks) < len(self.model.networks) else "optimal"
+        found, tried = decode_greedily(*parts, most, *room)
+        whole = [array[:found].copy() for array in room]
+        rows, count = np.flatnonzero(np.diff(whole[0], axis=1)[:, 0] <= most), 0
+        pieces: list[list[np.ndarray]] = []
+        for place in range(found):
+            if place in rows:
+                start, end = whole[0][place].tolist()
+                size, more = decode(*parts, self._sizes, start, end, _LEAST, settings.penalty, *room)
+                pieces.append([array[:size].copy() for array in room])
+                tried += more
+            else:
+                pieces.append([array[place : place + 1] for array in whole])
+        for array, *parts_of in zip(room, *pieces, strict=True):
+            joined = np.concatenate(parts_of)
+            count = len(joined)
+            array[:count] = joined
+        return count, tried, "greedy"
+
+
+__all__ = ["KIND", "SpanParser"]

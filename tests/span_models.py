@@ -1,0 +1,45 @@
+"""Small random span models over a few words, for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.kernels.span_network import SpanNetwork
+from spacy_dtparse.model.span import PackedNetwork, SpanModel
+
+SENTENCES = [
+    (("The", "cat", "sat", "on", "the", "mat", "."), ("DT", "NN", "VBD", "IN", "DT", "NN", ".")),
+    (("Dogs", "bark", "."), ("NNS", "VBP", ".")),
+    (("A", "dog", "saw", "the", "cat"), ("DT", "NN", "VBD", "DT", "NN")),
+]
+CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",))
+
+
+def random_network(
+    size: int, n_labels: int, seed: int = 0, *, width: int = 6, units: int = 4, layers: int = 2, projection: int = 5
+) -> SpanNetwork:
+    """A network of random numbers; the first layer changes the width unless width = 2 units."""
+    rng = np.random.default_rng(seed)
+
+    def some(*shape: int) -> np.ndarray:
+        return (0.5 * rng.standard_normal(shape)).astype(np.float32)
+
+    weights, into = [], width
+    for _ in range(layers):
+        weights.append(some(into, (6 if into == 2 * units else 8) * units))
+        into = 2 * units
+    return SpanNetwork(
+        some(size, width), tuple(weights), some(layers, 2, 2, units), some(layers, 2, 2, units),
+        some(2 * units, 4 * projection), some(4 * projection), some(projection, projection), some(projection),
+        some(projection), some(projection, n_labels), some(n_labels),
+    )  # fmt: skip
+
+
+def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:
+    """A model of random networks over the words of SENTENCES."""
+    words = WordParts.build(SENTENCES, 1, 1)
+    packed = tuple(
+        PackedNetwork.pack(random_network(words.size, len(CHAINS), seed + k, **sizes)) for k in range(n_networks)
+    )
+    return SpanModel(words, CHAINS, packed, {"name": "random", "lang": "en"})

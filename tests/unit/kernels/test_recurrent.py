@@ -1,0 +1,69 @@
+"""Matrix products and recurrent units against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.recurrent import logistic, multiply, run_units, sum_rows
+from tests.reference import spans as reference
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (2, 4, 3), (5, 7, 6), (3, 8, 16), (4, 2, 1)])
+def test_products_are_those_of_numpy(m: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(m * k * n)
+    left, right = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+    out = np.full((m, n), 7, dtype=np.float32)
+    multiply(left, right, out)
+    assert np.allclose(out, left.astype(float) @ right, atol=1e-5)
+
+
+def test_a_row_does_not_depend_on_its_neighbours() -> None:
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((5, 9)).astype(np.float32), rng.standard_normal((9, 6)).astype(np.float32)
+    together, alone = np.empty((5, 6), dtype=np.float32), np.empty((1, 6), dtype=np.float32)
+    multiply(left, right, together)
+    for row in range(5):
+        multiply(left[row : row + 1], right, alone)
+        assert np.allclose(alone[0], together[row], rtol=1e-6, atol=1e-6)
+
+
+def test_the_logistic_function_is_close_and_bounded() -> None:
+    for x in np.linspace(-30, 30, 121):
+        assert abs(logistic(np.float32(x)) - 1 / (1 + np.exp(-x))) < 6e-5
+    assert 0 <= logistic(np.float32(-1e30)) < 1e-4 and 1 - 1e-4 < logistic(np.float32(1e30)) <= 1
+
+
+@pytest.mark.parametrize("rows", [3, 4])
+def test_units_read_in_both_directions(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    n, d = 5, 3
+    numbers = rng.standard_normal((n, 2, rows, d)).astype(np.float32)
+    inputs = rng.standard_normal((n, 2, d)).astype(np.float32)
+    recurrent, bias = (rng.standard_normal((2, 2, d)).astype(np.float32) for _ in range(2))
+    right_states, right_outputs = reference.run_units(numbers.astype(float), inputs, recurrent, bias)
+    states, outputs = (np.full((n, 2, d), np.nan, dtype=np.float32) for _ in range(2))
+    run_units(numbers, inputs, 0, n, recurrent, bias, states, outputs)
+    assert np.allclose(states, right_states, atol=1e-3)
+    assert np.allclose(outputs, right_outputs, atol=1e-3)
+    assert 0 <= numbers[:, :, 1:3].min() and numbers[:, :, 1:3].max() <= 1, "gates are kept"
+
+
+def test_a_sentence_of_several_is_read_alone() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((6, 2, 3, 2)).astype(np.float32)
+    inputs = rng.standard_normal((6, 2, 2)).astype(np.float32)
+    recurrent, bias = (rng.standard_normal((2, 2, 2)).astype(np.float32) for _ in range(2))
+    states, outputs = (np.zeros((6, 2, 2), dtype=np.float32) for _ in range(2))
+    run_units(numbers.copy(), inputs, 2, 5, recurrent, bias, states, outputs)
+    alone_states, alone_outputs = (np.zeros((3, 2, 2), dtype=np.float32) for _ in range(2))
+    run_units(numbers[2:5].copy(), inputs[2:5], 0, 3, recurrent, bias, alone_states, alone_outputs)
+    assert np.array_equal(outputs[2:5], alone_outputs)
+    assert not outputs[:2].any() and not outputs[5:].any(), "other tokens are left alone"
+
+
+def test_rows_are_summed() -> None:
+    table = np.arange(12, dtype=np.float32).reshape(4, 3)
+    out = np.full((2, 3), 9, dtype=np.float32)
+    sum_rows(table, np.array([[0, 1], [3, 3]], dtype=np.int32), out)
+    assert out.tolist() == [[3, 5, 7], [18, 20, 22]]

@@ -1,0 +1,123 @@
+"""The span network's kernels against plain numpy, and its decoder against the enumeration of all trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.span_network import (
+    decode,
+    decode_greedily,
+    label_spans,
+    read_gaps,
+    score_spans,
+    split_greedily,
+)
+from tests.reference import spans as reference
+from tests.span_models import CHAINS, SENTENCES, random_model
+
+SIZES = np.array([len(chain) for chain in CHAINS], dtype=np.float32)
+
+
+def read(model, sentence: int = 0):
+    """(gaps, own, label weights, label bias) of one of SENTENCES, and what numpy says of each network."""
+    words, tags = SENTENCES[sentence]
+    numbers, n = model.words.encode(words, tags), len(words)
+    networks = model.networks
+    gaps = np.zeros((len(networks), 4, n + 1, len(networks[0].from_left)), dtype=np.float32)
+    own = np.zeros((len(networks), n + 1), dtype=np.float32)
+    for q, network in enumerate(networks):
+        read_gaps(network, numbers, gaps[q], own[q])
+    parts = gaps, own, np.stack([x.labels for x in networks]), np.stack([x.label_bias for x in networks])
+    return parts, [reference.read(network, numbers) for network in networks]
+
+
+@pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "projection": 4}])
+def test_scores_of_spans_and_labels(sizes: dict[str, int]) -> None:
+    model = random_model(2, **sizes)
+    (gaps, own, weights, bias), plain = read(model)
+    n = gaps.shape[2] - 1
+    scores = np.empty((n + 1, n + 1), dtype=np.float32)
+    score_spans(gaps, own, 0, n, scores)
+    right = np.mean([found[0] for found in plain], axis=0)
+    for i in range(n):
+        assert scores[i, i + 1] == 0
+        assert np.allclose(scores[i, i + 2 :], right[i, i + 2 :], atol=5e-3)
+    spans = np.array([(0, n), (1, 3), (2, 3)], dtype=np.int32)
+    out = np.empty((3, len(CHAINS)), dtype=np.float32)
+    label_spans(gaps, weights, bias, spans, out)
+    for c, (i, j) in enumerate(spans.tolist()):
+        logs = np.mean(
+            [reference.label_logs(net, *found[1:], i, j) for net, found in zip(model.networks, plain, strict=True)],
+            axis=0,
+        )
+        assert np.allclose(out[c], logs - np.logaddexp.reduce(logs), atol=5e-3)
+
+
+def test_scores_of_a_part_are_those_of_the_whole() -> None:
+    (gaps, own, *_), _ = read(random_model(2))
+    whole, part = np.empty((8, 8), dtype=np.float32), np.empty((8, 8), dtype=np.float32)
+    score_spans(gaps, own, 0, 7, whole)
+    score_spans(gaps, own, 2, 6, part)
+    assert np.allclose(np.triu(part[:5, :5], 2), np.triu(whole[2:7, 2:7], 2), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 0.5])
+def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, penalty: float) -> None:
+    model = random_model(1, seed)
+    parts, plain = read(model, 2)
+    n = parts[0].shape[2] - 1
+    scores, label_left, label_right = plain[0]
+    _, posterior = reference.posteriors(scores)
+    posterior[np.arange(n), np.arange(1, n + 1)] = 1
+    gain, best_label, logs = {}, {}, {}
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            log = reference.label_logs(model.networks[0], label_left, label_right, i, j)
+            log -= np.logaddexp.reduce(log)
+            label = int(np.argmax(log[1:])) + 1
+            gain[i, j] = SIZES[label] * (posterior[i, j] * (1 - np.exp(log[0])) - penalty)
+            best_label[i, j], logs[i, j] = label, log[label]
+    best = max(sum(max(gain[span], 0) for span in tree) for tree in reference.binary_trees(0, n))
+    spans, labels, costs = np.empty((2 * n + 2, 2), np.int32), np.empty(2 * n, np.int32), np.empty(2 * n)
+    found, tried = decode(*parts, SIZES, 0, n, 1e-30, penalty, spans, labels, costs)
+    assert found == 2 * n - 1 and tried == n * (n + 1) // 2
+    chosen = [(tuple(spans[c].tolist()), int(labels[c])) for c in range(found)]
+    assert sum(gain[span] for span, label in chosen if label) == pytest.approx(best, abs=5e-3)
+    for c, (span, label) in enumerate(chosen):
+        if label:
+            assert label == best_label[span]
+            assert costs[c] == pytest.approx(-np.log(posterior[span]) - logs[span], abs=2e-2)
+
+
+def test_greedy_cuts_are_the_best_of_each_span() -> None:
+    parts, _ = read(random_model(2))
+    gaps, own = parts[:2]
+    n = gaps.shape[2] - 1
+    scores = np.empty((n + 1, n + 1), dtype=np.float32)
+    score_spans(gaps, own, 0, n, scores)
+    scores *= len(gaps)  # greedy cuts compare sums, not means
+    pieces = np.empty((2 * n + 2, 2), dtype=np.int32)
+    count = split_greedily(gaps, own, 0, n, 1, pieces)
+    spans = [tuple(span) for span in pieces[:count].tolist()]
+    assert frozenset(spans) in reference.binary_trees(0, n)
+    for i, j in spans:
+        if j - i > 1:
+            cut = next(k for k in range(i + 1, j) if (i, k) in spans and (k, j) in spans)
+            best = max(scores[i, k] + scores[k, j] for k in range(i + 1, j))
+            assert scores[i, cut] + scores[cut, j] == pytest.approx(best, abs=1e-3)
+    coarse = split_greedily(gaps, own, 0, n, 3, pieces)
+    assert {tuple(span) for span in pieces[:coarse].tolist()} <= set(spans) and coarse < count
+
+
+def test_a_greedy_parse_labels_every_span() -> None:
+    parts, _ = read(random_model(1))
+    n = parts[0].shape[2] - 1
+    spans, labels, costs = np.empty((2 * n + 2, 2), np.int32), np.empty(2 * n, np.int32), np.empty(2 * n)
+    found, tried = decode_greedily(*parts, 1, spans, labels, costs)
+    assert found == tried == 2 * n - 1
+    out = np.empty((found, len(CHAINS)), dtype=np.float32)
+    label_spans(parts[0], parts[2], parts[3], spans[:found], out)
+    assert labels[:found].tolist() == out.argmax(axis=1).tolist()
+    assert np.allclose(costs[:found], -out.max(axis=1))

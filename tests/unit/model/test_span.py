@@ -1,0 +1,78 @@
+"""Span models: rounding, the way to bytes and back, and damage that is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
+from spacy_dtparse.model.span import KIND, PackedNetwork, SpanModel, read_model, write_model
+from tests.span_models import CHAINS, random_model, random_network
+
+
+def test_rounding_is_small_and_done_once() -> None:
+    network = random_network(20, len(CHAINS), 1)
+    packed = PackedNetwork.pack(network)
+    again = packed.unpack(20, len(CHAINS))
+    assert packed.arrays["table"].dtype == np.int8
+    for name, array in again._asdict().items():
+        for one, other in zip(
+            array if name == "weights" else [array],
+            getattr(network, name) if name == "weights" else [getattr(network, name)],
+            strict=True,
+        ):
+            bound = np.abs(other).max() / 127 if name == "table" else np.abs(other).max() / 1000
+            assert np.abs(one - other).max() <= bound + 1e-7
+    twice = PackedNetwork.pack(again)
+    assert all(np.array_equal(twice.arrays[k], v) for k, v in packed.arrays.items() if k != "factor")
+
+
+def test_a_model_comes_back_from_its_bytes() -> None:
+    model = random_model(2)
+    data = write_model(model)
+    again = read_model(data)
+    assert write_model(again) == data and again.fingerprint() == model.fingerprint()
+    assert again.chains == CHAINS and again.meta == model.meta and again.labels == ("NP", "PP", "S", "VP")
+    assert again.words.encode(["The", "gnu"], ["DT", "??"]).tolist() == model.words.encode(
+        ["The", "gnu"], ["DT", "??"]
+    ).tolist()
+    for one, other in zip(model.networks, again.networks, strict=True):
+        assert np.array_equal(one.table, other.table) and np.array_equal(one.weights[0], other.weights[0])
+
+
+def changed(**changes) -> bytes:
+    meta, arrays = container_from_bytes(write_model(random_model(1)), KIND)
+    for name, value in changes.items():
+        (arrays if name in arrays else meta)[name] = value
+    return container_to_bytes(KIND, meta, arrays)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "has version 2; this release reads version 1"),
+        ({"fingerprint": "0" * 16}, "has fingerprint .* but names '0000000000000000'"),
+        ({"n_networks": 0}, "has no network"),
+        ({"n_networks": 2}, "lacks its|finite|do not fit"),
+        ({"chains": [["S"]]}, "first label of the model is not the empty one"),
+        ({"chains": [[], ["S"]]}, "has the shape"),
+        ({"words": {"words": []}}, "do not fit together"),
+        ({"network0.label_bias": np.full(len(CHAINS), 0x7E00, dtype=np.uint16)}, "not finite"),
+        ({"network0.factor": np.zeros(3, dtype=np.float32)}, "do not fit|has the shape"),
+    ],
+)
+def test_damage_is_said(change: dict, message: str) -> None:
+    with pytest.raises(ModelFormatError, match=message):
+        read_model(changed(**change))
+
+
+def test_networks_of_different_width_do_not_multiply() -> None:
+    model = random_model(1)
+    other = PackedNetwork.pack(random_network(model.words.size, len(CHAINS), 3, projection=4))
+    with pytest.raises(ModelFormatError, match="different widths"):
+        SpanModel(model.words, CHAINS, (*model.packed, other), {})
+    with pytest.raises(ModelFormatError, match="has no network"):
+        replace(model, packed=())

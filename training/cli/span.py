@@ -1,0 +1,55 @@
+"""Train a span parser; the same command goes on where a killed run stopped."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import natural_number
+from spacy_dtparse.errors import ConfigError
+
+SPEC = "PATH[,tags=PATH][,weight=W][,limit=N][,share=S]"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `span`."""
+    parser.add_argument("--train", action="append", default=[], metavar=SPEC, help="bracketed trees; repeatable")
+    parser.add_argument(
+        "--more", action="append", default=[], metavar=SPEC, help="trees of a teacher, to begin with; repeatable"
+    )
+    parser.add_argument("--teacher", type=Path, help="model of a span parser whose beliefs are mixed with --more")
+    parser.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
+    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg beside the above")
+    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
+    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags for --corpus (default: gold tags)")
+    parser.add_argument("--seeds", type=natural_number, nargs="+", default=[0, 1], help="a network for each")
+    parser.add_argument("--workers", type=natural_number, default=2, help="processes, a network in each (default: 2)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="an option of training.span.fitting.SpanOptions, or of its shape and dropout (dropout.layers=0.2)",
+    )  # fmt: skip
+    parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished networks")
+    parser.add_argument("--name", default="span", help="the model's name in its meta")
+    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
+    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, write the model, say how large it is."""
+    from training.span.running import fit_span, parse_settings
+    from training.treebanks import TreebankFile, corpus_files
+
+    if options.workers < 1:
+        raise ConfigError("--workers is 0; give 1 or more")
+    train, more, dev = ([TreebankFile.parse(text) for text in texts] for texts in
+                        (options.train, options.more, options.dev))  # fmt: skip
+    if options.corpus is not None:
+        train += corpus_files(options.corpus, options.names, "train", options.tags)
+        dev += corpus_files(options.corpus, options.names, "dev", options.tags)
+    if not train:
+        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    chosen = parse_settings(options.set, tuple(options.seeds))
+    facts = {"name": options.name, "lang": options.lang}
+    seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
+                       options.teacher)  # fmt: skip
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -1,0 +1,235 @@
+"""From treebank sentences to a span model: one run for each network, in steps that can be resumed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.model.span import Chain, PackedNetwork, SpanModel
+from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.scoring import ParsevalReport
+from spacy_dtparse.trees import Tree
+
+from ..corpus import Sentence
+from .examples import SpanExample, chain_numbers, count_chains, count_words, make_example
+from .network import Dropout, Shape, Trainer, as_network, first_values
+from .teaching import believed_examples
+
+Log = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class SpanOptions:
+    """How the networks are trained.
+
+    `seeds`: a network for each; the parser multiplies them. `epochs`: passes over `train`; with `more` trees (a
+    teacher's) of them `more_epochs` passes over those, among which the treebank's come `repeats` times, and then
+    `epochs` over the treebank alone. `batch`: tokens of a step. `rate`: of the optimiser, reached after `warm` steps
+    and let down along a cosine to a fiftieth. `least_word`, `least_part`, `least_chain`: how often a word, an affix, a
+    chain of labels must occur to be listed. `hide`: see `examples.make_example`. `max_words`: longer sentences are left
+    out of training. `judge_every`: passes between looks at the development trees. `teacher_share`: how much of what is
+    learned from a teacher's trees are the beliefs of another, a span parser.
+    Raises ConfigError for values out of range.
+    """
+
+    shape: Shape = field(default_factory=Shape)
+    dropout: Dropout = field(default_factory=Dropout)
+    seeds: tuple[int, ...] = (0, 1)
+    epochs: float = 30.0
+    more_epochs: float = 6.0
+    repeats: int = 3
+    batch: int = 800
+    rate: float = 2e-3
+    fine_rate: float = 7e-4
+    warm: int = 200
+    average: float = 0.999
+    least_word: int = 2
+    least_part: int = 3
+    least_chain: int = 2
+    hide: float = 0.8
+    max_words: int = 100
+    judge_every: float = 5.0
+    teacher_share: float = 0.6
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise ConfigError(f"seeds are {list(self.seeds)}; give one or more different whole numbers")
+        for name in ("epochs", "batch", "rate", "fine_rate", "warm", "judge_every", "repeats", "max_words"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("table", "layers", "projections"):
+            if not 0 <= getattr(self.dropout, name) < 1:
+                raise ConfigError(f"dropout of {name} is {getattr(self.dropout, name)}; it must be from 0 to below 1")
+        for name in ("width", "units", "layers", "projection"):
+            if getattr(self.shape, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self.shape, name)}; it must be 1 or more")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a run: passes over examples at a greatest rate."""
+
+    examples: Sequence[SpanExample]
+    epochs: float
+    rate: float
+
+    def n_steps(self, batch: int) -> int:
+        """Steps of so many tokens."""
+        return max(1, round(self.epochs * sum(len(example.numbers) for example in self.examples) / batch))
+
+
+def batches(examples: Sequence[SpanExample], size: int, rng: np.random.Generator) -> Iterator[list[SpanExample]]:
+    """One pass over the examples in random order, in batches of at least `size` rows."""
+    batch: list[SpanExample] = []
+    rows = 0
+    for place in rng.permutation(len(examples)):
+        batch.append(examples[place])
+        rows += len(batch[-1].numbers)
+        if rows >= size:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True)
+class Material:
+    """What all networks of a model learn from: lists, and the examples of the treebank and of a teacher."""
+
+    words: WordParts
+    chains: tuple[Chain, ...]
+    train: tuple[SpanExample, ...]
+    more: tuple[SpanExample, ...]
+    dev: tuple[Sentence, ...]
+
+
+def make_material(
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    options: SpanOptions,
+    more: Sequence[Sentence] = (),
+    teacher: SpanParser | None = None,
+) -> Material:
+    """Lists and examples; with a `teacher`, `more` are mixed with its beliefs. Raises TrainingDataError when there is
+    no sentence to learn from."""
+    if not train:
+        raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
+    everything = [*train, *more]
+    words = WordParts.build(
+        ((s.tree.words, s.tags) for s in everything), options.least_word, options.least_part
+    )
+    counted = count_chains(sentence.tree for sentence in train)
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
+    if len(chains) == 1:
+        chains = ((), *(chain for chain, _ in ordered))
+    numbers, counts = chain_numbers(chains), count_words(everything)
+
+    known = words, numbers, counts, options.hide
+    short, shorter = (
+        [sentence for sentence in sentences if len(sentence.tags) <= options.max_words] for sentences in (train, more)
+    )
+    examples = tuple(make_example(sentence, *known) for sentence in short)
+    if teacher is None:
+        taught = tuple(make_example(sentence, *known) for sentence in shorter)
+    else:
+        taught = tuple(believed_examples(teacher, options.teacher_share, shorter, *known))
+    return Material(words, chains, examples, taught, tuple(dev))
+
+
+def train_network(
+    material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
+) -> PackedNetwork:
+    """One network; `workdir` keeps its state, from which a killed run goes on."""
+    rng = np.random.default_rng(seed)
+    values = first_values(material.words.size, len(material.chains), options.shape, rng)
+    trainer = Trainer(values, options.dropout, options.average)
+    phases = [Phase(material.train, options.epochs, options.rate)]
+    if material.more:
+        mixed = (*(material.train * options.repeats), *material.more)
+        phases = [
+            Phase(mixed, options.more_epochs, options.rate),
+            Phase(material.train, options.epochs, options.fine_rate),
+        ]
+    state = None if workdir is None else workdir / f"network{seed}.npz"
+    done = 0
+    if state is not None and state.is_file():
+        with np.load(state) as kept:
+            trainer.restore(kept)
+        done = trainer.steps
+        log(seed=seed, resumed=done)
+    total = sum(phase.n_steps(options.batch) for phase in phases)
+    first, began, kept_at = 0, time.perf_counter(), time.perf_counter()
+    for number, phase in enumerate(phases):
+        steps = phase.n_steps(options.batch)
+        per_pass = sum(len(example.numbers) for example in phase.examples) / options.batch
+        losses, since = np.zeros(2), 0
+        # The order of a pass depends on seed, phase and pass alone, so that a resumed run goes on as it would have.
+        step = max(0, min(done - first, steps))
+        while step < steps:
+            start = step
+            order = np.random.default_rng((seed, number, start))
+            for batch in batches(phase.examples, options.batch, order):
+                warm = min(1.0, (step + 1) / options.warm) if number == 0 else 1.0
+                rate = phase.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
+                losses += trainer.step(batch, np.random.default_rng((seed, number, step, 1)), rate)
+                step += 1
+                since += 1
+                last = step == steps
+                if last or int(step / per_pass / options.judge_every) > int(
+                    (step - 1) / per_pass / options.judge_every
+                ):
+                    figures = {f"dev_{name}": f1 for name, f1 in judge(material, trainer).items()}
+                    log(
+                        seed=seed, phase=number, epoch=round(step / per_pass, 1), step=first + step, of=total,
+                        brackets=losses[0] / since, labels=losses[1] / since, **figures,
+                        seconds=round(time.perf_counter() - began),
+                    )  # fmt: skip
+                    losses, since = np.zeros(2), 0
+                if state is not None and (last or time.perf_counter() - kept_at > 120):
+                    kept_at = time.perf_counter()
+                    _keep(state, trainer)
+                if last:
+                    break
+        first += steps
+    return PackedNetwork.pack(as_network(trainer.averages))
+
+
+def _keep(path: Path, trainer: Trainer) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".part.npz")
+    np.savez(beside, **trainer.state())  # type: ignore[arg-type]
+    os.replace(beside, path)
+
+
+def make_model(material: Material, packed: Sequence[PackedNetwork], meta: dict[str, Any]) -> SpanModel:
+    """The model of some networks."""
+    return SpanModel(material.words, material.chains, tuple(packed), meta)
+
+
+def judge(material: Material, trainer: Trainer) -> dict[str, float]:
+    """F1 of all brackets on the development sentences by treebank, in per cent, of the averaged network."""
+    if not material.dev:
+        return {}
+    parser = SpanParser(make_model(material, [PackedNetwork.pack(as_network(trainer.averages))], {}))
+    reports: dict[str, ParsevalReport] = {}
+    for sentence in material.dev:
+        tree = parser.parse(sentence.tree.words, sentence.tags).tree
+        found = Tree.trusted(sentence.tree.words, sentence.tree.tags, tree.labels, tree.starts, tree.ends)
+        reports.setdefault(sentence.source, ParsevalReport(strict=True)).add(sentence.tree, found)
+    return {name: round(100 * report.to_dict()["all"]["f1"], 2) for name, report in reports.items()}
+
+
+def options_facts(options: SpanOptions) -> dict[str, Any]:
+    """The options as plain data."""
+    return json.loads(json.dumps(asdict(options)))

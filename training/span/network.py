@@ -1,0 +1,368 @@
+"""The span network in training: the loss of a batch and its derivatives.
+
+The loss of a sentence is that of its brackets, -ln of the probability of all binary trees that have no span crossing a
+constituent among all binary trees, and that of its labels, -ln of their probabilities; spans that such trees have
+beside the constituents count as spans without a label, by their posterior probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spacy_dtparse.kernels.recurrent import HIGHWAY, LEAK, sum_rows
+from spacy_dtparse.kernels.span_network import SpanNetwork
+from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
+
+from .examples import SpanExample
+from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
+
+Arrays = dict[str, np.ndarray]
+_FORBIDDEN = np.float32(-60.0)
+"""Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
+_SEEN = 0.05
+"""Posterior probability from which on a span counts as one without a label."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a network: `width` of the table, `units` in a direction, `layers`, `projection`."""
+
+    width: int = 96
+    units: int = 96
+    layers: int = 2
+    projection: int = 96
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Shares of numbers set to 0 in training: of the table's rows, of what layers read, of projections."""
+
+    table: float = 0.1
+    layers: float = 0.3
+    projections: float = 0.2
+
+
+def first_values(size: int, n_labels: int, shape: Shape, rng: np.random.Generator) -> Arrays:
+    """Random first values for a table of `size` rows and `n_labels` label chains."""
+    d, m = shape.units, shape.projection
+
+    def random(rows: int, columns: int, scale: float = 1.0) -> np.ndarray:
+        return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(np.float32)
+
+    def zeros(*sizes: int) -> np.ndarray:
+        return np.zeros(sizes, dtype=np.float32)
+
+    values = {"table": (rng.standard_normal((size, shape.width)) * 0.4).astype(np.float32)}
+    width = shape.width
+    for layer in range(shape.layers):
+        values[f"weights{layer}"] = random(width, (6 if width == 2 * d else 8) * d)
+        width = 2 * d
+    values["recurrent"] = rng.uniform(-0.5, 0.5, (shape.layers, 2, 2, d)).astype(np.float32)
+    values["bias"] = zeros(shape.layers, 2, 2, d)
+    values["bias"][:, :, 1] = -0.5
+    values |= {
+        "edges": random(2 * d, 4 * m), "edge_bias": zeros(4 * m), "bilinear": random(m, m, 0.3),
+        "from_left": zeros(m), "from_right": zeros(m),
+        "labels": random(m, n_labels, 0.5), "label_bias": zeros(n_labels),
+    }  # fmt: skip
+    return values
+
+
+def as_network(values: Arrays) -> SpanNetwork:
+    """The parser's network with these values."""
+    n_layers = sum(name.startswith("weights") for name in values)
+    rest = {name: values[name] for name in SpanNetwork._fields if name != "weights"}
+    return SpanNetwork(weights=tuple(values[f"weights{k}"] for k in range(n_layers)), **rest)
+
+
+def _rectified(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, LEAK * x)
+
+
+def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    return np.where(x > 0, slope, LEAK * slope)
+
+
+def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of one sentence."""
+    n = len(scores) - 1
+    log_all, all_spans = _posteriors(scores, n)
+    log_right, right_spans = _posteriors(np.where(crossing, _FORBIDDEN, scores), n)
+    return log_all - log_right, all_spans - right_spans, right_spans
+
+
+def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
+    """(Loss, its derivative by every span's score): -ln of the probability of a tree, in the mean over the trees of a
+    teacher who believes in spans with these probabilities."""
+    log_all, all_spans = _posteriors(scores, len(scores) - 1)
+    return log_all - float(np.vdot(believed, scores)), all_spans - believed
+
+
+def _posteriors(scores: np.ndarray, n: int) -> tuple[float, np.ndarray]:
+    scores = np.ascontiguousarray(scores, dtype=np.float32)
+    scores[np.arange(n), np.arange(1, n + 1)] = 0
+    size = (n + 1, n + 1)
+    inside, outside = np.empty(size), np.empty(size)
+    best = best_inside(scores, n, np.empty(size, dtype=np.float32))
+    total = span_posteriors(scores, n, best, inside, outside, np.empty(size))
+    if math.isnan(total):
+        total = log_posteriors(scores, n, inside, outside)
+    return total, np.triu(outside, 2)
+
+
+class Trainer:
+    """A network's values, their running averages, and the optimiser's state. One process, one thread."""
+
+    def __init__(self, values: Arrays, dropout: Dropout, average: float = 0.999):
+        self.values = values
+        self.dropout = dropout
+        self.average = average
+        self.averages = {name: array.copy() for name, array in values.items()}
+        self.slopes = {name: np.zeros_like(array) for name, array in values.items()}
+        self.means = {name: np.zeros_like(array) for name, array in values.items()}
+        self.squares = {name: np.zeros_like(array) for name, array in values.items()}
+        self.steps = 0
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of recurrent units."""
+        return len(self.values["recurrent"])
+
+    def state(self) -> Arrays:
+        """All arrays by name, to be kept and given to `restore`."""
+        found = {"steps": np.array(self.steps)}
+        for kind in ("values", "averages", "means", "squares"):
+            found |= {f"{kind}.{name}": array for name, array in getattr(self, kind).items()}
+        return found
+
+    def restore(self, state: Arrays) -> None:
+        """Take over what `state` gave."""
+        self.steps = int(state["steps"])
+        for kind in ("values", "averages", "means", "squares"):
+            for name, array in getattr(self, kind).items():
+                array[...] = state[f"{kind}.{name}"]
+
+    # ---- one step ----
+
+    def step(self, batch: Sequence[SpanExample], rng: np.random.Generator, rate: float) -> tuple[float, float]:
+        """Learn from a batch. Returns the losses of brackets and of labels per token, nats."""
+        losses, rows = self.slopes_of(batch, rng)
+        self._update(rows, rate)
+        return losses
+
+    def slopes_of(
+        self, batch: Sequence[SpanExample], rng: np.random.Generator | None
+    ) -> tuple[tuple[float, float], np.ndarray]:
+        """Add the derivatives of a batch's loss per token to `slopes`; without `rng` nothing is dropped.
+
+        Returns ((loss of brackets, of labels), rows of the table that the batch has met).
+        """
+        values, slopes = self.values, self.slopes
+        bounds = np.cumsum([0, *(len(example.numbers) for example in batch)])
+        numbers = np.concatenate([example.numbers for example in batch])
+        lengths = np.diff(bounds)
+        n_tokens = len(numbers) - 2 * len(batch)
+        if rng is not None:
+            hidden = rng.random(len(numbers)) < np.concatenate([example.rare for example in batch])
+            numbers[hidden, 0] = 0
+        read, kept = self._read(numbers, bounds, lengths, rng)
+        d, m = values["recurrent"].shape[3], values["bilinear"].shape[0]
+        gaps = np.zeros_like(read)
+        gaps[:, :d] = read[:, :d]
+        gaps[:-1, d:] = read[1:, d:]
+        masked, gap_mask = self._dropped(gaps, lengths, self.dropout.layers, rng)
+        projected = masked @ values["edges"] + values["edge_bias"]
+        projected[:, 3 * m :] -= values["edge_bias"][3 * m :]
+        d_projected = np.zeros_like(projected)
+        bracket_loss, unlabelled = self._brackets(batch, bounds, projected, d_projected, rng, n_tokens)
+        label_loss = self._labels(batch, bounds, unlabelled, projected, d_projected, rng, n_tokens)
+        slopes["edges"] += masked.T @ d_projected
+        slopes["edge_bias"][: 3 * m] += d_projected[:, : 3 * m].sum(axis=0)
+        d_gaps = d_projected @ values["edges"].T
+        if gap_mask is not None:
+            d_gaps *= gap_mask
+        d_read = np.zeros_like(read)
+        d_read[:, :d] = d_gaps[:, :d]
+        d_read[1:, d:] = d_gaps[:-1, d:]
+        self._read_back(d_read, kept, numbers, bounds)
+        return (bracket_loss / n_tokens, label_loss / n_tokens), np.unique(numbers)
+
+    def _dropped(
+        self, x: np.ndarray, lengths: np.ndarray, share: float, rng: np.random.Generator | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """x with a share of its columns set to 0, the same for all tokens of a sentence; and the factors."""
+        if rng is None or share == 0:
+            return x, None
+        kept = (rng.random((len(lengths), x.shape[1]), dtype=np.float32) >= share) / np.float32(1 - share)
+        mask = np.repeat(kept.astype(np.float32), lengths, axis=0)
+        return x * mask, mask
+
+    def _read(
+        self, numbers: np.ndarray, bounds: np.ndarray, lengths: np.ndarray, rng: np.random.Generator | None
+    ) -> tuple[np.ndarray, list[tuple]]:
+        values, n = self.values, len(numbers)
+        d = values["recurrent"].shape[3]
+        x = np.empty((n, values["table"].shape[1]), dtype=np.float32)
+        sum_rows(values["table"], numbers, x)
+        kept = []
+        for layer in range(self.n_layers):
+            weights = values[f"weights{layer}"]
+            share = self.dropout.table if layer == 0 else self.dropout.layers
+            masked, mask = self._dropped(x, lengths, share, rng)
+            units = (masked @ weights).reshape(n, 2, -1, d)
+            carried = units[:, :, HIGHWAY] if units.shape[2] == 4 else masked.reshape(n, 2, d)
+            states, outputs = (np.empty((n, 2, d), dtype=np.float32) for _ in range(2))
+            run_sentences(
+                units, carried, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs
+            )
+            kept.append((masked, mask, units, carried, states))
+            x = outputs.reshape(n, 2 * d)
+        return x, kept
+
+    def _read_back(self, d_x: np.ndarray, kept: list[tuple], numbers: np.ndarray, bounds: np.ndarray) -> None:
+        values, slopes, n = self.values, self.slopes, len(numbers)
+        d = values["recurrent"].shape[3]
+        for layer in reversed(range(self.n_layers)):
+            masked, mask, units, carried, states = kept[layer]
+            d_units, d_carried = np.empty_like(units), np.empty((n, 2, d), dtype=np.float32)
+            units_back(
+                d_x.reshape(n, 2, d), units, carried, bounds, values["recurrent"][layer], states, d_units, d_carried,
+                slopes["recurrent"][layer], slopes["bias"][layer], np.empty(d, dtype=np.float32),
+            )  # fmt: skip
+            if units.shape[2] == 4:
+                d_units[:, :, HIGHWAY] = d_carried
+            flat = d_units.reshape(n, -1)
+            slopes[f"weights{layer}"] += masked.T @ flat
+            d_x = flat @ values[f"weights{layer}"].T
+            if units.shape[2] == 3:
+                d_x += d_carried.reshape(n, 2 * d)
+            if mask is not None:
+                d_x *= mask
+        add_rows(slopes["table"], numbers, d_x)
+
+    def _brackets(
+        self, batch: Sequence[SpanExample], bounds: np.ndarray, projected: np.ndarray, d_projected: np.ndarray,
+        rng: np.random.Generator | None, n_tokens: int,
+    ) -> tuple[float, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]:  # fmt: skip
+        """Loss of brackets; and the spans without a label, by ends among the gaps of the batch, with weights."""
+        values, slopes = self.values, self.slopes
+        m = values["bilinear"].shape[0]
+        both = projected[:, : 2 * m]
+        active, mask = self._thinned(_rectified(both), rng)
+        left, right = active[:, :m], active[:, m:]
+        form = left @ values["bilinear"] + values["from_right"]
+        alone = left @ values["from_left"]
+        d_form, d_active, d_alone = np.zeros_like(form), np.zeros_like(active), np.zeros_like(alone)
+        loss, unlabelled = 0.0, []
+        for first, example in zip(bounds, batch, strict=False):
+            n = example.n_tokens
+            if n < 2:
+                continue
+            here = slice(first, first + n + 1)
+            scores = form[here] @ right[here].T + alone[here, None]
+            if example.believed is not None:
+                lost, slope = believed_slopes(scores, example.believed.astype(np.float32))
+            else:
+                assert example.crossing is not None
+                lost, slope, posteriors = bracket_slopes(scores, example.crossing)
+                posteriors[example.spans[:, 0], example.spans[:, 1]] = 0
+                starts, ends = np.nonzero(posteriors > _SEEN)
+                unlabelled.append((starts + first, ends + first, posteriors[starts, ends] * example.weight))
+            loss += example.weight * lost
+            slope = (slope * (example.weight / n_tokens)).astype(np.float32)
+            d_form[here] = slope @ right[here]
+            d_active[here, m:] = slope.T @ form[here]
+            d_alone[here] = slope.sum(axis=1)
+        slopes["bilinear"] += left.T @ d_form
+        slopes["from_right"] += d_form.sum(axis=0)
+        slopes["from_left"] += left.T @ d_alone
+        d_active[:, :m] = d_form @ values["bilinear"].T + np.outer(d_alone, values["from_left"])
+        if mask is not None:
+            d_active *= mask
+        d_projected[:, : 2 * m] = _rectified_back(both, d_active)
+        return loss, unlabelled
+
+    def _thinned(self, x: np.ndarray, rng: np.random.Generator | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """x with a share of its numbers set to 0; and the factors."""
+        share = self.dropout.projections
+        if rng is None or share == 0:
+            return x, None
+        mask = ((rng.random(x.shape, dtype=np.float32) >= share) / np.float32(1 - share)).astype(np.float32)
+        return x * mask, mask
+
+    def _labels(
+        self, batch: Sequence[SpanExample], bounds: np.ndarray,
+        unlabelled: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], projected: np.ndarray,
+        d_projected: np.ndarray, rng: np.random.Generator | None, n_tokens: int,
+    ) -> float:  # fmt: skip
+        values, slopes = self.values, self.slopes
+        m = values["bilinear"].shape[0]
+        starts, ends, labels, weights = [], [], [], []
+        for first, example in zip(bounds, batch, strict=False):
+            starts.append(example.spans[:, 0] + first)
+            ends.append(example.spans[:, 1] + first)
+            labels.append(example.labels)
+            weights.append(example.shares * np.float32(example.weight))
+        for some_starts, some_ends, some_weights in unlabelled:
+            starts.append(some_starts)
+            ends.append(some_ends)
+            labels.append(np.zeros(len(some_starts), dtype=np.int32))
+            weights.append(some_weights)
+        start, end, label = np.concatenate(starts), np.concatenate(ends), np.concatenate(labels)
+        weight = np.concatenate(weights).astype(np.float32)
+        summed = projected[start, 2 * m : 3 * m] + projected[end, 3 * m :]
+        hidden, mask = self._thinned(_rectified(summed), rng)
+        logits = hidden @ values["labels"] + values["label_bias"]
+        logits -= logits.max(axis=1, keepdims=True)
+        logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        here = np.arange(len(label)), label
+        loss = -float(weight @ logs[here])
+        slope = np.exp(logs)
+        slope[here] -= 1
+        slope *= (weight / n_tokens)[:, None]
+        slopes["labels"] += hidden.T @ slope
+        slopes["label_bias"] += slope.sum(axis=0)
+        d_hidden = slope @ values["labels"].T
+        if mask is not None:
+            d_hidden *= mask
+        d_summed = _rectified_back(summed, d_hidden).astype(np.float32)
+        d_left, d_right = (np.zeros((len(projected), m), dtype=np.float32) for _ in range(2))
+        add_rows(d_left, start[:, None].astype(np.int32), d_summed)
+        add_rows(d_right, end[:, None].astype(np.int32), d_summed)
+        d_projected[:, 2 * m : 3 * m] += d_left
+        d_projected[:, 3 * m :] += d_right
+        return loss
+
+    def _update(self, rows: np.ndarray, rate: float, most: float = 5.0) -> None:
+        slopes = self.slopes
+        square = float(np.square(slopes["table"][rows]).sum())
+        square += sum(float(np.vdot(slope, slope)) for name, slope in slopes.items() if name != "table")
+        if square > most * most:
+            factor = np.float32(most / math.sqrt(square))
+            for name, slope in slopes.items():
+                if name == "table":
+                    slope[rows] *= factor
+                else:
+                    slope *= factor
+        self.steps += 1
+        keep, keep_square = 0.9, 0.99
+        factors = [
+            np.float32(x)
+            for x in (rate, keep, keep_square, 1 / (1 - keep**self.steps), 1 / (1 - keep_square**self.steps))
+        ]
+        share = np.float32(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
+        for name, value in self.values.items():
+            state = slopes[name], self.means[name], self.squares[name]
+            if name == "table":
+                adam_rows(value, *state, rows, *factors)
+                continue
+            adam(value.reshape(-1), *(array.reshape(-1) for array in state), *factors)
+            follow(self.averages[name].reshape(-1), value.reshape(-1), share)
+        if self.steps % 10 == 0:  # the table is large and its rows change seldom
+            ten = np.float32(1 - (1 - share) ** 10)
+            follow(self.averages["table"].reshape(-1), self.values["table"].reshape(-1), ten)
+

@@ -1,0 +1,121 @@
+"""A training run of a span parser from files to a model file, a process for each network."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse import __version__
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.model.span import PackedNetwork
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.span import SpanParser
+
+from ..fitting import write_atomically
+from ..processes import worker_pool
+from ..treebanks import TreebankFile, provenance, read_files
+from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
+
+GROUPS = ("shape", "dropout")
+
+
+def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
+    """SpanOptions with NAME=VALUE settings; `shape.` and `dropout.` go before the names of their parts.
+
+    Raises ConfigError for an unknown name or a value of another type.
+    """
+    options = SpanOptions(seeds=seeds)
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        group, _, inner = name.rpartition(".")
+        holder: Any = options if not group else getattr(options, group) if group in GROUPS else None
+        known = {} if holder is None else {f.name: getattr(holder, f.name) for f in fields(holder)}
+        old = known.get(inner)
+        if not isinstance(old, int | float):
+            allowed = [f.name for f in fields(SpanOptions) if f.name not in (*GROUPS, "seeds")]
+            allowed += [f"{g}.{f.name}" for g in GROUPS for f in fields(getattr(options, g))]
+            raise ConfigError(f"there is no setting {name!r}; allowed are {', '.join(allowed)}")
+        try:
+            value = type(old)(text)
+        except ValueError:
+            raise ConfigError(f"{setting}: {text!r} is no {type(old).__name__}") from None
+        changed: Any = replace(holder, **{inner: value})  # type: ignore[type-var]
+        options = replace(options, **{group: changed}) if group else changed
+    return options
+
+
+def told(log_file: Path | None, **facts: Any) -> None:
+    """Print facts in a line, and keep them as JSON."""
+    print(", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in facts.items()), flush=True)
+    if log_file is not None:
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        with log_file.open("a", encoding="utf8") as file:
+            file.write(json.dumps(facts) + "\n")
+
+
+def _one(material: Material, options: SpanOptions, workdir: Path | None, seed: int) -> PackedNetwork:
+    log_file = None if workdir is None else workdir / f"network{seed}.jsonl"
+    return train_network(material, options, seed, workdir, partial(told, log_file))
+
+
+def fit_span(
+    train: Sequence[TreebankFile],
+    dev: Sequence[TreebankFile],
+    more: Sequence[TreebankFile],
+    options: SpanOptions,
+    facts: dict[str, Any],
+    out: Path,
+    workdir: Path | None = None,
+    workers: int = 2,
+    teacher: Path | None = None,
+) -> float:
+    """Train and write `out`; returns the seconds it took.
+
+    `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `facts`: go
+    into the model's meta. Raises TrainingDataError and ConfigError for what cannot be used.
+    """
+    began = time.perf_counter()
+    sentences, taught = read_files(train), read_files(more)
+    believer: SpanParser | None = None
+    if teacher is not None:
+        loaded = load_parser(teacher)
+        if not isinstance(loaded, SpanParser):
+            raise ConfigError(f"{teacher} is a model of kind {loaded.name!r}; a teacher's beliefs need one of 'span'")
+        believer = loaded
+        if not taught:
+            raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
+    material = make_material(sentences, read_files(dev), options, taught, believer)
+    told(
+        None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
+        chains=len(material.chains) - 1,
+    )  # fmt: skip
+    work = partial(_one, material, options, workdir)
+    if workers > 1 and len(options.seeds) > 1:
+        with worker_pool(min(workers, len(options.seeds))) as pool:
+            packed = list(pool.map(work, options.seeds))
+    else:
+        packed = [work(seed) for seed in options.seeds]
+    origin = provenance([file.name for file in train])
+    meta = {
+        "version": __version__,
+        **facts,
+        "treebanks": [
+            {
+                "name": file.name,
+                "weight": file.weight,
+                "tags": "gold" if file.tags is None else "predicted",
+            }
+            for file in train
+        ],
+        **{key: value for key, value in origin.items() if key != "notices"},
+        "sentences": len(sentences),
+        "taught_sentences": len(taught),
+        "options": options_facts(options),
+    }
+    write_atomically(out, SpanParser(make_model(material, packed, meta)).to_bytes())
+    return time.perf_counter() - began

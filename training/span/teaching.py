@@ -1,0 +1,66 @@
+"""What a teacher believes of sentences, as examples: a span parser's posteriors, mixed with another parser's trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.kernels.span_network import label_spans, score_spans
+from spacy_dtparse.model.span import Chain
+from spacy_dtparse.parsers.span import SpanParser
+
+from ..corpus import Sentence
+from .examples import SpanExample, crossing_spans, label_chains, make_example, number_of
+from .network import bracket_slopes
+
+_LEAST = 0.02
+"""Beliefs of a smaller probability are left out."""
+
+
+def believed_examples(
+    teacher: SpanParser,
+    share: float,
+    sentences: Sequence[Sentence],
+    words: WordParts,
+    chains: dict[Chain, int],
+    counts: Counter[str],
+    hide: float,
+) -> Iterator[SpanExample]:
+    """An example for each sentence: `share` of the teacher's beliefs, and the rest of the sentence's own tree, whose
+    missing brackets the teacher fills in."""
+    to_own = np.array([number_of(chain, chains) for chain in teacher.model.chains], dtype=INDEX)
+    for sentence in sentences:
+        example = make_example(sentence, words, chains, counts, hide)
+        tree = sentence.tree
+        n = tree.n_tokens
+        own_chains = {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
+        gaps, own, weights, bias = teacher.read(tree.words, sentence.tags)
+        scores = np.empty((n + 1, n + 1), dtype=np.float32)
+        score_spans(gaps, own, 0, n, scores)
+        believed = np.zeros((n + 1, n + 1), dtype=np.float32)
+        in_tree = np.zeros((n + 1, n + 1), dtype=np.float32)
+        if n > 1:
+            _, slopes, right = bracket_slopes(scores, crossing_spans(own_chains, n))
+            believed = (slopes + right).astype(np.float32)
+            in_tree = right.astype(np.float32)
+        tokens = np.arange(n), np.arange(1, n + 1)
+        target = share * believed + (1 - share) * in_tree
+        believed[tokens] = in_tree[tokens] = 1
+        looked_at = np.maximum(believed, in_tree) > _LEAST
+        spans = np.argwhere(looked_at).astype(INDEX)
+        logs = np.empty((len(spans), len(teacher.model.chains)), dtype=np.float32)
+        label_spans(gaps, weights, bias, spans, logs)
+        mass = np.zeros((len(spans), len(chains)), dtype=np.float32)
+        np.add.at(mass.T, to_own, (share * believed[looked_at][:, None] * np.exp(logs)).T)
+        for place, (start, end) in enumerate(spans.tolist()):
+            mass[place, own_chains.get((start, end), 0)] += (1 - share) * in_tree[start, end]
+        rows, labels = np.nonzero(mass > _LEAST)
+        yield SpanExample(
+            example.numbers, example.rare, spans[rows], labels.astype(INDEX), mass[rows, labels], None,
+            target.astype(np.float16),
+            example.weight,
+        )  # fmt: skip
