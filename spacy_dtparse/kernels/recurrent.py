@@ -73,21 +73,25 @@ def multiply(left, right, out):
 def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
     """One layer of units over the tokens [first, last) of one sentence, forwards and backwards.
 
-    `numbers` float32 (tokens, 2, rows, d): products of the tokens with the layer's weights, for both directions; the
-    rows FORGET and RESET are replaced by the gates. `inputs` float32 (tokens, 2, d): what the highway carries.
-    `recurrent`, `bias` float32 (2, 2, d): of the two gates, by direction. Filled: `states`, `outputs` float32
-    (tokens, 2, d).
+    `numbers` float32 (tokens, 2 · rows · d): products of the tokens with the layer's weights, for both directions, in
+    rows of d numbers; the rows FORGET and RESET are replaced by the gates. The highway carries the row HIGHWAY where
+    there are 4, else `inputs` float32 (tokens, 2 d). `recurrent`, `bias` float32 (2, 2, d): of the two gates, by
+    direction. Filled: `states`, `outputs` float32 (tokens, 2 d).
     """
-    d = states.shape[2]
+    d = recurrent.shape[2]
+    rows = numbers.shape[1] // (2 * d)
+    one = np.float32(1)
     for direction in range(2):
         v_forget, v_reset = recurrent[direction, 0], recurrent[direction, 1]
         b_forget, b_reset = bias[direction, 0], bias[direction, 1]
+        base, own = direction * rows * d, direction * d
         for step in range(last - first):
             t = first + step if direction == 0 else last - 1 - step
-            before = states[t if step == 0 else t - 1 if direction == 0 else t + 1, direction]
-            candidate, forget = numbers[t, direction, 0], numbers[t, direction, 1]
-            reset, state = numbers[t, direction, 2], states[t, direction]
-            highway, output = inputs[t, direction], outputs[t, direction]
+            row, state, output = numbers[t], states[t][own : own + d], outputs[t][own : own + d]
+            candidate, forget = row[base : base + d], row[base + d : base + 2 * d]
+            reset = row[base + 2 * d : base + 3 * d]
+            highway = row[base + 3 * d : base + 4 * d] if rows == 4 else inputs[t][own : own + d]
+            before = states[t if step == 0 else t - 1 if direction == 0 else t + 1][own : own + d]
             if step == 0:
                 for j in range(d):
                     state[j] = 0
@@ -95,11 +99,11 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
                 past = before[j]
                 f = logistic(forget[j] + v_forget[j] * past + b_forget[j])
                 r = logistic(reset[j] + v_reset[j] * past + b_reset[j])
-                now = f * past + (np.float32(1) - f) * candidate[j]
+                now = f * past + (one - f) * candidate[j]
                 forget[j] = f
                 reset[j] = r
                 state[j] = now
-                output[j] = r * now + (np.float32(1) - r) * highway[j]
+                output[j] = r * now + (one - r) * highway[j]
 
 
 @bare_kernel(fastmath=True)

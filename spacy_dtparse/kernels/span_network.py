@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_kernel, kernel
-from .recurrent import HIGHWAY, LEAK, multiply, run_units, sum_rows
+from .recurrent import LEAK, multiply, run_units, sum_rows
 from .spans import best_inside, best_spans, log_posteriors, span_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
@@ -54,21 +54,19 @@ def read_gaps(network, numbers, gaps, own):
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
     inputs = np.empty((tokens, network.table.shape[1]), dtype=np.float32)
     sum_rows(network.table, numbers, inputs)
-    states = np.empty((tokens, 2, d), dtype=np.float32)
+    states = np.empty((tokens, 2 * d), dtype=np.float32)
     for layer in range(len(network.weights)):
         weights = network.weights[layer]
-        rows = weights.shape[1] // (2 * d)
         products = np.empty((tokens, weights.shape[1]), dtype=np.float32)
         multiply(inputs, weights, products)
-        units = products.reshape((tokens, 2, rows, d))
-        outputs = np.empty((tokens, 2, d), dtype=np.float32)
-        carried = units[:, :, HIGHWAY] if rows == 4 else inputs.reshape((tokens, 2, d))
-        run_units(units, carried, 0, tokens, network.recurrent[layer], network.bias[layer], states, outputs)
-        inputs = outputs.reshape((tokens, 2 * d))
+        outputs = np.empty((tokens, 2 * d), dtype=np.float32)
+        run_units(products, inputs, 0, tokens, network.recurrent[layer], network.bias[layer], states, outputs)
+        inputs = outputs
     read = np.empty((tokens - 1, 2 * d), dtype=np.float32)
     for t in range(tokens - 1):
-        read[t, :d] = inputs[t, :d]
-        read[t, d:] = inputs[t + 1, d:]
+        for j in range(d):
+            read[t, j] = inputs[t, j]
+            read[t, d + j] = inputs[t + 1, d + j]
     projected = np.empty((tokens - 1, 4 * m), dtype=np.float32)
     multiply(read, network.edges, projected)
     left = np.empty((tokens - 1, m), dtype=np.float32)
@@ -91,8 +89,8 @@ def read_gaps(network, numbers, gaps, own):
 
 @kernel(fastmath=True)
 def score_spans(gaps, own, first, last, scores):
-    """Scores of all spans of [first, last), the mean over the networks, into float32 `scores` (n + 1, n + 1); 0 for
-    spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
+    """Scores of all spans of [first, last), the mean over the networks, into float32 `scores` (last - first + 1 on
+    either side); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
     n_networks, m = gaps.shape[0], gaps.shape[3]
     size = last - first + 1
     right = np.empty((n_networks * m, size), dtype=np.float32)
@@ -103,7 +101,7 @@ def score_spans(gaps, own, first, last, scores):
             for j in range(m):
                 right[q * m + j, t] = gaps[q, RIGHT, first + t, j]
                 left[t, q * m + j] = gaps[q, LEFT, first + t, j] * share
-    multiply(left, right, scores[:size, :size])
+    multiply(left, right, scores)
     for t in range(size):
         alone = np.float32(0)
         for q in range(n_networks):

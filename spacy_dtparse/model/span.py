@@ -141,7 +141,7 @@ def write_model(model: SpanModel) -> bytes:
         "n_networks": len(model.packed),
         "meta": model.meta,
     }
-    return container_to_bytes(KIND, meta, arrays)
+    return container_to_bytes(KIND, meta, arrays, compression="zlib")  # rounded numbers: no smaller, but soon read
 
 
 def read_model(data: bytes) -> SpanModel:

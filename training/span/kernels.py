@@ -21,10 +21,11 @@ def units_back(
 ):
     """Derivatives of `run_sentences`: `numbers` holds the gates, as it leaves them.
 
-    Filled: `d_numbers` (tokens, 2, rows, d; rows 0 to 2), `d_inputs` (tokens, 2, d). Added to: `d_recurrent`,
-    `d_bias` (2, 2, d). `carry` (d,) is room.
+    Filled: `d_numbers`, of the shape of `numbers`, and, where the highway has no row there, `d_inputs` (tokens, 2 d).
+    Added to: `d_recurrent`, `d_bias` (2, 2, d). `carry` (d,) is room.
     """
-    d = states.shape[2]
+    d = recurrent.shape[2]
+    rows = numbers.shape[1] // (2 * d)
     one = np.float32(1)
     for s in range(len(bounds) - 1):
         length = bounds[s + 1] - bounds[s]
@@ -32,18 +33,21 @@ def units_back(
             v_forget, v_reset = recurrent[direction, 0], recurrent[direction, 1]
             dv_forget, dv_reset = d_recurrent[direction, 0], d_recurrent[direction, 1]
             db_forget, db_reset = d_bias[direction, 0], d_bias[direction, 1]
+            base, own = direction * rows * d, direction * d
             for j in range(d):
                 carry[j] = 0
             for step in range(length - 1, -1, -1):
                 t = bounds[s] + step if direction == 0 else bounds[s + 1] - 1 - step
-                first = step == 0
-                before = states[t if first else t - 1 if direction == 0 else t + 1, direction]
-                past = np.float32(0) if first else one
-                candidate, forget = numbers[t, direction, 0], numbers[t, direction, 1]
-                reset, state = numbers[t, direction, 2], states[t, direction]
-                d_candidate, d_forget = d_numbers[t, direction, 0], d_numbers[t, direction, 1]
-                d_reset, d_input = d_numbers[t, direction, 2], d_inputs[t, direction]
-                x, g = inputs[t, direction], d_outputs[t, direction]
+                before = states[t if step == 0 else t - 1 if direction == 0 else t + 1][own : own + d]
+                past = np.float32(0) if step == 0 else one
+                row, d_row, state = numbers[t], d_numbers[t], states[t][own : own + d]
+                candidate, forget = row[base : base + d], row[base + d : base + 2 * d]
+                reset = row[base + 2 * d : base + 3 * d]
+                d_candidate, d_forget = d_row[base : base + d], d_row[base + d : base + 2 * d]
+                d_reset = d_row[base + 2 * d : base + 3 * d]
+                x = row[base + 3 * d : base + 4 * d] if rows == 4 else inputs[t][own : own + d]
+                d_input = d_row[base + 3 * d : base + 4 * d] if rows == 4 else d_inputs[t][own : own + d]
+                g = d_outputs[t][own : own + d]
                 for j in range(d):
                     f, r, was = forget[j], reset[j], before[j] * past
                     d_input[j] = g[j] * (one - r)

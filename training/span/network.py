@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spacy_dtparse.kernels.recurrent import HIGHWAY, LEAK, sum_rows
+from spacy_dtparse.kernels.recurrent import LEAK, sum_rows
 from spacy_dtparse.kernels.span_network import SpanNetwork
 from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
 
@@ -213,33 +213,29 @@ class Trainer:
             weights = values[f"weights{layer}"]
             share = self.dropout.table if layer == 0 else self.dropout.layers
             masked, mask = self._dropped(x, lengths, share, rng)
-            units = (masked @ weights).reshape(n, 2, -1, d)
-            carried = units[:, :, HIGHWAY] if units.shape[2] == 4 else masked.reshape(n, 2, d)
-            states, outputs = (np.empty((n, 2, d), dtype=np.float32) for _ in range(2))
+            units = masked @ weights
+            states, outputs = (np.empty((n, 2 * d), dtype=np.float32) for _ in range(2))
             run_sentences(
-                units, carried, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs
+                units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs
             )
-            kept.append((masked, mask, units, carried, states))
-            x = outputs.reshape(n, 2 * d)
+            kept.append((masked, mask, units, states))
+            x = outputs
         return x, kept
 
     def _read_back(self, d_x: np.ndarray, kept: list[tuple], numbers: np.ndarray, bounds: np.ndarray) -> None:
         values, slopes, n = self.values, self.slopes, len(numbers)
         d = values["recurrent"].shape[3]
         for layer in reversed(range(self.n_layers)):
-            masked, mask, units, carried, states = kept[layer]
-            d_units, d_carried = np.empty_like(units), np.empty((n, 2, d), dtype=np.float32)
+            masked, mask, units, states = kept[layer]
+            d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=np.float32)
             units_back(
-                d_x.reshape(n, 2, d), units, carried, bounds, values["recurrent"][layer], states, d_units, d_carried,
+                d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
                 slopes["recurrent"][layer], slopes["bias"][layer], np.empty(d, dtype=np.float32),
             )  # fmt: skip
-            if units.shape[2] == 4:
-                d_units[:, :, HIGHWAY] = d_carried
-            flat = d_units.reshape(n, -1)
-            slopes[f"weights{layer}"] += masked.T @ flat
-            d_x = flat @ values[f"weights{layer}"].T
-            if units.shape[2] == 3:
-                d_x += d_carried.reshape(n, 2 * d)
+            slopes[f"weights{layer}"] += masked.T @ d_units
+            d_x = d_units @ values[f"weights{layer}"].T
+            if units.shape[1] == 6 * d:
+                d_x += d_carried
             if mask is not None:
                 d_x *= mask
         add_rows(slopes["table"], numbers, d_x)

@@ -69,6 +69,7 @@ class SpanParser:
             "words": len(self.model.words.tables[0]),
             "label chains": len(self.model.chains) - 1,
             "max_tokens": self.settings.max_tokens,
+            "confident": self.settings.confident,
             "penalty": self.settings.penalty,
         }
 
@@ -96,10 +97,14 @@ class SpanParser:
         budget: int | None = None,
         max_tokens: int | None = None,
         networks: int | None = None,
+        confident: float | None = None,
         penalty: float | None = None,
     ) -> SpanParser:
         """A parser on the same model with other settings (see SpanSettings)."""
-        changes = {"budget": budget, "max_tokens": max_tokens, "networks": networks, "penalty": penalty}
+        changes = {
+            "budget": budget, "max_tokens": max_tokens, "networks": networks, "confident": confident,
+            "penalty": penalty,
+        }  # fmt: skip
         given = {name: value for name, value in changes.items() if value is not None}
         return SpanParser(self.model, self.settings.with_changes(**given))
 
@@ -125,8 +130,15 @@ class SpanParser:
         if not words:
             raise DtparseError("an empty sentence has no parse; give at least one word")
         n = len(words)
-        found, tried, status = self._decode(self.read(words, tags), n)
+        sure = 0.0 if self.settings.budget == 0 else self.settings.confident
+        numbers, first = self.model.words.encode(words, tags), 1 if sure > 0 else len(self._networks)
+        parts = self._read(numbers, first)
+        found, tried, status = self._decode(parts, n)
         spans, labels, costs = (array[:found].tolist() for array in self._room(n))
+        if first < len(self._networks) and max(costs) > sure:
+            found, more, status = self._decode(self._read(numbers, len(self._networks), parts), n)
+            spans, labels, costs = (array[:found].tolist() for array in self._room(n))
+            tried += more
         starts, ends, names, scores, chains = [0], [n], [TOP], [0.0], self.model.chains
         for (start, end), label, cost in zip(spans, labels, costs, strict=True):
             if label:
@@ -141,13 +153,21 @@ class SpanParser:
     def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """What the networks make of a sentence, as the kernels of `kernels.span_network` take it: gaps, own, label
         weights, label bias."""
-        numbers = self.model.words.encode(words, tags)
-        used, m = len(self._networks), self._weights.shape[1]
-        gaps = np.empty((used, 4, len(words) + 1, m), dtype=np.float32)
-        own = np.empty((used, len(words) + 1), dtype=np.float32)
-        for q, network in enumerate(self._networks):
-            read_gaps(network, numbers, gaps[q], own[q])
-        return gaps, own, self._weights, self._bias
+        return self._read(self.model.words.encode(words, tags), len(self._networks))
+
+    def _read(
+        self, numbers: np.ndarray, used: int, before: tuple[np.ndarray, ...] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """`read` by the first `used` networks, of which some may have read `before`."""
+        size, done = len(numbers) - 1, 0
+        gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=np.float32)
+        own = np.empty((used, size), dtype=np.float32)
+        if before is not None:
+            done = len(before[0])
+            gaps[:done], own[:done] = before[:2]
+        for q in range(done, used):
+            read_gaps(self._networks[q], numbers, gaps[q], own[q])
+        return gaps, own, self._weights[:used], self._bias[:used]
 
     def _decode(self, parts: tuple[np.ndarray, ...], n: int) -> tuple[int, int, str]:
         """Fill this thread's room with spans in pre-order; (their number, spans that were labelled, status)."""

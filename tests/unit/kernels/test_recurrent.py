@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.recurrent import logistic, multiply, run_units, sum_rows
+from spacy_dtparse.kernels.recurrent import (
+    CANDIDATE,
+    FORGET,
+    HIGHWAY,
+    RESET,
+    logistic,
+    multiply,
+    run_units,
+    sum_rows,
+)
 from tests.reference import spans as reference
 
 
@@ -41,23 +50,27 @@ def test_units_read_in_both_directions(rows: int) -> None:
     numbers = rng.standard_normal((n, 2, rows, d)).astype(np.float32)
     inputs = rng.standard_normal((n, 2, d)).astype(np.float32)
     recurrent, bias = (rng.standard_normal((2, 2, d)).astype(np.float32) for _ in range(2))
-    right_states, right_outputs = reference.run_units(numbers.astype(float), inputs, recurrent, bias)
-    states, outputs = (np.full((n, 2, d), np.nan, dtype=np.float32) for _ in range(2))
-    run_units(numbers, inputs, 0, n, recurrent, bias, states, outputs)
-    assert np.allclose(states, right_states, atol=1e-3)
-    assert np.allclose(outputs, right_outputs, atol=1e-3)
-    assert 0 <= numbers[:, :, 1:3].min() and numbers[:, :, 1:3].max() <= 1, "gates are kept"
+    carried = numbers[:, :, HIGHWAY] if rows == 4 else inputs
+    right_states, right_outputs = reference.run_units(numbers.astype(float), carried, recurrent, bias)
+    states, outputs = (np.full((n, 2 * d), np.nan, dtype=np.float32) for _ in range(2))
+    flat = numbers.reshape(n, -1).copy()
+    run_units(flat, inputs.reshape(n, -1), 0, n, recurrent, bias, states, outputs)
+    assert np.allclose(states, right_states.reshape(n, -1), atol=1e-3)
+    assert np.allclose(outputs, right_outputs.reshape(n, -1), atol=1e-3)
+    gates = flat.reshape(n, 2, rows, d)[:, :, [FORGET, RESET]]
+    assert 0 <= gates.min() and gates.max() <= 1, "gates are kept"
+    assert np.array_equal(flat.reshape(n, 2, rows, d)[:, :, CANDIDATE], numbers[:, :, CANDIDATE])
 
 
 def test_a_sentence_of_several_is_read_alone() -> None:
     rng = np.random.default_rng(0)
-    numbers = rng.standard_normal((6, 2, 3, 2)).astype(np.float32)
-    inputs = rng.standard_normal((6, 2, 2)).astype(np.float32)
+    numbers = rng.standard_normal((6, 12)).astype(np.float32)
+    inputs = rng.standard_normal((6, 4)).astype(np.float32)
     recurrent, bias = (rng.standard_normal((2, 2, 2)).astype(np.float32) for _ in range(2))
-    states, outputs = (np.zeros((6, 2, 2), dtype=np.float32) for _ in range(2))
+    states, outputs = (np.zeros((6, 4), dtype=np.float32) for _ in range(2))
     run_units(numbers.copy(), inputs, 2, 5, recurrent, bias, states, outputs)
-    alone_states, alone_outputs = (np.zeros((3, 2, 2), dtype=np.float32) for _ in range(2))
-    run_units(numbers[2:5].copy(), inputs[2:5], 0, 3, recurrent, bias, alone_states, alone_outputs)
+    alone_states, alone_outputs = (np.zeros((3, 4), dtype=np.float32) for _ in range(2))
+    run_units(numbers[2:5].copy(), inputs[2:5].copy(), 0, 3, recurrent, bias, alone_states, alone_outputs)
     assert np.array_equal(outputs[2:5], alone_outputs)
     assert not outputs[:2].any() and not outputs[5:].any(), "other tokens are left alone"
 

@@ -56,10 +56,10 @@ def test_scores_of_spans_and_labels(sizes: dict[str, int]) -> None:
 
 def test_scores_of_a_part_are_those_of_the_whole() -> None:
     (gaps, own, *_), _ = read(random_model(2))
-    whole, part = np.empty((8, 8), dtype=np.float32), np.empty((8, 8), dtype=np.float32)
+    whole, part = np.empty((8, 8), dtype=np.float32), np.empty((5, 5), dtype=np.float32)
     score_spans(gaps, own, 0, 7, whole)
     score_spans(gaps, own, 2, 6, part)
-    assert np.allclose(np.triu(part[:5, :5], 2), np.triu(whole[2:7, 2:7], 2), atol=1e-5)
+    assert np.allclose(np.triu(part, 2), np.triu(whole[2:7, 2:7], 2), atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -82,7 +82,11 @@ def test_networks_can_be_left_out() -> None:
     assert first.status == "complete" and alone.parse(words, tags).status == "optimal"
     assert SpanParser(model).with_settings(networks=1).parse(words, tags) == first
     assert SpanParser(model).with_settings(networks=9).parse(words, tags) == SpanParser(model).parse(words, tags)
-    assert SpanParser(model).parse(words, tags).scores != first.scores
+    both = SpanParser(model).with_settings(confident=0).parse(words, tags)
+    assert both.scores != first.scores
+    limit = max(first.scores)
+    assert SpanParser(model).with_settings(confident=limit).parse(words, tags).scores == first.scores
+    assert SpanParser(model).with_settings(confident=0.99 * limit).parse(words, tags).scores == both.scores
 
 
 def test_bad_input_is_refused() -> None:
@@ -104,6 +108,7 @@ def test_bad_input_is_refused() -> None:
         ({"networks": 0}, "'networks' is 0; it must be 1 or more"),
         ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
         ({"penalty": 1.0}, "'penalty' is 1.0; it must be a number from 0 to below 1"),
+        ({"confident": -1}, "'confident' is -1; it must be a number from 0"),
         ({"penalty": True}, "'penalty' is True"),
     ],
 )
@@ -118,7 +123,7 @@ def test_unknown_settings_are_refused() -> None:
 
 
 def test_a_penalty_trades_recall_for_precision() -> None:
-    parser = SpanParser(random_model())
+    parser = SpanParser(random_model()).with_settings(confident=0)
     sizes = [
         sum(len(parser.with_settings(penalty=p).parse(*one).tree) for one in SENTENCES) for p in (0.0, 0.3, 0.6, 0.95)
     ]
