@@ -72,7 +72,8 @@ def load_pipeline(
 
 
 def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None) -> Language:
-    compiles = announce_compilation()  # first: another process compiles while this one imports spaCy
+    kind = model_kind(pipeline, model)
+    compiles = announce_compilation(kind)  # first: another process compiles while this one imports spaCy
     import spacy
 
     from .. import load
@@ -81,9 +82,10 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None) 
     from ..pipeline import component  # noqa: F401 (registers the factories)
 
     if compiles:
-        from ..model.ahead import HERE, compile_share
+        from ..model.ahead import compile_share
 
-        compile_share(HERE)
+        assert kind is not None
+        compile_share(kind, "HERE")
     if pipeline is None and model is not None and not (EMBEDDED_PIPELINE / "config.cfg").is_file():
         nlp = spacy.blank("en")  # a parser of one's own for tagged input
         nlp.add_pipe("sentencizer")
@@ -149,17 +151,31 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     ]
 
 
-def announce_compilation() -> bool:
-    """Say on standard error that the first run compiles, if it will, and start a process that compiles a part; whether
-    it was started."""
+def model_kind(pipeline: str | None, model: str | None) -> str | None:
+    """The kind of the model that will parse, by its header; None where that cannot be told before it is loaded."""
+    from ..model.container import container_kind
+    from ..models import embedded_model, find_model
+
+    try:
+        source = model or pipeline
+        path = embedded_model() if source is None else find_model(Path(source))
+        with path.open("rb") as file:
+            return container_kind(file.read(256))
+    except (DtparseError, OSError):  # said where it is loaded
+        return None
+
+
+def announce_compilation(kind: str | None = None) -> bool:
+    """Say on standard error that the first run compiles, if it will, and start a process that compiles a part of what a
+    model of this kind needs; whether it was started."""
     from ..kernels.warmup import kernels_compiled
 
     if kernels_compiled():
         return False
     print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
-    from ..model.ahead import start_compiling
+    from ..model.ahead import SHARES, start_compiling
 
-    return start_compiling()
+    return kind in SHARES and start_compiling(kind)
 
 
 def quiet_warnings() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from ...dtypes import INDEX, SCORE
 from ...errors import DtparseError
 from ...kernels.span_network import decode, decode_greedily, read_gaps
+from ...model.ahead import finish_compiling
 from ...model.span import KIND, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
@@ -76,7 +77,9 @@ class SpanParser:
     @classmethod
     def from_bytes(cls, data: bytes, settings: SpanSettings | None = None) -> SpanParser:
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        return cls(read_model(data), settings)
+        model = read_model(data)
+        finish_compiling()
+        return cls(model, settings)
 
     @classmethod
     def from_disk(cls, path: str | Path, settings: SpanSettings | None = None) -> SpanParser:

@@ -4,30 +4,54 @@ from __future__ import annotations
 
 import os
 import subprocess
+from importlib import import_module
 
 import pytest
 
+from spacy_dtparse.cli.pipelines import model_kind
 from spacy_dtparse.model import ahead
 from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.span import SpanParser
+from tests.span_models import SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS, hand_made
 
 pytestmark = KERNEL_MARKS
 
 
-def signatures() -> list[list]:
-    return [list(getattr(kernel, "signatures", [])) for kernel in (*ahead.HERE, *ahead.THERE)]
+def shares(kind: str):
+    return import_module(f"spacy_dtparse.model.{ahead.SHARES[kind]}")
 
 
-def test_a_parse_compiles_no_other_variant():
-    ahead.compile_share(ahead.HERE)
-    ahead.compile_share(ahead.THERE)
-    before = signatures()
-    DtreeParser(hand_made("shift_reduce", seed=1).model).parse(["a", "cat"], ["DT", "NN"])
-    assert signatures() == before
+def parse(kind: str) -> None:
+    if kind == "dtree":
+        DtreeParser(hand_made("shift_reduce", seed=1).model).parse(["a", "cat"], ["DT", "NN"])
+    else:
+        SpanParser(random_model(2)).parse(*SENTENCES[0])
 
 
-def test_the_shares_are_all_that_is_compiled_ahead():
-    assert {*ahead.HERE, *ahead.THERE} == set(ahead._arguments()) and not {*ahead.HERE} & {*ahead.THERE}
+@pytest.mark.parametrize("kind", sorted(ahead.SHARES))
+def test_a_parse_compiles_no_other_variant(kind):
+    kernels = (*shares(kind).HERE, *shares(kind).THERE)
+    ahead.compile_share(kind, "HERE")
+    ahead.compile_share(kind, "THERE")
+    before = [list(getattr(kernel, "signatures", [])) for kernel in kernels]
+    parse(kind)
+    assert [list(getattr(kernel, "signatures", [])) for kernel in kernels] == before
+
+
+@pytest.mark.parametrize("kind", sorted(ahead.SHARES))
+def test_the_shares_are_all_that_is_compiled_ahead(kind):
+    here, there = {*shares(kind).HERE}, {*shares(kind).THERE}
+    assert here | there == set(shares(kind).arguments()) and not here & there
+
+
+def test_the_kind_is_read_off_the_header(tmp_path):
+    (tmp_path / "model").write_bytes(SpanParser(random_model(1)).to_bytes())
+    assert model_kind(None, str(tmp_path / "model")) == "span"
+    assert model_kind(str(tmp_path), None) == "span"
+    assert model_kind(None, str(tmp_path / "none")) is None and model_kind("en_core_web_sm", None) is None
+    (tmp_path / "model").write_bytes(b"something else")
+    assert model_kind(None, str(tmp_path / "model")) is None
 
 
 def test_waiting_for_the_other_process(monkeypatch):
@@ -48,8 +72,8 @@ def test_waiting_for_the_other_process(monkeypatch):
 
     monkeypatch.setattr(ahead.subprocess, "Popen", Process)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    assert ahead.start_compiling()
-    assert "compile_share(THERE)" in started[0][2]
+    assert ahead.start_compiling("span")
+    assert "compile_share('span', 'THERE')" in started[0][2]
     ahead.finish_compiling()
     assert started[1:] == [ahead._LONGEST, "killed", None]
     ahead.finish_compiling()
@@ -59,4 +83,4 @@ def test_waiting_for_the_other_process(monkeypatch):
 @pytest.mark.parametrize("processors", [1, None])
 def test_one_processor_starts_no_other_process(processors, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    assert not ahead.start_compiling()
+    assert not ahead.start_compiling("dtree")

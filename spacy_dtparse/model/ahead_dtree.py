@@ -1,0 +1,51 @@
+"""What is compiled ahead for the boosted-tree parser; see `ahead`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..features.lexicon import Lexicon
+from ..features.tables import get_templates
+from ..kernels.features import extract
+from ..kernels.gate import gate_windows
+from ..kernels.rules import rules_batch
+from ..kernels.score import WINDOW_SEED, make_cache, score_windows
+from ..kernels.search import STATE, rebuild
+from ..kernels.state import list_windows, make_nodes
+from ..trees.heads import COLLINS
+from .dtree import compile_model, untrained
+
+
+def arguments() -> dict[Any, tuple[Any, ...]]:
+    """Arguments of the types that every model's have, for each kernel that is worth compiling ahead."""
+    lexicon = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*"], "NN")
+    model = untrained(lexicon, get_templates("standard"), COLLINS, "shift_reduce", 2, ())
+    compiled = compile_model(model)
+    s, scratch = compiled.search, compiled.scratch(1)
+    tokens, tags = lexicon.encode(["a"], ["NN"]), np.zeros(1, dtype=np.int32)
+    nodes, zero = make_nodes(4, 4), np.int64(0)
+    frontier, windows = scratch.frontier, (scratch.windows_i, scratch.windows_j)
+    return {
+        extract: (
+            s.table, s.window_atoms, zero, nodes, frontier, zero, zero, tokens, zero, zero, zero, zero,
+            scratch.features, zero,
+        ),
+        gate_windows: (s.gate, zero, tokens, nodes, frontier, zero, zero, *windows, zero, scratch.gate_keys),
+        list_windows: (s.grammar, nodes, tokens, frontier, zero, zero, *windows),
+        rules_batch: (s.window_rules, scratch.window, scratch.features.atoms, zero, zero, scratch.scores),
+        rebuild: (
+            s.grammar, s.heads, tokens, tags, zero, nodes, frontier, scratch.features.children,
+            np.zeros(1, dtype=STATE), zero, np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float64),
+        ),
+        score_windows: (
+            s.grammar, s.heads, s.table, s.window_atoms, s.window_rules, scratch.window, WINDOW_SEED, tokens, zero,
+            nodes, frontier, zero, zero, *windows, zero, zero, scratch.features, scratch.scores, make_cache(2, 2),
+        ),
+    }  # fmt: skip
+
+
+HERE = (extract, gate_windows, list_windows)
+THERE = (rules_batch, rebuild, score_windows)
+"""The two shares. The last kernel needs the first of the other share, which is done by then."""

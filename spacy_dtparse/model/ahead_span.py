@@ -1,0 +1,36 @@
+"""What is compiled ahead for the span parser; see `ahead`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INDEX, SCORE
+from ..kernels.span_network import SpanNetwork, decode, read_gaps
+
+
+def arguments() -> dict[Any, tuple[Any, ...]]:
+    """Arguments of the types that every model's have, with the usual two layers, for each kernel that is worth
+    compiling ahead."""
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=np.float32)
+
+    network = SpanNetwork(
+        zeros(1, 1), (zeros(1, 8), zeros(2, 6)), zeros(2, 2, 2, 1), zeros(2, 2, 2, 1), zeros(2, 4), zeros(4),
+        zeros(1, 1), zeros(1), zeros(1), zeros(1, 1), zeros(1),
+    )  # fmt: skip
+    gaps, own = zeros(1, 4, 2, 1), zeros(1, 2)
+    return {
+        read_gaps: (network, np.zeros((3, 5), dtype=INDEX), gaps[0], own[0]),
+        decode: (
+            gaps, own, zeros(1, 1, 1), zeros(1, 1), zeros(1), 0, 1, 0.0, 0.0, np.zeros((4, 2), dtype=INDEX),
+            np.zeros(4, dtype=INDEX), np.zeros(4, dtype=SCORE),
+        ),
+    }  # fmt: skip
+
+
+HERE = (read_gaps,)
+THERE = (decode,)
+"""The two shares."""
