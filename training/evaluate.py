@@ -17,7 +17,6 @@ from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.pipeline.component import FACTORIES  # registers them, too, where the package is not installed
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
@@ -113,8 +112,8 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Score a model file or a pipeline on every file, kind of tags and search budget; one record each.
 
-    A budget of None is the model's own. `settings`: of a chart parser (see PcfgSettings), noted in the records.
-    Predicted tags are those of the file named with the treebank, else the pipeline's. Records are those of
+    A budget of None is the model's own. `settings`: of the parser (see PcfgSettings, SpanSettings), noted in the
+    records. Predicted tags are those of the file named with the treebank, else the pipeline's. Records are those of
     `score_parser` with `treebank`, `file`, `tags` and `budget`.
 
     Raises ConfigError when predicted tags are asked for and there is nothing that predicts them, and for settings
@@ -122,13 +121,14 @@ def evaluate(
     """
     parser, nlp = load_source(source)
     settings = dict(settings or {})
-    if settings and not isinstance(parser, PcfgParser):
-        raise ConfigError(
-            f"{source} is a parser of kind {parser.name}, which does not have the settings {', '.join(settings)}; "
-            "leave them out, or give a PCFG"
-        )
-    if isinstance(parser, PcfgParser):
-        parser = parser.with_settings(**settings)
+    if settings:
+        try:
+            parser = parser.with_settings(**settings)
+        except TypeError:
+            raise ConfigError(
+                f"{source} is a parser of kind {parser.name}, which does not have all of the settings "
+                f"{', '.join(settings)}; leave out those of other kinds"
+            ) from None
     records = []
     for file in files:
         gold = replace(file, tags=None).read()

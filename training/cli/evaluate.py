@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidates-n", type=natural_number, metavar="N", help="trees that the decoder rerank looks at (default: 100)"
     )
+    parser.add_argument("--networks", type=natural_number, metavar="N", help="most networks that a span parser asks")
+    parser.add_argument(
+        "--confident", type=float, metavar="S",
+        help="score up to which a span parser's first network is believed; 0 asks all networks always",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the records there")
     parser.add_argument("--record", action="store_true", help="keep the figures in the pipeline's meta.json")
 
@@ -58,7 +63,8 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(
             "there is nothing to score on; give bracketed files, or --corpus FOLDER with --names"
         )
-    changes = {"decoder": options.decoder, "candidates_n": options.candidates_n}
+    names = ("decoder", "candidates_n", "networks", "confident")
+    changes = {name: getattr(options, name) for name in names}
     settings = {name: value for name, value in changes.items() if value is not None}
     records = evaluate(options.source, files, options.tags, options.budgets or [None], settings)
     print(table(records))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from ...dtypes import INDEX, SCORE
 from ...errors import DtparseError
-from ...kernels.span_network import decode, decode_greedily, read_gaps
+from ...kernels.span_network import decode, decode_greedily, read_gaps, span_probabilities
 from ...model.ahead import finish_compiling
 from ...model.span import KIND, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
@@ -20,6 +21,8 @@ from .settings import SpanSettings
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
+_BELIEVED = 1e-3
+"""Posterior probability from which on a constituent is told."""
 
 
 class SpanParser:
@@ -128,10 +131,7 @@ class SpanParser:
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
-        if len(words) != len(tags):
-            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
-        if not words:
-            raise DtparseError("an empty sentence has no parse; give at least one word")
+        self._check(words, tags)
         n = len(words)
         sure = 0.0 if self.settings.budget == 0 else self.settings.confident
         numbers, first = self.model.words.encode(words, tags), 1 if sure > 0 else len(self._networks)
@@ -152,6 +152,49 @@ class SpanParser:
                     scores.append(cost)
         tree = Tree.trusted(words, tags, names, starts, ends)
         return ParseResult(tree, tuple(scores), sum(scores), status, 0, tried)
+
+    def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
+        """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
+
+        Over all trees, with all networks; a long sentence goes by its parts, and of what was cut to make them the label
+        alone is uncertain. Labels over one span count each for itself. Raises DtparseError as `parse` does.
+        """
+        self._check(words, tags)
+        n, most = len(words), max(self.settings.max_tokens, 1)
+        parts = self.read(words, tags)
+        found: dict[tuple[int, int, str], float] = {(0, n, TOP): 1.0}
+        if n <= most:
+            self._believe(parts, 0, n, found)
+            return found
+        spans, labels, costs = self._room(n)
+        count, _ = decode_greedily(*parts, most, spans, labels, costs)
+        cut = zip(spans[:count].tolist(), labels[:count].tolist(), costs[:count].tolist(), strict=True)
+        for (start, end), label, cost in cut:
+            if end - start <= most:
+                self._believe(parts, start, end, found)
+            else:
+                found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[label]}
+        return found
+
+    def _believe(
+        self, parts: tuple[np.ndarray, ...], start: int, end: int, found: dict[tuple[int, int, str], float]
+    ) -> None:
+        """Add the posteriors of [start, end) to `found`."""
+        spans, posteriors, logs = span_probabilities(*parts, start, end, _BELIEVED)
+        mass = np.exp(logs) * posteriors[:, None]
+        rows, labels = np.nonzero(mass[:, 1:] >= _BELIEVED)
+        for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
+            first, last = spans[row].tolist()
+            for name in dict.fromkeys(self.model.chains[label + 1]):
+                key = first, last, name
+                found[key] = min(1.0, found.get(key, 0.0) + float(mass[row, label + 1]))
+
+    @staticmethod
+    def _check(words: Sequence[str], tags: Sequence[str]) -> None:
+        if len(words) != len(tags):
+            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
+        if not words:
+            raise DtparseError("an empty sentence has no parse; give at least one word")
 
     def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """What the networks make of a sentence, as the kernels of `kernels.span_network` take it: gaps, own, label

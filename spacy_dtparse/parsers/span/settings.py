@@ -22,7 +22,7 @@ class SpanSettings:
     """
 
     budget: int | None = None
-    max_tokens: int = 120
+    max_tokens: int = 200
     networks: int | None = None
     confident: float = 0.6
     penalty: float = 0.5

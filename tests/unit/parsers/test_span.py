@@ -89,6 +89,20 @@ def test_networks_can_be_left_out() -> None:
     assert SpanParser(model).with_settings(confident=0.99 * limit).parse(words, tags).scores == both.scores
 
 
+def test_posteriors_are_those_of_the_chosen_constituents() -> None:
+    parser = SpanParser(random_model()).with_settings(confident=0)
+    for words, tags in SENTENCES:
+        result, found = parser.parse(words, tags), parser.span_posteriors(words, tags)
+        assert found[0, len(words), "TOP"] == 1.0 and all(0 < p <= 1 for p in found.values())
+        for span, score in list(zip(result.tree.spans(), result.scores, strict=True))[1:]:
+            assert found[span] >= np.exp(-score) - 1e-5, "a chain's probability is part of its labels'"
+    words, tags = SENTENCES[0]
+    cut = parser.with_settings(max_tokens=3).span_posteriors(words, tags)
+    assert all(0 < p <= 1 for p in cut.values()) and cut[0, len(words), "TOP"] == 1.0
+    with pytest.raises(DtparseError, match="an empty sentence"):
+        parser.span_posteriors([], [])
+
+
 def test_bad_input_is_refused() -> None:
     parser = SpanParser(random_model())
     with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
