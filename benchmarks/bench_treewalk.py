@@ -24,10 +24,11 @@ from spacy_dtparse.kernels.treewalk import walk_forest
 from spacy_dtparse.model.dtree import DtreeModel
 from spacy_dtparse.model.ensemble import stack
 from spacy_dtparse.model.rules import compile_rules
+from spacy_dtparse.models import EMBEDDED_TREES, find_model
+from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from spacy_dtparse.trees.transforms import Recipe
 from training.corpus import Sentence, training_tree
-from training.evaluate import load_source
 from training.examples import Derivation, Replayer, example_rows
 from training.oracle import derivation
 
@@ -80,10 +81,10 @@ def flat(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Measure, compare, print, save; the exit code is 1 when any score differs in any bit."""
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, pipeline=EMBEDDED_TREES)
     parser.add_argument("--candidates", type=int, default=4000)
     options = parser.parse_args()
-    model = load_source(options.pipeline)[0].model  # type: ignore[attr-defined]
+    model = load_parser(find_model(options.pipeline)).model  # type: ignore[attr-defined]
     ensembles = list(model.ensembles[:-1])
     rows = candidates(model, dev_sentences(options), options.candidates)
     few = max(1, len(rows) // 10)

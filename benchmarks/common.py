@@ -21,11 +21,13 @@ from training.treebanks import corpus_files, read_files  # noqa: E402
 RESULTS = ROOT / "build" / "bench"
 
 
-def arguments(text: str | None, corpus: bool = True) -> argparse.ArgumentParser:
-    """The options that all benchmarks have."""
+def arguments(
+    text: str | None, corpus: bool = True, pipeline: Path = EMBEDDED_PIPELINE
+) -> argparse.ArgumentParser:
+    """The options that all benchmarks have; `pipeline`: what is measured unless told otherwise."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--pipeline", type=Path, default=EMBEDDED_PIPELINE, help="pipeline folder (default: the embedded one)"
+        "--pipeline", type=Path, default=pipeline, help="pipeline folder (default: the embedded one)"
     )
     if corpus:
         parser.add_argument("--corpus", type=Path, default=ROOT / "assets", help="folder of treebanks")

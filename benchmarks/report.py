@@ -58,10 +58,10 @@ def speed(facts: dict[str, Any]) -> str:
     for name in ("greedy", "default"):
         cells = [f"{row['median_ms']:.1f} / {row['p99_ms']:.1f}" for row in facts[name]["by_length"]]
         rows.append((name, f"{facts[name]['tokens_per_second']:,.0f}", *cells))
-    optimal = 100 * facts["default"]["greedy_proven_optimal"]
-    note = f"Greedy parse proven optimal: {optimal:.1f} % of the sentences."
+    optimal = facts["default"]["greedy_proven_optimal"]
+    note = "" if optimal is None else f" Greedy parse proven optimal: {100 * optimal:.1f} % of the sentences."
     head = ("search", "tokens/s", *(f"{length} tokens" for length in lengths))
-    return markdown(head, rows) + f"\n\nMilliseconds: median / 99th percentile of one sentence. {note}"
+    return markdown(head, rows) + f"\n\nMilliseconds: median / 99th percentile of one sentence.{note}"
 
 
 def load(facts: dict[str, Any]) -> str:

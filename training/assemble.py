@@ -31,7 +31,7 @@ class PipelineFacts:
     name: str = "dtparse"
     version: str = __version__
     treebanks: Sequence[str] = ()
-    description: str = "Constituency parsing with boosted decision trees: tokenizer, tagger, senter, dtparse"
+    description: str = "Constituency parsing: tokenizer, tagger, senter, dtparse"
     performance: dict[str, Any] = field(default_factory=dict)
 
 
@@ -61,6 +61,7 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
         nlp.remove_pipe("dtparse")
     nlp.add_pipe("dtparse", config={"model": str(model)})
     origin = provenance(list(weighted_names(facts.treebanks)))
+    origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
     nlp.meta.update(
         {
             "name": facts.name,
@@ -128,6 +129,7 @@ def check_size(folder: Path) -> int:
     if total > MAX_TOTAL or sizes[largest] > MAX_FILE:
         raise ConfigError(
             f"{folder} has {total} bytes, {largest.relative_to(folder)} alone {sizes[largest]}; allowed are "
-            f"{MAX_TOTAL} in all and {MAX_FILE} per file: train with a larger λ or a smaller tagger"
+            f"{MAX_TOTAL} in all and {MAX_FILE} per file: train fewer or smaller networks, or with a larger λ, or a "
+            "smaller tagger"
         )
     return total

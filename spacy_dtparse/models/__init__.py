@@ -12,6 +12,9 @@ EMBEDDED_PIPELINE = Path(__file__).resolve().parent / "en_dtparse"
 EMBEDDED_LATENT = Path(__file__).resolve().parent / "en_pcfgla"
 """The folder of the English grammar with latent annotations, as a pcfgla component writes it."""
 
+EMBEDDED_TREES = Path(__file__).resolve().parent / "en_dtree"
+"""The folder of the English ensemble of boosted decision trees, another model for a dtparse component."""
+
 MODEL_FILE = "model"
 """Name of the parser's file in the folder that a component writes."""
 
@@ -45,6 +48,17 @@ def embedded_latent_model() -> Path:
     path = EMBEDDED_LATENT / MODEL_FILE
     if not path.is_file():
         raise ModelFormatError(_missing(path, "pcfgla"))
+    return path
+
+
+def embedded_trees() -> Path:
+    """The model file of the English boosted decision trees, whose decisions can be explained.
+
+    Raises ModelFormatError when the installation lacks it.
+    """
+    path = EMBEDDED_TREES / MODEL_FILE
+    if not path.is_file():
+        raise ModelFormatError(_missing(path))
     return path
 
 

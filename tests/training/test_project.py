@@ -42,8 +42,10 @@ def filled(line: str, project: dict) -> list[str]:
 
 def test_workflow_and_commands(project):
     assert project["workflows"]["train"] == STEPS
+    assert project["workflows"]["train-span"] == [{"fit": "span", "assemble": "assemble-span"}.get(s, s) for s in STEPS]
     commands = {command["name"]: command for command in project["commands"]}
-    assert list(commands) == [*STEPS, "pcfgla", "self-train", "collect", "package", "benchmark", "clean"]
+    later = ["span", "assemble-span", "pcfgla", "self-train", "collect", "package", "benchmark", "clean"]
+    assert list(commands) == [*STEPS, *later]
     for command in commands.values():
         assert command["help"]
         for line in command["script"]:
@@ -130,3 +132,10 @@ def test_train_from_nothing(tmp_path):
     assert again.returncode == 0, again.stdout + again.stderr
     assert again.stdout.count("nothing changed") == 3, "convert, tag and fit need not run again"
     assert (out / "dtparse.model").read_bytes() == model
+
+    command[command.index("train")] = "train-span"
+    command += ["--vars.span_seeds=0", "--vars.span_settings=--set epochs=4 --set batch=100 --set warm=10"]
+    spans = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=900)
+    assert spans.returncode == 0, spans.stdout + spans.stderr
+    assert spans.stdout.count("nothing changed") == 2, "convert and tag need not run again"
+    assert spacy.load(out / "pipeline").get_pipe("dtparse").parser.name == "span"

@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished networks")
     parser.add_argument("--name", default="span", help="the model's name in its meta")
     parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
+    parser.add_argument(
+        "--credit", action="append", default=[], metavar="TEXT", help="a credit for the meta, as for raw texts"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the model file to write")
 
 
@@ -49,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     if not train:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
     chosen = parse_settings(options.set, tuple(options.seeds))
-    facts = {"name": options.name, "lang": options.lang}
+    facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
     seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
                        options.teacher)  # fmt: skip
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

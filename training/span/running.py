@@ -117,5 +117,6 @@ def fit_span(
         "taught_sentences": len(taught),
         "options": options_facts(options),
     }
+    meta["credits"] = [*origin["credits"], *facts.get("credits", [])]
     write_atomically(out, SpanParser(make_model(material, packed, meta)).to_bytes())
     return time.perf_counter() - began
