@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
-from ...errors import DtparseError, ModelFormatError
+from ...errors import ModelFormatError
 from ...kernels.search import STATUSES, search
 from ...kernels.state import make_nodes
 from ...model.ahead import finish_compiling
@@ -20,6 +19,7 @@ from ...model.dtree import CompiledDtree, DtreeModel, compile_model
 from ...trees.transforms import Recipe
 from ...trees.tree import Tree
 from ..base import ParseResult
+from ..stored import StoredParser, check_sentence
 from .settings import SearchSettings
 
 PROOF = SearchSettings(confident=math.inf)
@@ -29,7 +29,7 @@ EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
 
 
 
-class DtreeParser:
+class DtreeParser(StoredParser):
     """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
 
     Raises DtparseError on words and tags of different number or on an empty word.
@@ -69,18 +69,9 @@ class DtreeParser:
         parser.check(proofs)
         return parser
 
-    @classmethod
-    def from_disk(cls, path: str | Path, settings: SearchSettings | None = None) -> DtreeParser:
-        """A parser from a bundle file; see `from_bytes`."""
-        return cls.from_bytes(Path(path).read_bytes(), settings)
-
     def to_bytes(self) -> bytes:
         """The bundle of the model, with fresh proof derivations."""
         return write_model(self.model, self.prove())
-
-    def to_disk(self, path: str | Path) -> None:
-        """Write the bundle to a file."""
-        Path(path).write_bytes(self.to_bytes())
 
     def with_settings(
         self,
@@ -94,13 +85,6 @@ class DtreeParser:
         changes = {"budget": budget, "max_tokens": max_tokens, "confident": confident, "gate": gate}
         given = {name: value for name, value in changes.items() if value is not None}
         return DtreeParser(self.model, self.settings.with_changes(**given), self.compiled)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"data": self.to_bytes(), "settings": self.settings}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        model, _ = read_model(state["data"])
-        self.__init__(model, state["settings"])  # type: ignore[misc]
 
     def prove(self) -> list[dict[str, Any]]:
         """Greedy derivations of a few fixed token sequences with their costs, to be checked when a bundle is loaded."""
@@ -163,10 +147,7 @@ class DtreeParser:
         Never fails on a non-empty sentence: `status` says whether the parse is proven optimal, the best found within
         the budget ("complete"), greedy, or glued together because no inference was left ("fallback").
         """
-        if len(words) != len(tags):
-            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
-        if not words:
-            raise DtparseError("an empty sentence has no parse; give at least one word")
+        check_sentence(words, tags)
         record = self.recipe.prepare(words, tags)
         kept_words = [words[k] for k in record.kept]
         kept_tags = [tags[k] for k in record.kept]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from ...errors import ConfigError
+from ..stored import Settings
 
 BUDGET_PER_TOKEN = 200
 BUDGET_LEAST = 2500
@@ -13,7 +12,7 @@ BUDGET_LEAST = 2500
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(Settings):
     """How long to search.
 
     `budget`: scored inferences after which the best complete parse found so far is returned; 0 stops at the greedy
@@ -29,27 +28,13 @@ class SearchSettings:
     confident: float = 5.0
     gate: float = 0.002
 
-    def __post_init__(self) -> None:
-        if isinstance(self.confident, bool) or not isinstance(self.confident, int | float) or not self.confident > 0:
-            raise ConfigError(f"search setting 'confident' is {self.confident!r}; it must be a number above 0")
-        if isinstance(self.gate, bool) or not isinstance(self.gate, int | float) or not 0 <= self.gate < 1:
-            raise ConfigError(f"search setting 'gate' is {self.gate!r}; it must be a number from 0 to below 1")
-        for name in ("budget", "max_tokens"):
-            value = getattr(self, name)
-            if name == "budget" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ConfigError(f"search setting {name!r} is {value!r}; it must be a whole number")
-            if value < 0:
-                raise ConfigError(f"search setting {name!r} is {value}; it must be 0 or more")
+    KIND = "search"
 
-    def with_changes(self, **changes: Any) -> SearchSettings:
-        """A copy with some settings changed. Raises ConfigError for an unknown name."""
-        unknown = sorted(set(changes) - set(self.__dataclass_fields__))
-        if unknown:
-            allowed = ", ".join(self.__dataclass_fields__)
-            raise ConfigError(f"unknown search setting {', '.join(unknown)}; allowed are {allowed}")
-        return replace(self, **changes)
+    def __post_init__(self) -> None:
+        self.check_number("confident", "a number above 0", 0, above=True)
+        self.check_number("gate", "a number from 0 to below 1", 0, 1)
+        self.check_whole("budget", 0, optional=True)
+        self.check_whole("max_tokens", 0)
 
     def budget_for(self, n_tokens: int) -> int:
         """The budget for a sentence of `n_tokens`."""

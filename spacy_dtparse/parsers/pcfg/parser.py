@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import ConfigError, DtparseError
+from ...errors import ConfigError
 from ...model.latent_part import LatentPart
 from ...model.pcfg import KIND, PcfgGrammar, PcfgModel
 from ...model.pcfg_bundle import read_model, write_model
@@ -17,6 +16,7 @@ from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
+from ..stored import StoredParser, check_sentence
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
 from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue
 from .kbest import chart_trees
@@ -44,7 +44,7 @@ def _all(n: int, n_symbols: int) -> np.ndarray:
     return np.ones((n * (n + 1) // 2, n_symbols), dtype=np.uint8)
 
 
-class PcfgParser:
+class PcfgParser(StoredParser):
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
     The cost of a parse is −ln P(tree, words), words being known by their classes; a constituent's score is −ln of the
@@ -119,18 +119,9 @@ class PcfgParser:
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
         return cls(read_model(data), settings)
 
-    @classmethod
-    def from_disk(cls, path: str | Path, settings: PcfgSettings | None = None) -> PcfgParser:
-        """A parser from a model file; see `from_bytes`."""
-        return cls.from_bytes(Path(path).read_bytes(), settings)
-
     def to_bytes(self) -> bytes:
         """The whole model as one container."""
         return write_model(self.model)
-
-    def to_disk(self, path: str | Path) -> None:
-        """Write the model to a file."""
-        Path(path).write_bytes(self.to_bytes())
 
     def with_settings(
         self,
@@ -150,12 +141,6 @@ class PcfgParser:
         }  # fmt: skip
         given = {name: value for name, value in changes.items() if value is not None}
         return PcfgParser(self.model, self.settings.with_changes(**given))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"data": self.to_bytes(), "settings": self.settings}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(read_model(state["data"]), state["settings"])  # type: ignore[misc]
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar has
@@ -200,10 +185,7 @@ class PcfgParser:
 
     def _prepared(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Any, list[str], list[str]]:
         """(what preprocessing did, the words kept, their tags)."""
-        if len(words) != len(tags):
-            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
-        if not words:
-            raise DtparseError("an empty sentence has no parse; give at least one word")
+        check_sentence(words, tags)
         record = self.recipe.prepare(words, tags)
         return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 

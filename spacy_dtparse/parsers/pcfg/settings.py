@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from ...errors import ConfigError
+from ..stored import Settings
 
 TAGS = ("given", "own")
 DECODERS = ("max-rule", "viterbi", "q", "rerank")
 
 
 @dataclass(frozen=True)
-class PcfgSettings:
+class PcfgSettings(Settings):
     """How to parse.
 
     `prune`: the fine chart leaves out what has a posterior probability below this under the coarse grammar; 0 leaves
@@ -38,27 +38,12 @@ class PcfgSettings:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("prune", "beam"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-                raise ConfigError(f"parser setting {name!r} is {value!r}; it must be a number from 0 to below 1")
+        self.check_number("prune", "a number from 0 to below 1", 0, 1)
+        self.check_number("beam", "a number from 0 to below 1", 0, 1)
         if self.tags is not None and self.tags not in TAGS:
             raise ConfigError(f"parser setting 'tags' is {self.tags!r}; allowed are {', '.join(TAGS)}")
         if self.decoder not in DECODERS:
             raise ConfigError(f"parser setting 'decoder' is {self.decoder!r}; allowed are {', '.join(DECODERS)}")
-        for name, least in (("budget", 0), ("max_tokens", 1), ("candidates_n", 1)):
-            value = getattr(self, name)
-            if name == "budget" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ConfigError(f"parser setting {name!r} is {value!r}; it must be a whole number")
-            if value < least:
-                raise ConfigError(f"parser setting {name!r} is {value}; it must be {least} or more")
-
-    def with_changes(self, **changes: Any) -> PcfgSettings:
-        """A copy with some settings changed. Raises ConfigError for an unknown name."""
-        unknown = sorted(set(changes) - set(self.__dataclass_fields__))
-        if unknown:
-            allowed = ", ".join(self.__dataclass_fields__)
-            raise ConfigError(f"unknown parser setting {', '.join(unknown)}; allowed are {allowed}")
-        return replace(self, **changes)
+        self.check_whole("budget", 0, optional=True)
+        self.check_whole("max_tokens", 1)
+        self.check_whole("candidates_n", 1)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...dtypes import INDEX, SCORE
-from ...errors import DtparseError
 from ...kernels.span_network import decode, decode_greedily, read_gaps, span_probabilities
 from ...model.ahead import finish_compiling
 from ...model.span import KIND, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
+from ..stored import StoredParser, check_sentence
 from .settings import SpanSettings
 
 _LEAST = 0.01
@@ -25,7 +24,7 @@ _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 
 
-class SpanParser:
+class SpanParser(StoredParser):
     """Parses with a SpanModel. Safe to use from several threads; the same sentence gets the same bits in any batch.
 
     A constituent's score is -ln of the probability that the sentence's tree has it: that of its span among all binary
@@ -84,18 +83,9 @@ class SpanParser:
         finish_compiling()
         return cls(model, settings)
 
-    @classmethod
-    def from_disk(cls, path: str | Path, settings: SpanSettings | None = None) -> SpanParser:
-        """A parser from a model file; see `from_bytes`."""
-        return cls.from_bytes(Path(path).read_bytes(), settings)
-
     def to_bytes(self) -> bytes:
         """The whole model as one container."""
         return write_model(self.model)
-
-    def to_disk(self, path: str | Path) -> None:
-        """Write the model to a file."""
-        Path(path).write_bytes(self.to_bytes())
 
     def with_settings(
         self,
@@ -114,12 +104,6 @@ class SpanParser:
         given = {name: value for name, value in changes.items() if value is not None}
         return SpanParser(self.model, self.settings.with_changes(**given))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"data": self.to_bytes(), "settings": self.settings}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(read_model(state["data"]), state["settings"])  # type: ignore[misc]
-
     def _room(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(spans, labels, costs) for a sentence of n tokens, this thread's."""
         local = self._local
@@ -131,7 +115,7 @@ class SpanParser:
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
-        self._check(words, tags)
+        check_sentence(words, tags)
         n = len(words)
         sure = 0.0 if self.settings.budget == 0 else self.settings.confident
         numbers, first = self.model.words.encode(words, tags), 1 if sure > 0 else len(self._networks)
@@ -159,7 +143,7 @@ class SpanParser:
         Over all trees, with all networks; a long sentence goes by its parts, and of what was cut to make them the label
         alone is uncertain. Labels over one span count each for itself. Raises DtparseError as `parse` does.
         """
-        self._check(words, tags)
+        check_sentence(words, tags)
         n, most = len(words), max(self.settings.max_tokens, 1)
         parts = self.read(words, tags)
         found: dict[tuple[int, int, str], float] = {(0, n, TOP): 1.0}
@@ -188,13 +172,6 @@ class SpanParser:
             for name in dict.fromkeys(self.model.chains[label + 1]):
                 key = first, last, name
                 found[key] = min(1.0, found.get(key, 0.0) + float(mass[row, label + 1]))
-
-    @staticmethod
-    def _check(words: Sequence[str], tags: Sequence[str]) -> None:
-        if len(words) != len(tags):
-            raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
-        if not words:
-            raise DtparseError("an empty sentence has no parse; give at least one word")
 
     def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """What the networks make of a sentence, as the kernels of `kernels.span_network` take it: gaps, own, label

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from ...errors import ConfigError
+from ..stored import Settings
 
 
 @dataclass(frozen=True)
-class SpanSettings:
+class SpanSettings(Settings):
     """How to parse.
 
     `budget`: 0 asks the first network alone, None or any other number all that `networks` allows; the chart is exact in
@@ -28,23 +27,8 @@ class SpanSettings:
     penalty: float = 0.5
 
     def __post_init__(self) -> None:
-        if isinstance(self.confident, bool) or not isinstance(self.confident, int | float) or not self.confident >= 0:
-            raise ConfigError(f"parser setting 'confident' is {self.confident!r}; it must be a number from 0")
-        if isinstance(self.penalty, bool) or not isinstance(self.penalty, int | float) or not 0 <= self.penalty < 1:
-            raise ConfigError(f"parser setting 'penalty' is {self.penalty!r}; it must be a number from 0 to below 1")
-        for name, least in (("budget", 0), ("max_tokens", 0), ("networks", 1)):
-            value = getattr(self, name)
-            if name != "max_tokens" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ConfigError(f"parser setting {name!r} is {value!r}; it must be a whole number")
-            if value < least:
-                raise ConfigError(f"parser setting {name!r} is {value}; it must be {least} or more")
-
-    def with_changes(self, **changes: Any) -> SpanSettings:
-        """A copy with some settings changed. Raises ConfigError for an unknown name."""
-        unknown = sorted(set(changes) - set(self.__dataclass_fields__))
-        if unknown:
-            allowed = ", ".join(self.__dataclass_fields__)
-            raise ConfigError(f"unknown parser setting {', '.join(unknown)}; allowed are {allowed}")
-        return replace(self, **changes)
+        self.check_number("confident", "a number from 0", 0)
+        self.check_number("penalty", "a number from 0 to below 1", 0, 1)
+        self.check_whole("budget", 0, optional=True)
+        self.check_whole("max_tokens", 0)
+        self.check_whole("networks", 1, optional=True)
