@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_kernel, kernel
-from .recurrent import LEAK, multiply, run_units, sum_rows
+from .recurrent import LEAK, logistic, multiply, run_units, sum_rows
 from .spans import best_inside, best_spans, log_posteriors, span_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
 """What a gap is projected to: an end of a span to be scored, an end of a span to be labelled."""
+_NEVER = np.float32(-9.5)
+"""Labels e^9.5 times less probable than the best count nothing."""
 
 
 class SpanNetwork(NamedTuple):
@@ -135,9 +137,11 @@ def label_spans(gaps, weights, bias, spans, out):
         most = out[c, 0]
         for label in range(n_labels):
             most = max(most, out[c, label])
-        total = 0.0
+        total = np.float32(0)
         for label in range(n_labels):
-            total += math.exp(out[c, label] - most)
+            x = out[c, label] - most
+            y = logistic(x)  # e^x = y / (1 - y), without a call
+            total += y / (np.float32(1) - y) if x > _NEVER else np.float32(0)
         rest = np.float32(most + math.log(total))
         for label in range(n_labels):
             out[c, label] -= rest
@@ -219,52 +223,61 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
 
 
 @kernel
-def decode(gaps, own, weights, bias, sizes, first, last, least, penalty, spans, labels, costs):
+def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
     label counts its posterior probability less `penalty`.
 
-    `sizes` float32 (C,): labels of a chain. Spans of a posterior below `least` are not looked at. Filled from 0 on:
-    `spans` int32 (…, 2) in pre-order, `labels` int32 (a chain's number), `costs` float64: -ln of the probability that
-    the tree has this chain there. Returns (their number, spans that were labelled).
+    Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans of a
+    posterior below `least` are not looked at. Filled from 0 on: `items` int32 (…, 3), start, end, label in pre-order,
+    and `costs` float64: -ln of the probability that the tree has the item's chain there. Returns (their number, spans
+    that were labelled).
     """
-    n = last - first
+    n, n_chains = last - first, len(chain_from) - 1
     tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
     gains, best = np.zeros((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
     chosen, prices = np.zeros((n + 1, n + 1), dtype=np.int32), np.zeros((n + 1, n + 1))
     for c in range(len(tried)):
         i, j = tried[c, 0] - first, tried[c, 1] - first
         place = 1
-        for label in range(2, len(sizes)):
-            if logs[c, label] > logs[c, place]:
-                place = label
-        gain = sizes[place] * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
+        for chain in range(2, n_chains):
+            if logs[c, chain] > logs[c, place]:
+                place = chain
+        gain = (chain_from[place + 1] - chain_from[place]) * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
         if gain > 0.0:
             chosen[i, j] = place
             prices[i, j] = -math.log(posteriors[c]) - logs[c, place]
             gains[i, j] = gain
         gains[i, j] += np.float32(1e-4 * posteriors[c])
     best_inside(gains, n, best)
-    found = best_spans(best, n, 0, spans, 0)
+    spans = np.empty((2 * n + 2, 2), dtype=np.int32)
+    found, count = best_spans(best, n, 0, spans, 0), 0
     for c in range(found):
         i, j = spans[c, 0], spans[c, 1]
-        labels[c] = chosen[i, j]
-        costs[c] = prices[i, j]
-        spans[c, 0], spans[c, 1] = first + i, first + j
-    return found, len(tried)
+        for place in range(chain_from[chosen[i, j]], chain_from[chosen[i, j] + 1]):
+            items[count, 0], items[count, 1], items[count, 2] = first + i, first + j, chain_labels[place]
+            costs[count] = prices[i, j]
+            count += 1
+    return count, len(tried)
 
 
 @kernel
-def decode_greedily(gaps, own, weights, bias, most, spans, labels, costs):
-    """A whole sentence cut by `split_greedily` down to `most` tokens, each span with its best chain; as `decode`
-    otherwise, but costs are those of the chains alone."""
-    found = split_greedily(gaps, own, 0, gaps.shape[2] - 1, most, spans)
-    probabilities = np.empty((found, bias.shape[1]), dtype=np.float32)
-    label_spans(gaps, weights, bias, spans[:found], probabilities)
+def cut_greedily(gaps, own, weights, bias, most):
+    """A whole sentence cut by `split_greedily` down to `most` tokens.
+
+    Returns (spans int32 (c, 2) in pre-order, the number of each span's best chain int32 (c,), float64 (c,): -ln of the
+    chain's probability).
+    """
+    tokens = gaps.shape[2] - 1
+    spans = np.empty((2 * tokens + 2, 2), dtype=np.int32)
+    found = split_greedily(gaps, own, 0, tokens, most, spans)
+    logs = np.empty((found, bias.shape[1]), dtype=np.float32)
+    label_spans(gaps, weights, bias, spans[:found], logs)
+    chains, costs = np.empty(found, dtype=np.int32), np.empty(found)
     for c in range(found):
         place = 0
-        for label in range(1, bias.shape[1]):
-            if probabilities[c, label] > probabilities[c, place]:
-                place = label
-        labels[c] = place
-        costs[c] = -probabilities[c, place]
-    return found, found
+        for chain in range(1, bias.shape[1]):
+            if logs[c, chain] > logs[c, place]:
+                place = chain
+        chains[c] = place
+        costs[c] = -logs[c, place]
+    return spans[:found], chains, costs

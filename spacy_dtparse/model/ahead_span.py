@@ -25,8 +25,8 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     return {
         read_gaps: (network, np.zeros((3, 5), dtype=INDEX), gaps[0], own[0]),
         decode: (
-            gaps, own, zeros(1, 1, 1), zeros(1, 1), zeros(1), 0, 1, 0.0, 0.0, np.zeros((4, 2), dtype=INDEX),
-            np.zeros(4, dtype=INDEX), np.zeros(4, dtype=SCORE),
+            gaps, own, zeros(1, 1, 1), zeros(1, 1), np.zeros(2, dtype=INDEX), np.zeros(1, dtype=INDEX), 0, 1, 0.0, 0.0,
+            np.zeros((4, 3), dtype=INDEX), np.zeros(4, dtype=SCORE),
         ),
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, SCORE
-from ...kernels.span_network import decode, decode_greedily, read_gaps, span_probabilities
+from ...kernels.span_network import cut_greedily, decode, read_gaps, span_probabilities
 from ...model.ahead import finish_compiling
 from ...model.span import KIND, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
@@ -47,7 +47,11 @@ class SpanParser(StoredParser):
         self._networks = model.networks[:used]
         self._weights = np.stack([network.labels for network in self._networks])
         self._bias = np.stack([network.label_bias for network in self._networks])
-        self._sizes = np.array([len(chain) for chain in model.chains], dtype=np.float32)
+        self._labels = self.labels
+        numbers = {label: number for number, label in enumerate(self._labels)}
+        self._chains = [[numbers[label] for label in chain] for chain in model.chains]
+        self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
+        self._chain_labels = np.array([number for chain in self._chains for number in chain], dtype=INDEX)
         self._local = threading.local()
 
     @property
@@ -104,38 +108,30 @@ class SpanParser(StoredParser):
         given = {name: value for name, value in changes.items() if value is not None}
         return SpanParser(self.model, self.settings.with_changes(**given))
 
-    def _room(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(spans, labels, costs) for a sentence of n tokens, this thread's."""
+    def _room(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """(items, costs) for a sentence of n tokens, this thread's."""
         local = self._local
         if getattr(local, "tokens", 0) < n:
             local.tokens = max(64, 2 * n) if n <= 4096 else n
-            size = 2 * local.tokens + 2
-            local.room = np.empty((size, 2), INDEX), np.empty(size, INDEX), np.empty(size, SCORE)
+            size = 2 * local.tokens * max(map(len, self._chains))
+            local.room = np.empty((size, 3), INDEX), np.empty(size, SCORE)
         return local.room
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
         check_sentence(words, tags)
-        n = len(words)
+        n, used = len(words), len(self._networks)
         sure = 0.0 if self.settings.budget == 0 else self.settings.confident
-        numbers, first = self.model.words.encode(words, tags), 1 if sure > 0 else len(self._networks)
+        numbers, first = self.model.words.encode(words, tags), 1 if sure > 0 else used
         parts = self._read(numbers, first)
-        found, tried, status = self._decode(parts, n)
-        spans, labels, costs = (array[:found].tolist() for array in self._room(n))
-        if first < len(self._networks) and max(costs) > sure:
-            found, more, status = self._decode(self._read(numbers, len(self._networks), parts), n)
-            spans, labels, costs = (array[:found].tolist() for array in self._room(n))
+        items, costs, tried, status = self._decode(parts, n)
+        if first < used and max(costs, default=0.0) > sure:
+            items, costs, more, status = self._decode(self._read(numbers, used, parts), n)
             tried += more
-        starts, ends, names, scores, chains = [0], [n], [TOP], [0.0], self.model.chains
-        for (start, end), label, cost in zip(spans, labels, costs, strict=True):
-            if label:
-                for name in chains[label]:
-                    names.append(name)
-                    starts.append(start)
-                    ends.append(end)
-                    scores.append(cost)
-        tree = Tree.trusted(words, tags, names, starts, ends)
-        return ParseResult(tree, tuple(scores), sum(scores), status, 0, tried)
+        starts, ends, labels = zip(*items, strict=True) if items else ((), (), ())
+        names = self._labels
+        tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
+        return ParseResult(tree, (0.0, *costs), sum(costs), status, 0, tried)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
@@ -150,14 +146,12 @@ class SpanParser(StoredParser):
         if n <= most:
             self._believe(parts, 0, n, found)
             return found
-        spans, labels, costs = self._room(n)
-        count, _ = decode_greedily(*parts, most, spans, labels, costs)
-        cut = zip(spans[:count].tolist(), labels[:count].tolist(), costs[:count].tolist(), strict=True)
-        for (start, end), label, cost in cut:
+        spans, chains, costs = cut_greedily(*parts, most)
+        for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
             if end - start <= most:
                 self._believe(parts, start, end, found)
             else:
-                found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[label]}
+                found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[chain]}
         return found
 
     def _believe(
@@ -192,31 +186,34 @@ class SpanParser(StoredParser):
             read_gaps(self._networks[q], numbers, gaps[q], own[q])
         return gaps, own, self._weights[:used], self._bias[:used]
 
-    def _decode(self, parts: tuple[np.ndarray, ...], n: int) -> tuple[int, int, str]:
-        """Fill this thread's room with spans in pre-order; (their number, spans that were labelled, status)."""
-        room = self._room(n)
-        settings = self.settings
-        most = max(settings.max_tokens, 1)
+    def _decode(self, parts: tuple[np.ndarray, ...], n: int) -> tuple[list[list[int]], list[float], int, str]:
+        """(Items start, end, label in pre-order; their scores; spans that were labelled; status)."""
+        most = max(self.settings.max_tokens, 1)
         if n <= most:
-            found, tried = decode(*parts, self._sizes, 0, n, _LEAST, settings.penalty, *room)
-            return found, tried, "complete" if len(self._networks) < len(self.model.networks) else "optimal"
-        found, tried = decode_greedily(*parts, most, *room)
-        whole = [array[:found].copy() for array in room]
-        rows, count = np.flatnonzero(np.diff(whole[0], axis=1)[:, 0] <= most), 0
-        pieces: list[list[np.ndarray]] = []
-        for place in range(found):
-            if place in rows:
-                start, end = whole[0][place].tolist()
-                size, more = decode(*parts, self._sizes, start, end, _LEAST, settings.penalty, *room)
-                pieces.append([array[:size].copy() for array in room])
-                tried += more
+            whole = len(self._networks) == len(self.model.networks)
+            return *self._charted(parts, 0, n), "optimal" if whole else "complete"
+        items: list[list[int]] = []
+        scores: list[float] = []
+        tried = 0
+        spans, chains, costs = cut_greedily(*parts, most)
+        for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
+            if end - start > most:
+                items += [[start, end, label] for label in self._chains[chain]]
+                scores += [cost] * len(self._chains[chain])
+                tried += 1
             else:
-                pieces.append([array[place : place + 1] for array in whole])
-        for array, *parts_of in zip(room, *pieces, strict=True):
-            joined = np.concatenate(parts_of)
-            count = len(joined)
-            array[:count] = joined
-        return count, tried, "greedy"
+                found = self._charted(parts, start, end)
+                items += found[0]
+                scores += found[1]
+                tried += found[2]
+        return items, scores, tried, "greedy"
+
+    def _charted(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> tuple[list[list[int]], list[float], int]:
+        """(Items, scores, spans that were labelled) of the chart over [start, end)."""
+        room = self._room(end - start)
+        penalty = float(self.settings.penalty)
+        count, tried = decode(*parts, self._chain_from, self._chain_labels, start, end, _LEAST, penalty, *room)
+        return room[0][:count].tolist(), room[1][:count].tolist(), tried
 
 
 __all__ = ["KIND", "SpanParser"]

@@ -23,7 +23,7 @@ class SpanSettings(Settings):
     budget: int | None = None
     max_tokens: int = 200
     networks: int | None = None
-    confident: float = 0.6
+    confident: float = 0.4
     penalty: float = 0.5
 
     def __post_init__(self) -> None:

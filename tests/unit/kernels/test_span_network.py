@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.span_network import (
+    cut_greedily,
     decode,
-    decode_greedily,
     label_spans,
     read_gaps,
     score_spans,
@@ -16,7 +16,10 @@ from spacy_dtparse.kernels.span_network import (
 from tests.reference import spans as reference
 from tests.span_models import CHAINS, SENTENCES, random_model
 
-SIZES = np.array([len(chain) for chain in CHAINS], dtype=np.float32)
+SIZES = [len(chain) for chain in CHAINS]
+NAMES = sorted({label for chain in CHAINS for label in chain})
+CHAIN_FROM = np.cumsum([0, *SIZES]).astype(np.int32)
+CHAIN_LABELS = np.array([NAMES.index(label) for chain in CHAINS for label in chain], dtype=np.int32)
 
 
 def read(model, sentence: int = 0):
@@ -80,15 +83,18 @@ def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, pe
             gain[i, j] = SIZES[label] * (posterior[i, j] * (1 - np.exp(log[0])) - penalty)
             best_label[i, j], logs[i, j] = label, log[label]
     best = max(sum(max(gain[span], 0) for span in tree) for tree in reference.binary_trees(0, n))
-    spans, labels, costs = np.empty((2 * n + 2, 2), np.int32), np.empty(2 * n, np.int32), np.empty(2 * n)
-    found, tried = decode(*parts, SIZES, 0, n, 1e-30, penalty, spans, labels, costs)
-    assert found == 2 * n - 1 and tried == n * (n + 1) // 2
-    chosen = [(tuple(spans[c].tolist()), int(labels[c])) for c in range(found)]
-    assert sum(gain[span] for span, label in chosen if label) == pytest.approx(best, abs=5e-3)
-    for c, (span, label) in enumerate(chosen):
-        if label:
-            assert label == best_label[span]
-            assert costs[c] == pytest.approx(-np.log(posterior[span]) - logs[span], abs=2e-2)
+    items, costs = np.empty((4 * n, 3), np.int32), np.empty(4 * n)
+    found, tried = decode(*parts, CHAIN_FROM, CHAIN_LABELS, 0, n, 1e-30, penalty, items, costs)
+    assert tried == n * (n + 1) // 2
+    chosen: dict[tuple[int, int], list[str]] = {}
+    for i, j, label in items[:found].tolist():
+        chosen.setdefault((i, j), []).append(NAMES[label])
+    assert list(chosen) == sorted(chosen, key=lambda span: (span[0], -span[1])), "pre-order"
+    assert sum(gain[span] for span in chosen) == pytest.approx(best, abs=5e-3)
+    for span, chain in chosen.items():
+        assert tuple(chain) == CHAINS[best_label[span]]
+    for (i, j, _), cost in zip(items[:found].tolist(), costs, strict=False):
+        assert cost == pytest.approx(-np.log(posterior[i, j]) - logs[i, j], abs=2e-2)
 
 
 def test_greedy_cuts_are_the_best_of_each_span() -> None:
@@ -111,13 +117,12 @@ def test_greedy_cuts_are_the_best_of_each_span() -> None:
     assert {tuple(span) for span in pieces[:coarse].tolist()} <= set(spans) and coarse < count
 
 
-def test_a_greedy_parse_labels_every_span() -> None:
+def test_cut_spans_have_their_best_chains() -> None:
     parts, _ = read(random_model(1))
-    n = parts[0].shape[2] - 1
-    spans, labels, costs = np.empty((2 * n + 2, 2), np.int32), np.empty(2 * n, np.int32), np.empty(2 * n)
-    found, tried = decode_greedily(*parts, 1, spans, labels, costs)
-    assert found == tried == 2 * n - 1
-    out = np.empty((found, len(CHAINS)), dtype=np.float32)
-    label_spans(parts[0], parts[2], parts[3], spans[:found], out)
-    assert labels[:found].tolist() == out.argmax(axis=1).tolist()
-    assert np.allclose(costs[:found], -out.max(axis=1))
+    spans, chains, costs = cut_greedily(*parts, 2)
+    pieces = np.empty((2 * parts[0].shape[2], 2), dtype=np.int32)
+    assert spans.tolist() == pieces[: split_greedily(*parts[:2], 0, 7, 2, pieces)].tolist()
+    out = np.empty((len(spans), len(CHAINS)), dtype=np.float32)
+    label_spans(parts[0], parts[2], parts[3], spans, out)
+    assert chains.tolist() == out.argmax(axis=1).tolist()
+    assert np.allclose(costs, -out.max(axis=1))
