@@ -15,14 +15,17 @@ from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataErro
 from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.model.span import PackedNetwork
 from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import Tree
 from tests.reference.spans import binary_trees, tree_score
+from tests.span_models import CHAINS, SENTENCES, random_model
 from training.cli import main
 from training.corpus import Sentence
 from training.span.examples import chain_numbers, count_chains, crossing_spans, label_chains, make_example, number_of
 from training.span.fitting import SpanOptions, make_material, make_model, train_network
-from training.span.network import Dropout, Shape, Trainer, bracket_slopes, first_values
+from training.span.network import Dropout, Shape, Trainer, believed_slopes, bracket_slopes, first_values
 from training.span.running import parse_settings
+from training.span.teaching import believed_examples
 from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
@@ -237,3 +240,58 @@ def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFix
     assert "MB" in capsys.readouterr().out
     assert main(["span", "--out", str(tmp_path / "c.model")]) == 1
     assert "nothing to learn from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
+def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
+    teacher = SpanParser(random_model(2))
+    words, tags = SENTENCES[0]
+    tree = Tree.from_spans(
+        words, tags, [(0, 7, "TOP"), (0, 7, "S"), (0, 2, "NP"), (2, 6, "VP"), (3, 6, "PP"), (4, 6, "NP")]
+    )
+    chains = chain_numbers(CHAINS)
+    known = teacher.model.words, chains, Counter(words), 0.5
+    (example,) = believed_examples(teacher, share, [Sentence(tree, tree.tags, "x", 0.7)], *known)
+    assert example.crossing is None and example.believed is not None and example.weight == 0.7
+    several = np.triu(example.believed, 2).astype(float)
+    assert several.sum() == pytest.approx(len(words) - 1, abs=0.05), "the spans of a binary tree"
+    assert not example.believed[np.arange(7), np.arange(1, 8)].any(), "tokens have no choice"
+    told = teacher.span_posteriors(words, tags)
+    own = label_chains(tree)
+    mass: dict[tuple[int, int], dict[int, float]] = {}
+    for (i, j), label, part in zip(example.spans.tolist(), example.labels.tolist(), example.shares, strict=True):
+        mass.setdefault((i, j), {})[label] = float(part)
+    for (i, j), chain in own.items():
+        expected = (1 - share) + share * (told.get((i, j, chain[0]), 0.0) if chain != ("S",) else 0.0)
+        if chain != ("S",):  # S is in two chains
+            assert mass.get((i, j), {}).get(chains[chain], 0.0) == pytest.approx(expected, abs=0.03)
+    for (i, j), parts in mass.items():
+        right = several[i, j] if j - i > 1 else 1.0
+        assert sum(parts.values()) == pytest.approx(right, abs=0.15), "what is below a fiftieth is left out"
+
+
+def test_beliefs_are_learned(tmp_path: Path) -> None:
+    teacher = SpanParser(random_model(1))
+    teacher.to_disk(tmp_path / "teacher.model")
+    train = f"{SAMPLE / 'train.mrg'},limit=10"
+    command = ["span", "--train", train, "--more", train, "--teacher", str(tmp_path / "teacher.model"), "--seeds", "0"]
+    command += ["--workers", "1", "--set", "more_epochs=1", "--set", "epochs=1", "--set", "shape.units=8"]
+    assert main([*command, "--credit", "texts by us", "--out", str(tmp_path / "a.model")]) == 0
+    parser = load_parser(tmp_path / "a.model")
+    assert parser.meta["taught_sentences"] == 10 and parser.meta["credits"] == ["texts by us"]
+    (tmp_path / "other.model").write_bytes(b"nothing")
+    command[command.index("--teacher") + 1] = str(tmp_path / "other.model")
+    assert main([*command, "--out", str(tmp_path / "b.model")]) == 1
+
+
+def test_the_loss_of_beliefs_is_least_where_they_are_met() -> None:
+    n = 4
+    scores = np.random.default_rng(0).standard_normal((n + 1, n + 1)).astype(np.float32)
+    _, slopes, right = bracket_slopes(scores, np.zeros((n + 1, n + 1), dtype=bool))
+    assert np.allclose(slopes, 0, atol=1e-6), "nothing crosses, so all trees are right"
+    least, flat = believed_slopes(scores, right.astype(np.float32))
+    assert np.allclose(flat, 0, atol=1e-6)
+    for i, j in ((0, 2), (1, 4)):
+        other = scores.copy()
+        other[i, j] += 1
+        assert believed_slopes(other, right.astype(np.float32))[0] > least
