@@ -80,6 +80,7 @@ def test_an_example_has_all_tokens_and_constituents() -> None:
     assert second.n_tokens == 1 and second.weight == 0.5 and not second.rare.any()
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_loss_of_brackets_is_that_of_the_enumeration(seed: int) -> None:
     n = 5
@@ -101,6 +102,7 @@ def test_the_loss_of_brackets_is_that_of_the_enumeration(seed: int) -> None:
             assert slopes[i, j] == pytest.approx(among_all - among_right, abs=1e-5)
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("width", [5, 6])
 def test_derivatives_are_those_of_small_changes(width: int) -> None:
     words, chains, batch = examples()
@@ -131,6 +133,7 @@ def test_derivatives_are_those_of_small_changes(width: int) -> None:
             assert slopes[name].reshape(-1)[place] == pytest.approx((above - below) / (2 * step), abs=3e-3), name
 
 
+@pytest.mark.kernel
 def test_derivatives_of_the_reader_are_those_of_small_changes() -> None:
     words, chains, batch = examples()
     values = first_values(words.size, len(chains), SMALL, np.random.default_rng(0))
@@ -152,6 +155,7 @@ def test_derivatives_of_the_reader_are_those_of_small_changes() -> None:
             assert slopes[name].reshape(-1)[place] == pytest.approx((above - below) / (2 * step), abs=3e-3), name
 
 
+@pytest.mark.kernel
 def test_steps_learn_the_batch() -> None:
     words, chains, batch = examples()
     trainer = Trainer(first_values(words.size, len(chains), SMALL, np.random.default_rng(0)), Dropout(0, 0, 0), 0.9)
@@ -242,6 +246,7 @@ def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFix
     assert "nothing to learn from" in capsys.readouterr().err
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
 def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
     teacher = SpanParser(random_model(2))
@@ -284,6 +289,7 @@ def test_beliefs_are_learned(tmp_path: Path) -> None:
     assert main([*command, "--out", str(tmp_path / "b.model")]) == 1
 
 
+@pytest.mark.kernel
 def test_the_loss_of_beliefs_is_least_where_they_are_met() -> None:
     n = 4
     scores = np.random.default_rng(0).standard_normal((n + 1, n + 1)).astype(np.float32)

@@ -16,6 +16,9 @@ from spacy_dtparse.kernels.recurrent import (
     sum_rows,
 )
 from tests.reference import spans as reference
+from tests.unit.kernels.harness import KERNEL_MARKS
+
+pytestmark = KERNEL_MARKS
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (2, 4, 3), (5, 7, 6), (3, 8, 16), (4, 2, 1)])

@@ -15,6 +15,9 @@ from spacy_dtparse.kernels.span_network import (
 )
 from tests.reference import spans as reference
 from tests.span_models import CHAINS, SENTENCES, random_model
+from tests.unit.kernels.harness import KERNEL_MARKS
+
+pytestmark = KERNEL_MARKS
 
 SIZES = [len(chain) for chain in CHAINS]
 NAMES = sorted({label for chain in CHAINS for label in chain})

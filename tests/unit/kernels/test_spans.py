@@ -9,6 +9,9 @@ import pytest
 
 from spacy_dtparse.kernels.spans import best_inside, best_spans, log_posteriors, span_posteriors
 from tests.reference.spans import binary_trees, posteriors, tree_score
+from tests.unit.kernels.harness import KERNEL_MARKS
+
+pytestmark = KERNEL_MARKS
 
 
 def random_scores(n: int, seed: int, spread: float = 2.0) -> np.ndarray:
