@@ -28,7 +28,8 @@ __all__ = ["FACTORIES", "SAVED", "ConstituentPipe", "DtParse", "PcfgLa", "make_d
 
 
 class DtParse(ConstituentPipe):
-    """Parsing with boosted decision trees, or with any other parser of the package; see `make_dtparse`.
+    """Parsing with a span network, with boosted decision trees, or with any other parser of the package; see
+    `make_dtparse`.
 
     Tags are needed, whatever the parser.
     """
@@ -57,7 +58,7 @@ class PcfgLa(ConstituentPipe):
         "max_tokens": whole_number(1),
     }
     """A setting of PcfgSettings has a line here, one in the signature of `make_pcfgla`, and no more."""
-    ELSEWHERE = {"dtree": "dtparse"}  # noqa: RUF012
+    ELSEWHERE = {"dtree": "dtparse", "span": "dtparse"}  # noqa: RUF012
 
     tags: Optional[str]  # noqa: UP045
 
@@ -90,10 +91,11 @@ def make_dtparse(
 
     `model`: None for the embedded English model (loaded at the first Doc), or the path of a model file or
     of a folder with one. A path is read at once; where it is gone the component waits for its data from
-    disk and says so. `budget`: inferences scored per sentence before the search settles for the best tree
-    so far; 0 parses greedily. `max_tokens`: longer sentences are parsed greedily. None for either is the
-    model's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component of the
-    pipeline has it. Raises ConfigError for a value that is not allowed.
+    disk and says so. `budget`: of boosted trees the inferences scored per sentence before the search settles
+    for the best tree so far; 0 parses greedily, or with the first network alone. `max_tokens`: longer
+    sentences are parsed greedily, or cut. None for either is the model's own setting. `spans_key`: key of the
+    result in `doc.spans`; warns when another component of the pipeline has it. Raises ConfigError for a value
+    that is not allowed.
     """
     return _attached(DtParse, locals())
 

@@ -153,6 +153,8 @@ def test_models_of_the_other_factory(tmp_path):
 @pytest.mark.embedded
 def test_a_real_model_of_the_other_factory():
     with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'dtree' is .*'dtparse'"):
+        spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.embedded_trees())})
+    with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'span' is .*'dtparse'"):
         spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.EMBEDDED_PIPELINE)})
 
 
