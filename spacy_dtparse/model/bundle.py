@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import INDEX, OFFSET
-from ..errors import DtparseError, ModelFormatError
+from ..errors import ModelFormatError
 from ..features.lexicon import Lexicon
 from ..features.templates import Templates, compile_templates
 from ..kernels.features import PARTS_WIDTH, AtomMap
 from ..trees.heads import HeadRules
-from .container import container_from_bytes, container_to_bytes
+from .container import container_to_bytes
 from .dtree import DtreeModel, hash_table
 from .gate import Gate
 from .packing import pack_ensembles, unpack_ensembles
+from .reading import read_checked
 
 KIND = "dtree"
 VERSION = 1
@@ -64,26 +65,7 @@ def read_model(data: bytes) -> tuple[DtreeModel, list[dict[str, Any]]]:
 
     Raises ModelFormatError if the bytes are no bundle, are damaged, or do not have the fingerprint they name.
     """
-    meta, arrays = container_from_bytes(data, KIND)
-    if meta.get("version") != VERSION:
-        raise ModelFormatError(
-            f"the model has bundle version {meta.get('version')!r}; this release reads version {VERSION}: "
-            "install the release that made it, or train it again"
-        )
-    try:
-        model = _model(meta, arrays)
-    except ModelFormatError:
-        raise
-    except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFormatError(
-            f"the model's parts do not fit together ({type(error).__name__}: {error}); fetch or write it again"
-        ) from error
-    if model.fingerprint() != meta["fingerprint"]:
-        raise ModelFormatError(
-            f"the model's tables have fingerprint {model.fingerprint()}, but it was made with {meta['fingerprint']!r}: "
-            "its templates, symbols or head rules mean something else in this release; train it again or install "
-            "the release that made it"
-        )
+    model, meta = read_checked(data, KIND, VERSION, "ensemble", _model)
     return model, list(meta["proofs"])
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DtparseError, ModelFormatError
 from ..features.wordclasses import WordClasses
 from ..symbols import SymbolTable
-from .container import container_from_bytes, container_to_bytes
+from .container import container_to_bytes
 from .latent_part import LatentPart
 from .pcfg import KIND, PcfgGrammar, PcfgModel
+from .reading import read_checked
 
 VERSION = 1
 
@@ -47,40 +47,27 @@ def read_model(data: bytes) -> PcfgModel:
     Raises ModelFormatError if the bytes are no container of kind "pcfg", are damaged, of another version, or do not
     have the fingerprint they name.
     """
-    meta, arrays = container_from_bytes(data, KIND)
-    if meta.get("version") != VERSION:
-        raise ModelFormatError(
-            f"the PCFG has version {meta.get('version')!r}; this release reads version {VERSION}: "
-            "install the release that made it, or train it again"
-        )
-    try:
-        n_pruners = int(meta.get("n_pruners", 0))
-        count = n_pruners + int(meta.get("n_latent", 0))
-        latent = tuple(LatentPart.from_arrays(_of(f"latent{number}.", arrays)) for number in range(count))
-        names = meta.get("candidate_names")
-        model = PcfgModel(
-            SymbolTable(meta["labels"]),
-            SymbolTable(meta["tags"]),
-            WordClasses(meta["classes"]),
-            PcfgGrammar.from_arrays(meta["fine_names"], _of("fine.", arrays)),
-            PcfgGrammar.from_arrays(meta["coarse_names"], _of("coarse.", arrays)),
-            tuple(meta["recipe"]),
-            bool(meta["given_tags"]),
-            dict(meta["meta"]),
-            latent[n_pruners:],
-            latent[:n_pruners],
-            None if names is None else PcfgGrammar.from_arrays(names, _of("candidates.", arrays)),
-        )
-        fingerprint, named = model.fingerprint(), meta["fingerprint"]
-    except ModelFormatError:
-        raise
-    except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFormatError(
-            f"the model's parts do not fit together ({type(error).__name__}: {error}); fetch or write it again"
-        ) from error
-    if fingerprint != named:
-        raise ModelFormatError(f"the model has fingerprint {fingerprint}, but names {named!r}; fetch or write it again")
-    return model
+    return read_checked(data, KIND, VERSION, "PCFG", _build)[0]
+
+
+def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
+    n_pruners = int(meta.get("n_pruners", 0))
+    count = n_pruners + int(meta.get("n_latent", 0))
+    latent = tuple(LatentPart.from_arrays(_of(f"latent{number}.", arrays)) for number in range(count))
+    names = meta.get("candidate_names")
+    return PcfgModel(
+        SymbolTable(meta["labels"]),
+        SymbolTable(meta["tags"]),
+        WordClasses(meta["classes"]),
+        PcfgGrammar.from_arrays(meta["fine_names"], _of("fine.", arrays)),
+        PcfgGrammar.from_arrays(meta["coarse_names"], _of("coarse.", arrays)),
+        tuple(meta["recipe"]),
+        bool(meta["given_tags"]),
+        dict(meta["meta"]),
+        latent[n_pruners:],
+        latent[:n_pruners],
+        None if names is None else PcfgGrammar.from_arrays(names, _of("candidates.", arrays)),
+    )
 
 
 def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

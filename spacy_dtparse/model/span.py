@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DtparseError, ModelFormatError
+from ..errors import ModelFormatError
 from ..features.wordparts import WordParts
 from ..kernels.span_network import SpanNetwork
-from .container import container_from_bytes, container_to_bytes
+from .container import container_to_bytes
+from .reading import read_checked
 
 KIND = "span"
 VERSION = 1
@@ -150,26 +151,13 @@ def read_model(data: bytes) -> SpanModel:
     Raises ModelFormatError if the bytes are no container of kind "span", are damaged, of another version, or do not
     have the fingerprint they name.
     """
-    meta, arrays = container_from_bytes(data, KIND)
-    if meta.get("version") != VERSION:
-        raise ModelFormatError(
-            f"the span model has version {meta.get('version')!r}; this release reads version {VERSION}: install the "
-            "release that made it, or train it again"
-        )
-    try:
-        packed = tuple(PackedNetwork(_part(arrays, f"network{k}.")) for k in range(int(meta["n_networks"])))
-        chains = tuple(tuple(chain) for chain in meta["chains"])
-        model = SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]))
-        fingerprint, named = model.fingerprint(), meta["fingerprint"]
-    except ModelFormatError:
-        raise
-    except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFormatError(
-            f"the model's parts do not fit together ({type(error).__name__}: {error}); fetch or write it again"
-        ) from error
-    if fingerprint != named:
-        raise ModelFormatError(f"the model has fingerprint {fingerprint}, but names {named!r}; fetch or write it again")
-    return model
+    return read_checked(data, KIND, VERSION, "span model", _build)[0]
+
+
+def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
+    packed = tuple(PackedNetwork(_part(arrays, f"network{k}.")) for k in range(int(meta["n_networks"])))
+    chains = tuple(tuple(chain) for chain in meta["chains"])
+    return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]))
 
 
 def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -498,7 +498,7 @@ MODELS = [
         "no parser for model files of kind 'lexicon'",
     ),
     damaged(
-        "right kind, no content", lambda data: container_to_bytes("dtree", {}, {}), "the model has bundle version None"
+        "right kind, no content", lambda data: container_to_bytes("dtree", {}, {}), "the ensemble has version None"
     ),
     damaged(
         "span network, no content",

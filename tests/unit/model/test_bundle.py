@@ -100,13 +100,13 @@ def test_another_kind_of_container_is_no_model(data):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "bundle version 2; this release reads version 1"),
-        ({"fingerprint": "0" * 16}, "but it was made with '0000000000000000'"),
+        ({"version": 2}, "has version 2; this release reads version 1"),
+        ({"fingerprint": "0" * 16}, "but names '0000000000000000'"),
         ({"strategy": "top_down"}, "do not fit together .*unknown strategy 'top_down'"),
         ({"max_arity": 1}, "max_arity is 1; it must be between 2 and 64"),
-        ({"max_arity": 4}, "the model's tables have fingerprint"),
-        ({"edge_punctuation": False}, "the model's tables have fingerprint"),
-        ({"recipe": ["merge_prt"]}, "the model's tables have fingerprint"),
+        ({"max_arity": 4}, "the model has fingerprint"),
+        ({"edge_punctuation": False}, "the model has fingerprint"),
+        ({"recipe": ["merge_prt"]}, "the model has fingerprint"),
         ({"n_atoms": 1}, "atom"),
         ({"lexicon": {"labels": []}}, "do not fit together .*KeyError"),
         ({"templates": {"version": 7}}, "template table has version 7"),
@@ -133,7 +133,7 @@ def test_a_wrong_proof_is_refused(data):
 def test_a_release_that_reads_words_otherwise_is_found_out(data, monkeypatch):
     """The fingerprint covers the tables; what the code makes of them is covered by the proofs."""
     monkeypatch.setattr(bundle, "VERSION", 2)
-    with pytest.raises(ModelFormatError, match="bundle version 1; this release reads version 2"):
+    with pytest.raises(ModelFormatError, match="has version 1; this release reads version 2"):
         read_model(data)
 
 
