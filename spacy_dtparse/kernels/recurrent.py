@@ -34,39 +34,47 @@ def logistic(x):
 
 @bare_kernel(fastmath=True)
 def multiply(left, right, out):
-    """out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous. Two rows and four of the inner dimension at
-    a time: as fast as a tuned library for few rows, on one core, and without its start-up."""
+    """out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
+
+    Three rows and four of the inner dimension at a time, which is what the registers hold: as fast as a tuned library
+    for few rows, on one core, without its start-up.
+    """
     m, k = left.shape
     n = right.shape[1]
     whole = k - k % 4
-    row = 0
-    while row < m:
-        two = row + 1 < m
-        other = row + 1 if two else row
-        a, b, out_a, out_b = left[row], left[other], out[row], out[other]
+    triples = m - m % 3
+    for row in range(0, triples, 3):
+        a, b, c = left[row], left[row + 1], left[row + 2]
+        out_a, out_b, out_c = out[row], out[row + 1], out[row + 2]
         for j in range(n):
             out_a[j] = 0
             out_b[j] = 0
+            out_c[j] = 0
         for p in range(0, whole, 4):
-            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
             r0, r1, r2, r3 = right[p], right[p + 1], right[p + 2], right[p + 3]
-            if two:
-                b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
-                for j in range(n):
-                    x0, x1, x2, x3 = r0[j], r1[j], r2[j], r3[j]
-                    out_a[j] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
-                    out_b[j] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
-            else:
-                for j in range(n):
-                    out_a[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
-        for p in range(whole, k):
-            r0 = right[p]
+            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
+            b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
+            c0, c1, c2, c3 = c[p], c[p + 1], c[p + 2], c[p + 3]
             for j in range(n):
-                out_a[j] += a[p] * r0[j]
-            if two:
-                for j in range(n):
-                    out_b[j] += b[p] * r0[j]
-        row += 2
+                x0, x1, x2, x3 = r0[j], r1[j], r2[j], r3[j]
+                out_a[j] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                out_b[j] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+                out_c[j] += c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
+    for row in range(triples, m):
+        a, out_a = left[row], out[row]
+        for j in range(n):
+            out_a[j] = 0
+        for p in range(0, whole, 4):
+            r0, r1, r2, r3 = right[p], right[p + 1], right[p + 2], right[p + 3]
+            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
+            for j in range(n):
+                out_a[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
+    for p in range(whole, k):
+        r0 = right[p]
+        for row in range(m):
+            a0, out_a = left[row, p], out[row]
+            for j in range(n):
+                out_a[j] += a0 * r0[j]
 
 
 @bare_kernel(fastmath=True)

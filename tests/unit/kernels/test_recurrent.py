@@ -21,7 +21,10 @@ from tests.unit.kernels.harness import KERNEL_MARKS
 pytestmark = KERNEL_MARKS
 
 
-@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (2, 4, 3), (5, 7, 6), (3, 8, 16), (4, 2, 1)])
+SIZES = [(1, 1, 1), (2, 4, 3), (5, 7, 6), (3, 8, 16), (4, 2, 1), (6, 9, 5), (7, 3, 2)]
+
+
+@pytest.mark.parametrize(("m", "k", "n"), SIZES)
 def test_products_are_those_of_numpy(m: int, k: int, n: int) -> None:
     rng = np.random.default_rng(m * k * n)
     left, right = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
