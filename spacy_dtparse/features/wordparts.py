@@ -20,7 +20,7 @@ AFFIX = 3
 _UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
 """Places in each kind's range: what is not listed, the places before and after a sentence, the first that is listed."""
 _REMEMBERED = 50_000
-"""Words whose numbers are remembered; then all are forgotten, so that memory stays bounded."""
+"""Words with tags whose numbers are remembered; then all are forgotten, so that memory stays bounded."""
 
 
 def word_parts(word: str) -> tuple[str, str, str, str]:
@@ -42,7 +42,9 @@ class WordParts:
         self._from = [0]
         for table in self.tables:
             self._from.append(self._from[-1] + _FIRST + len(table))
-        self._of_word: dict[str, tuple[int, int, int, int]] = {}
+        self._before = self._bytes(start + _BEFORE for start in self._from[:-1])
+        self._after = self._bytes(start + _AFTER for start in self._from[:-1])
+        self._of_token: dict[tuple[str, str], bytes] = {}
 
     @classmethod
     def build(
@@ -81,29 +83,31 @@ class WordParts:
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Rows of the table as int32 (n + 2, len(KINDS)): those before and after the sentence are rows 0 and -1."""
-        of_word, of_tag, first_tag = self._of_word, self.tables[1].number, self._from[1]
-        rows = [tuple(start + _BEFORE for start in self._from[:-1])]
-        unknown = _UNKNOWN - _FIRST
-        for word, tag in zip(words, tags, strict=True):
-            parts = of_word.get(word)
-            if parts is None:
-                parts = self._word(word)
-            rows.append((parts[0], first_tag + _FIRST + of_tag(tag, unknown), parts[1], parts[2], parts[3]))
-        rows.append(tuple(start + _AFTER for start in self._from[:-1]))
-        return np.array(rows, dtype=INDEX)
+        of_token, rows = self._of_token, [self._before]
+        for token in zip(words, tags, strict=True):
+            row = of_token.get(token)
+            rows.append(self._row(token) if row is None else row)
+        rows.append(self._after)
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
-    def _word(self, word: str) -> tuple[int, int, int, int]:
-        """(word, suffix, prefix, shape) of a word, which are remembered."""
-        if len(self._of_word) >= _REMEMBERED:
-            self._of_word.clear()
-        places = (0, 2, 3, 4)
-        first, second, third, fourth = (
-            self._from[place] + _FIRST + self.tables[place].number(part, _UNKNOWN - _FIRST)
-            for place, part in zip(places, word_parts(word), strict=True)
+    def _row(self, token: tuple[str, str]) -> bytes:
+        """The row of a word with its tag, as bytes, which are remembered."""
+        if len(self._of_token) >= _REMEMBERED:
+            self._of_token.clear()
+        word, tag = token
+        normal, suffix, prefix, shape = word_parts(word)
+        row = self._bytes(
+            start + _FIRST + table.number(part, _UNKNOWN - _FIRST)
+            for start, table, part in zip(
+                self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False
+            )
         )
-        found = first, second, third, fourth
-        self._of_word[word] = found
-        return found
+        self._of_token[token] = row
+        return row
+
+    @staticmethod
+    def _bytes(numbers: Iterable[int]) -> bytes:
+        return np.array(list(numbers), dtype=INDEX).tobytes()
 
     def to_dict(self) -> dict[str, Any]:
         """The lists as plain data; shapes are the package's own."""

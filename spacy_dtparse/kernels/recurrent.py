@@ -22,7 +22,7 @@ LEAK = np.float32(0.1)
 """Slope of the rectifier below 0."""
 
 
-@bare_kernel(fastmath=True)
+@bare_kernel(fastmath=True, error_model="numpy")
 def logistic(x):
     """1 / (1 + e^-x), to 5e-5, by Lambert's continued fraction of tanh(x / 2): no call, so loops over it vectorise."""
     half = _HALF * min(max(x, -_EDGE), _EDGE)
@@ -103,15 +103,15 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
             if step == 0:
                 for j in range(d):
                     state[j] = 0
+            # Loops of few arrays each: what may overlap is checked in advance, and they become vector code.
             for j in range(d):
-                past = before[j]
-                f = logistic(forget[j] + v_forget[j] * past + b_forget[j])
-                r = logistic(reset[j] + v_reset[j] * past + b_reset[j])
-                now = f * past + (one - f) * candidate[j]
-                forget[j] = f
-                reset[j] = r
-                state[j] = now
-                output[j] = r * now + (one - r) * highway[j]
+                forget[j] = logistic(forget[j] + v_forget[j] * before[j] + b_forget[j])
+            for j in range(d):
+                reset[j] = logistic(reset[j] + v_reset[j] * before[j] + b_reset[j])
+            for j in range(d):
+                state[j] = forget[j] * before[j] + (one - forget[j]) * candidate[j]
+            for j in range(d):
+                output[j] = reset[j] * state[j] + (one - reset[j]) * highway[j]
 
 
 @bare_kernel(fastmath=True)

@@ -45,7 +45,7 @@ class SpanNetwork(NamedTuple):
     label_bias: np.ndarray
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, error_model="numpy")
 def read_gaps(network, numbers, gaps, own):
     """The projections of a sentence's n + 1 gaps.
 
@@ -89,7 +89,7 @@ def read_gaps(network, numbers, gaps, own):
         own[t] = total
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, error_model="numpy")
 def score_spans(gaps, own, first, last, scores):
     """Scores of all spans of [first, last), the mean over the networks, into float32 `scores` (last - first + 1 on
     either side); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
@@ -114,7 +114,7 @@ def score_spans(gaps, own, first, last, scores):
         scores[t, t + 1] = 0
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, error_model="numpy")
 def label_spans(gaps, weights, bias, spans, out):
     """Log-probabilities of the labels of `spans` int32 (c, 2) into float32 `out` (c, C): of the normalised product of
     the networks. `weights` float32 (networks, m, C), `bias` (networks, C)."""
@@ -147,7 +147,7 @@ def label_spans(gaps, weights, bias, spans, out):
             out[c, label] -= rest
 
 
-@kernel
+@kernel(error_model="numpy")
 def split_greedily(gaps, own, start, end, most, pieces):
     """Cut [start, end) top-down where both parts score best, until no part has more than `most` tokens.
 
@@ -180,7 +180,7 @@ def split_greedily(gaps, own, start, end, most, pieces):
     return count
 
 
-@bare_kernel(fastmath=True)
+@bare_kernel(fastmath=True, error_model="numpy")
 def dot(left, right, m):
     """The product of two float32 rows of m numbers."""
     total = np.float32(0)
@@ -189,7 +189,7 @@ def dot(left, right, m):
     return total
 
 
-@kernel
+@kernel(error_model="numpy")
 def span_probabilities(gaps, own, weights, bias, first, last, least):
     """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
 
@@ -222,7 +222,7 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
     return spans, posteriors, logs
 
 
-@kernel
+@kernel(error_model="numpy")
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
     label counts its posterior probability less `penalty`.
@@ -248,9 +248,17 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
             prices[i, j] = -math.log(posteriors[c]) - logs[c, place]
             gains[i, j] = gain
         gains[i, j] += np.float32(1e-4 * posteriors[c])
-    best_inside(gains, n, best)
-    spans = np.empty((2 * n + 2, 2), dtype=np.int32)
-    found, count = best_spans(best, n, 0, spans, 0), 0
+    spans, found = np.empty((2 * n + 2, 2), dtype=np.int32), 0
+    if penalty < 0.5:
+        best_inside(gains, n, best)
+        found = best_spans(best, n, 0, spans, 0)
+    else:  # spans of more than half a probability do not cross
+        for i in range(n):
+            for j in range(n, i, -1):
+                if chosen[i, j] > 0:
+                    spans[found, 0], spans[found, 1] = i, j
+                    found += 1
+    count = 0
     for c in range(found):
         i, j = spans[c, 0], spans[c, 1]
         for place in range(chain_from[chosen[i, j]], chain_from[chosen[i, j] + 1]):
@@ -260,7 +268,7 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
     return count, len(tried)
 
 
-@kernel
+@kernel(error_model="numpy")
 def cut_greedily(gaps, own, weights, bias, most):
     """A whole sentence cut by `split_greedily` down to `most` tokens.
 

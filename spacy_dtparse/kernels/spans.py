@@ -19,7 +19,7 @@ _NOTHING = 1e-9
 """Spans of a smaller posterior probability hand nothing on."""
 
 
-@bare_kernel(fastmath=True)
+@bare_kernel(fastmath=True, error_model="numpy")
 def best_inside(scores, n, best):
     """Fill the mirrored float32 matrix `best` with the score of the best binary tree over every span; a span of one
     token scores its own. `scores` float32: of spans, at [i, j]. Returns the score over [0, n)."""
@@ -65,7 +65,7 @@ def best_spans(best, n, first, spans, count):
     return count
 
 
-@bare_kernel(fastmath=True)
+@bare_kernel(fastmath=True, error_model="numpy")
 def span_posteriors(scores, n, best_score, inside, outside, weights):
     """Posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of scores of its
     spans of two or more tokens).

@@ -212,7 +212,8 @@ class SpanParser(StoredParser):
         """(Items, scores, spans that were labelled) of the chart over [start, end)."""
         room = self._room(end - start)
         penalty = float(self.settings.penalty)
-        count, tried = decode(*parts, self._chain_from, self._chain_labels, start, end, _LEAST, penalty, *room)
+        least = max(_LEAST, penalty)  # what is less probable than the penalty cannot gain
+        count, tried = decode(*parts, self._chain_from, self._chain_labels, start, end, least, penalty, *room)
         return room[0][:count].tolist(), room[1][:count].tolist(), tried
 
 

@@ -15,15 +15,15 @@ class SpanSettings(Settings):
     either case, as reading a sentence takes much longer than searching it. `max_tokens`: a longer sentence is cut
     greedily, where both parts score best, into parts of at most so many tokens before the chart, whose time grows with
     the cube of the length. `networks`: how many of the model's networks are multiplied, None all. `confident`: where no
-    constituent of the first network's tree has a greater score (-ln of its probability), the others are not asked; 0
-    asks them always. `penalty`: posterior probability that a label must have to be worth a place in the tree; below a
-    half it favours recall. Raises ConfigError for values out of range or of another type.
+    constituent of the first network's tree has a greater score (-ln of its probability), the others are not asked; 0,
+    the default, asks them always. `penalty`: posterior probability that a label must have to be worth a place in the
+    tree; below a half it favours recall. Raises ConfigError for values out of range or of another type.
     """
 
     budget: int | None = None
     max_tokens: int = 200
     networks: int | None = None
-    confident: float = 0.4
+    confident: float = 0.0
     penalty: float = 0.5
 
     def __post_init__(self) -> None:
