@@ -149,10 +149,10 @@ def test_readme_python_runs(tmp_path, monkeypatch, capsys):
     for block in blocks("README.md", "python"):
         run_python(block, "README.md", namespace)
     assert [sentence._.parse_string for sentence in namespace["doc"].sents] == [
-        "(S (NP (PRP She)) (VP (VBD gave) (NP (DT the) (JJ old) (NN dog)) (NP (DT a) (NN bone))) (. .))",
+        "(S (NP (PRP He)) (VP (VBD put) (NP (DT the) (JJ old) (NN dog)) (PP (IN in) (NP (DT the) (NN garden)))) (. .))",
         "(S (NP (PRP It)) (VP (VBD slept)) (. .))",
     ]
-    assert "VP | gave the old dog a bone" in capsys.readouterr().out
+    assert "VP | put the old dog in the garden" in capsys.readouterr().out
 
 
 @pytest.mark.embedded

@@ -134,7 +134,7 @@ def test_train_from_nothing(tmp_path):
     assert (out / "dtparse.model").read_bytes() == model
 
     command[command.index("train")] = "train-span"
-    command += ["--vars.span_seeds=0", "--vars.span_settings=--set epochs=4 --set batch=100 --set warm=10"]
+    command += ["--vars.span_seeds=0", "--vars.span_settings=epochs=4 batch=100 warm=10"]
     spans = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=900)
     assert spans.returncode == 0, spans.stdout + spans.stderr
     assert spans.stdout.count("nothing changed") == 2, "convert and tag need not run again"

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="an option of training.span.fitting.SpanOptions, or of its shape and dropout (dropout.layers=0.2)",
     )  # fmt: skip
+    parser.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="several of the above at once")
     parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished networks")
     parser.add_argument("--name", default="span", help="the model's name in its meta")
     parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         dev += corpus_files(options.corpus, options.names, "dev", options.tags)
     if not train:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
-    chosen = parse_settings(options.set, tuple(options.seeds))
+    chosen = parse_settings([*options.settings, *options.set], tuple(options.seeds))
     facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
     seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
                        options.teacher)  # fmt: skip
