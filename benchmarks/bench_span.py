@@ -17,9 +17,8 @@ from common import arguments, save
 
 from spacy_dtparse.models import EMBEDDED_TREES, find_model
 from spacy_dtparse.parsers import ConstituentParser, load_parser
-from spacy_dtparse.scoring import ParsevalReport
-from spacy_dtparse.trees import Tree
 from training.corpus import Sentence, read_treebank
+from training.evaluate import own_trees, score_trees
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "first network, greedy cuts": {"networks": 1, "max_tokens": 0},
@@ -34,17 +33,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def measured(parser: ConstituentParser, sentences: list[Sentence], repeats: int) -> dict[str, Any]:
     """F1 of all brackets by treebank and over all, in per cent, and tokens per second."""
-    seconds, reports = float("inf"), {}
+    seconds = float("inf")
     for _ in range(repeats):
         began = time.process_time()
-        trees = [parser.parse(sentence.tree.words, sentence.tags).tree for sentence in sentences]
+        trees = own_trees(parser, sentences)
         seconds = min(seconds, time.process_time() - began)
-    for sentence, tree in zip(sentences, trees, strict=True):
-        own = Tree.trusted(tree.words, sentence.tree.tags, tree.labels, tree.starts, tree.ends)
-        for name in (sentence.source, "all"):
-            reports.setdefault(name, ParsevalReport(strict=True)).add(sentence.tree, own)
-    reports["all"] = reports.pop("all")
-    figures = {name: report.to_dict()["all"] for name, report in reports.items()}
+    total, parts = score_trees(sentences, trees)
+    figures = {name: report.to_dict()["all"] for name, report in {**parts, "all": total}.items()}
     return {
         **{name: round(100 * figure["f1"], 2) for name, figure in figures.items()},
         "precision": round(100 * figures["all"]["precision"], 2),

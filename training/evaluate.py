@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import spacy
-from spacy.language import Language
-from spacy.tokens import Doc
-
-from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.pipeline.component import FACTORIES  # registers them, too, where the package is not installed
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
 
 from .corpus import Sentence
 from .treebanks import TreebankFile
+
+if TYPE_CHECKING:  # the trainers score trees without spaCy
+    from spacy.language import Language
 
 TAGS = ("gold", "predicted")
 FIGURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossing", "no_crossing")
@@ -34,6 +31,11 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
     Raises ModelFormatError when there is neither.
     """
     if (source / "config.cfg").is_file():
+        import spacy
+
+        import spacy_dtparse.pipeline.component  # noqa: F401 (registers it where the package is not installed)
+        from spacy_dtparse.cli.pipelines import get_component
+
         nlp = spacy.load(source)
         return get_component(nlp).parser, nlp
     if source.is_dir():
@@ -47,6 +49,10 @@ def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 25
     """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and parsers are left
     out.
     """
+    from spacy.tokens import Doc
+
+    from spacy_dtparse.pipeline.component import FACTORIES
+
     skipped = [
         n
         for n in nlp.pipe_names
@@ -55,6 +61,27 @@ def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 25
     docs = (Doc(nlp.vocab, words=list(sentence.tree.words)) for sentence in sentences)
     with nlp.select_pipes(disable=skipped):
         return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=batch_size)]
+
+
+def score_trees(
+    sentences: Iterable[Sentence], trees: Iterable[Tree]
+) -> tuple[ParsevalReport, dict[str, ParsevalReport]]:
+    """PARSEVAL of a tree for each sentence: of all, and by the treebanks that the sentences are from.
+
+    Raises TreeError when a tree has other words than its sentence, ValueError when there are more of one than of the
+    other.
+    """
+    total = ParsevalReport(strict=True)
+    parts: dict[str, ParsevalReport] = {}
+    for sentence, tree in zip(sentences, trees, strict=True):
+        for report in (total, parts.setdefault(sentence.source, ParsevalReport(strict=True))):
+            report.add(sentence.tree, tree)
+    return total, parts
+
+
+def own_trees(parser: ConstituentParser, sentences: Iterable[Sentence]) -> list[Tree]:
+    """The parser's trees of the sentences with the sentences' own tags."""
+    return [parser.parse(sentence.tree.words, sentence.tags).tree for sentence in sentences]
 
 
 def score_parser(

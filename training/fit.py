@@ -24,7 +24,6 @@ from spacy_dtparse.model.dtree import SHIFT, DtreeModel, compose, make_grammar, 
 from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.model.gate import EVERYTHING, Gate
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import TOP, HeadRules, Recipe, Tree
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
@@ -34,6 +33,7 @@ from .boosting.path import PathResult, train_path
 from .boosting.plot import plot_path
 from .boosting.store import DirectStore
 from .corpus import Sentence, survey, training_tree
+from .evaluate import own_trees, score_trees
 from .examples import STORES, Derivation, Replayer, Sieve, collect_atoms, write_stores
 from .gate import train_gate
 from .oracle import child_lists, derivation, ready_steps
@@ -321,9 +321,5 @@ def build_lexicon(trees: Sequence[Tree], min_word_sentences: int) -> Lexicon:
 
 def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
     """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, from 0 to 1."""
-    report = ParsevalReport()
-    for sentence in dev:
-        gold = sentence.tree
-        report.add(gold, parser.parse(gold.words, sentence.tags).tree)
-    figures = report.to_dict()
+    figures = score_trees(dev, own_trees(parser, dev))[0].to_dict()
     return {"f1": figures["all"]["f1"], "f1_evalb": figures["evalb"]["f1"]}

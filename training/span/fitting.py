@@ -17,10 +17,9 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.model.span import Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.scoring import ParsevalReport
-from spacy_dtparse.trees import Tree
 
 from ..corpus import Sentence
+from ..evaluate import own_trees, score_trees
 from .examples import SpanExample, chain_numbers, count_chains, count_words, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values
 from .teaching import believed_examples
@@ -222,11 +221,7 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
     if not material.dev:
         return {}
     parser = SpanParser(make_model(material, [PackedNetwork.pack(as_network(trainer.averages))], {}))
-    reports: dict[str, ParsevalReport] = {}
-    for sentence in material.dev:
-        tree = parser.parse(sentence.tree.words, sentence.tags).tree
-        found = Tree.trusted(sentence.tree.words, sentence.tree.tags, tree.labels, tree.starts, tree.ends)
-        reports.setdefault(sentence.source, ParsevalReport(strict=True)).add(sentence.tree, found)
+    _, reports = score_trees(material.dev, own_trees(parser, material.dev))
     return {name: round(100 * report.to_dict()["all"]["f1"], 2) for name, report in reports.items()}
 
 
