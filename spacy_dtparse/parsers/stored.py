@@ -66,6 +66,10 @@ class Settings:
             )
         return replace(self, **changes)  # type: ignore[type-var]
 
+    def with_given(self: S, **changes: Any) -> S:
+        """`with_changes` without what is None, which stays as it is."""
+        return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
+
     def check_whole(self, name: str, least: int, optional: bool = False) -> None:
         """Raise ConfigError unless the setting is a whole number from `least` on, or None where that is allowed."""
         value = getattr(self, name)

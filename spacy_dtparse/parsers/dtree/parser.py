@@ -82,9 +82,8 @@ class DtreeParser(StoredParser):
         gate: float | None = None,
     ) -> DtreeParser:
         """A parser on the same model with other search settings."""
-        changes = {"budget": budget, "max_tokens": max_tokens, "confident": confident, "gate": gate}
-        given = {name: value for name, value in changes.items() if value is not None}
-        return DtreeParser(self.model, self.settings.with_changes(**given), self.compiled)
+        changed = self.settings.with_given(budget=budget, max_tokens=max_tokens, confident=confident, gate=gate)
+        return DtreeParser(self.model, changed, self.compiled)
 
     def prove(self) -> list[dict[str, Any]]:
         """Greedy derivations of a few fixed token sequences with their costs, to be checked when a bundle is loaded."""

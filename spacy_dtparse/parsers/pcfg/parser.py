@@ -135,12 +135,11 @@ class PcfgParser(StoredParser):
         candidates_n: int | None = None,
     ) -> PcfgParser:
         """A parser on the same model with other settings (see PcfgSettings); `budget` changes nothing."""
-        changes = {
-            "budget": budget, "max_tokens": max_tokens, "prune": prune, "beam": beam, "tags": tags, "decoder": decoder,
-            "candidates_n": candidates_n,
-        }  # fmt: skip
-        given = {name: value for name, value in changes.items() if value is not None}
-        return PcfgParser(self.model, self.settings.with_changes(**given))
+        changed = self.settings.with_given(
+            budget=budget, max_tokens=max_tokens, prune=prune, beam=beam, tags=tags, decoder=decoder,
+            candidates_n=candidates_n,
+        )  # fmt: skip
+        return PcfgParser(self.model, changed)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar has

@@ -101,12 +101,10 @@ class SpanParser(StoredParser):
         penalty: float | None = None,
     ) -> SpanParser:
         """A parser on the same model with other settings (see SpanSettings)."""
-        changes = {
-            "budget": budget, "max_tokens": max_tokens, "networks": networks, "confident": confident,
-            "penalty": penalty,
-        }  # fmt: skip
-        given = {name: value for name, value in changes.items() if value is not None}
-        return SpanParser(self.model, self.settings.with_changes(**given))
+        changed = self.settings.with_given(
+            budget=budget, max_tokens=max_tokens, networks=networks, confident=confident, penalty=penalty
+        )
+        return SpanParser(self.model, changed)
 
     def _room(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """(items, costs) for a sentence of n tokens, this thread's."""
