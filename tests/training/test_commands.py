@@ -17,7 +17,6 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees import read_trees
 from training.assemble import PipelineFacts, assemble, check_size
 from training.cli import main
-from training.cli.fit import changed
 from training.evaluate import evaluate, performance
 from training.treebanks import TreebankFile, catalogue, corpus_files, provenance, weighted_names
 from training.verify import verify
@@ -254,16 +253,7 @@ def test_bad_input_gets_one_line(arguments, message, tmp_path, monkeypatch, caps
     assert "Traceback" not in error and error.count("\n") == 1
 
 
-def test_settings_and_names():
-    data = {"seed": 0, "path": {"patience": 5, "lambda_start": None}}
-    assert changed(data, ["path.patience=8", "seed=3", "path.lambda_start=0.5"]) == {
-        "seed": 3,
-        "path": {"patience": 8, "lambda_start": 0.5},
-    }
-    assert data["seed"] == 0
-    for setting in ("path.nothing=1", "seed.x=1", "seed"):
-        with pytest.raises(ConfigError, match="there is no setting"):
-            changed(data, [setting])
+def test_weighted_names():
     assert weighted_names(["craft", "gum:2", "masc:0.5"]) == {"craft": 1.0, "gum": 2.0, "masc": 0.5}
     for names in (["craft", "craft"], ["craft:0"], ["craft:x"], [":2"], ["craft:inf"]):
         with pytest.raises(ConfigError, match="give each treebank once"):

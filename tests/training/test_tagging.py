@@ -13,7 +13,7 @@ import spacy
 
 from spacy_dtparse.errors import TreeFormatError
 from training.tagging import jackknife as jackknife_module
-from training.tagging.__main__ import apply_settings, main
+from training.tagging.__main__ import main
 from training.tagging.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.tagging.corpus import VARIANTS, Document, DocumentSampler, encode
 from training.tagging.final import folder_bytes, sentence_f1, tag_sentences, train_final
@@ -224,16 +224,6 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
     text = capsys.readouterr().out
     assert "alpha: " in text and "tag_acc_alpha: " in text
     assert spacy.load(f"{out}/new/m").pipe_names == ["tok2vec", "tagger"]
-
-
-def test_settings_are_checked() -> None:
-    config = apply_settings(TaggingConfig(), ["fit.epochs=8", "fit.run_lengths=1,2", "network.width=64"])
-    assert (config.fit.epochs, config.fit.run_lengths, config.network.width) == (8.0, (1, 2), 64)
-    assert config.fingerprint() != TaggingConfig().fingerprint()
-    with pytest.raises(SystemExit, match=r"fit\.epochs"):
-        apply_settings(config, ["fit.epoch=8"])
-    with pytest.raises(SystemExit, match="not a value"):
-        apply_settings(config, ["fit.epochs=many"])
 
 
 def test_features_are_those_spacy_reads_off_docs() -> None:

@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
@@ -59,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
     """Train and write the model; the last lines say how good it is and how large."""
     from training.fitting import fit_model
     from training.recipe import FitRecipe
+    from training.settings import changed
     from training.treebanks import TreebankFile, corpus_files
 
     recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
@@ -95,26 +95,3 @@ def run(options: argparse.Namespace) -> None:
         )
         print(f"best λ {best['lambda']:.4g}: dev {figures}")
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {time.perf_counter() - began:.0f} s")
-
-
-def changed(data: dict, settings: list[str]) -> dict:
-    """`data` with `section.name=value` settings applied; values are JSON, or else text.
-
-    Raises ConfigError for a setting that is not there.
-    """
-    data = json.loads(json.dumps(data))
-    for setting in settings:
-        key, sign, text = setting.partition("=")
-        *sections, name = key.split(".")
-        inner: Any = data
-        for section in sections:
-            inner = inner.get(section) if isinstance(inner, dict) else None
-        if not sign or not isinstance(inner, dict) or name not in inner:
-            raise ConfigError(
-                f"--set {setting}: there is no setting {key!r}; give NAME=VALUE or SECTION.NAME=VALUE"
-            )
-        try:
-            inner[name] = json.loads(text)
-        except ValueError:
-            inner[name] = text
-    return data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
 from spacy_dtparse.cli.pipelines import natural_number
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
     from training.fitting import write_atomically
     from training.pcfg import Markov
     from training.pcfg.latent_training import LatentOptions, train_latent
+    from training.telling import tell
     from training.treebanks import TreebankFile, corpus_files, provenance, read_files
 
     chosen = LatentOptions(
@@ -77,12 +79,9 @@ def run(options: argparse.Namespace) -> None:
     if not files:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
 
-    def log(**facts: object) -> None:
-        print(", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in facts.items()), flush=True)
-
     began = time.perf_counter()
     meta = {"name": options.name, "lang": options.lang, **provenance([file.name for file in files])}
-    model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, log)
+    model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, partial(tell, None))
     write_atomically(options.out, PcfgParser(model).to_bytes())
     for part in model.latent:
         n_values, n_numbers = int(part.sizes.sum()), int((part.values > 0).sum())

@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, score, print the table."""
-    from training.cli.fit import changed
     from training.recipe import FitRecipe
     from training.self_train import Experiment, run_experiment
     from training.self_train.students import named_file, table
+    from training.settings import changed
     from training.treebanks import TreebankFile
 
     recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))

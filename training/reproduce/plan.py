@@ -10,6 +10,7 @@ from typing import Any
 
 from ..plans import chosen
 from ..recipe import FitRecipe
+from ..settings import changed
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes" / "2006.json"
 KINDS = ("fit", "profile", "scale", "pcfg", "pcfgla")
@@ -63,8 +64,6 @@ def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
 
     A run of another run has that run's recipe.
     """
-    from ..cli.fit import changed
-
     owner = next((other for other in PLAN if other.name == run.of), run)
     changes = [f"{name}={json.dumps(value)}" for name, value in owner.changes.items()]
     return FitRecipe.from_dict(changed(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))

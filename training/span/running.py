@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,10 @@ from spacy_dtparse.parsers.span import SpanParser
 
 from ..fitting import write_atomically
 from ..processes import worker_pool
+from ..settings import changed_fields
+from ..telling import tell
 from ..treebanks import TreebankFile, provenance, read_files
 from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
-
-GROUPS = ("shape", "dropout")
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
@@ -29,38 +27,12 @@ def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> 
 
     Raises ConfigError for an unknown name or a value of another type.
     """
-    options = SpanOptions(seeds=seeds)
-    for setting in settings:
-        name, _, text = setting.partition("=")
-        group, _, inner = name.rpartition(".")
-        holder: Any = options if not group else getattr(options, group) if group in GROUPS else None
-        known = {} if holder is None else {f.name: getattr(holder, f.name) for f in fields(holder)}
-        old = known.get(inner)
-        if not isinstance(old, int | float):
-            allowed = [f.name for f in fields(SpanOptions) if f.name not in (*GROUPS, "seeds")]
-            allowed += [f"{g}.{f.name}" for g in GROUPS for f in fields(getattr(options, g))]
-            raise ConfigError(f"there is no setting {name!r}; allowed are {', '.join(allowed)}")
-        try:
-            value = type(old)(text)
-        except ValueError:
-            raise ConfigError(f"{setting}: {text!r} is no {type(old).__name__}") from None
-        changed: Any = replace(holder, **{inner: value})  # type: ignore[type-var]
-        options = replace(options, **{group: changed}) if group else changed
-    return options
-
-
-def told(log_file: Path | None, **facts: Any) -> None:
-    """Print facts in a line, and keep them as JSON."""
-    print(", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in facts.items()), flush=True)
-    if log_file is not None:
-        log_file.parent.mkdir(parents=True, exist_ok=True)
-        with log_file.open("a", encoding="utf8") as file:
-            file.write(json.dumps(facts) + "\n")
+    return changed_fields(SpanOptions(seeds=seeds), settings, but=("seeds",))
 
 
 def _one(material: Material, options: SpanOptions, workdir: Path | None, seed: int) -> PackedNetwork:
     log_file = None if workdir is None else workdir / f"network{seed}.jsonl"
-    return train_network(material, options, seed, workdir, partial(told, log_file))
+    return train_network(material, options, seed, workdir, partial(tell, log_file))
 
 
 def fit_span(
@@ -90,7 +62,7 @@ def fit_span(
         if not taught:
             raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
     material = make_material(sentences, read_files(dev), options, taught, believer)
-    told(
+    tell(
         None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
         chains=len(material.chains) - 1,
     )  # fmt: skip

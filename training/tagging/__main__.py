@@ -5,37 +5,18 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 # Matrix products here are too small to gain from threads; must be set before numpy is loaded.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from training.tagging.config import FINAL, JACKKNIFE, TaggingConfig
+from spacy_dtparse.errors import ConfigError
+from training.settings import changed_fields
+from training.tagging.config import FINAL, JACKKNIFE
 from training.tagging.final import train_final
 from training.tagging.jackknife import jackknife
 from training.tagging.treebanks import Treebank
-
-
-def apply_settings(config: TaggingConfig, settings: list[str]) -> TaggingConfig:
-    """Apply ``section.name=value`` settings, such as ``fit.epochs=8``, to a configuration."""
-    for setting in settings:
-        key, _, text = setting.partition("=")
-        section_name, _, name = key.partition(".")
-        section: Any = getattr(config, section_name, None)
-        known = [f"{s.name}.{f.name}" for s in fields(config) for f in fields(getattr(config, s.name))]
-        if key not in known or not text:
-            raise SystemExit(f"--set {setting}: give section.name=value with one of: {', '.join(known)}")
-        old = getattr(section, name)
-        try:
-            new: Any = tuple(int(x) for x in text.split(",")) if isinstance(old, tuple) else type(old)(text)
-        except ValueError:
-            raise SystemExit(f"--set {setting}: {text!r} is not a value like {old!r}") from None
-        changed: dict[str, Any] = {section_name: replace(section, **{name: new})}
-        config = replace(config, **changed)
-    return config
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -73,7 +54,10 @@ def main(arguments: list[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     treebanks = [Treebank.read(argument) for argument in options.treebank]
-    config = apply_settings(FINAL if options.command == "train" else JACKKNIFE, options.set)
+    try:
+        config = changed_fields(FINAL if options.command == "train" else JACKKNIFE, options.set)
+    except ConfigError as error:
+        parser.error(f"--set {error}")
     if options.command == "train":
         senter = not options.no_senter
         scores = train_final(treebanks, options.model, options.out, config, senter, options.splits_hyphens)

@@ -1,0 +1,78 @@
+"""NAME=VALUE settings of command lines, applied to settings in sections."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from spacy_dtparse.errors import ConfigError
+
+C = TypeVar("C")
+
+
+def plain_value(text: str, old: Any) -> Any:
+    """JSON, or else text, whatever the `old` value is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def like_value(text: str, old: Any) -> Any:
+    """A value of the type of `old`: a number, text, or whole numbers with commas for a tuple of them.
+
+    Raises ValueError when the text is none.
+    """
+    if isinstance(old, tuple):
+        return tuple(int(part) for part in text.split(","))
+    if isinstance(old, bool) or not isinstance(old, int | float | str):
+        raise ValueError(text)
+    return type(old)(text)
+
+
+def changed(
+    data: Mapping[str, Any], settings: Sequence[str], read: Callable[[str, Any], Any] = plain_value
+) -> dict[str, Any]:
+    """A copy of `data` with NAME=VALUE or SECTION.NAME=VALUE settings applied, later ones over earlier ones.
+
+    `read`: makes a value of the text and of the value that was there. Raises ConfigError for a name that is not there
+    and for what cannot be read.
+    """
+    made = copy.deepcopy(dict(data))
+    for setting in settings:
+        key, sign, text = setting.partition("=")
+        *sections, name = key.split(".")
+        inner: Any = made
+        for section in sections:
+            inner = inner.get(section) if isinstance(inner, dict) else None
+        if not sign or not isinstance(inner, dict) or name not in inner:
+            raise ConfigError(f"{setting}: there is no setting {key!r}; allowed are {', '.join(_names(data))}")
+        try:
+            inner[name] = read(text, inner[name])
+        except ValueError:
+            kind = type(inner[name]).__name__
+            raise ConfigError(f"{setting}: {text!r} is no {kind}; give a value like {inner[name]!r}") from None
+    return made
+
+
+def changed_fields(config: C, settings: Sequence[str], but: Collection[str] = ()) -> C:
+    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` stay.
+
+    Raises ConfigError as `changed` does, and what the dataclasses raise for their values.
+    """
+    data = {name: value for name, value in asdict(config).items() if name not in but}  # type: ignore[call-overload]
+    new: dict[str, Any] = {}
+    for name, value in changed(data, settings, like_value).items():
+        new[name] = replace(getattr(config, name), **value) if isinstance(value, dict) else value
+    return replace(config, **new)  # type: ignore[type-var]
+
+
+def _names(data: Mapping[str, Any], before: str = "") -> list[str]:
+    """The names of settings, those of sections with a dot."""
+    found: list[str] = []
+    for name, value in data.items():
+        found += _names(value, f"{before}{name}.") if isinstance(value, dict) else [before + name]
+    return found
