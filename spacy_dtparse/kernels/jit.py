@@ -81,6 +81,11 @@ class _Impl(caching.CompileResultCacheImpl):
 class _Cache(caching.FunctionCache):
     _impl_class = _Impl
 
+    def __init__(self, py_func: Callable):
+        super().__init__(py_func)
+        # Compared before the rest of an index is unpickled, which fails where a class of older sources has moved.
+        self._cache_file._version += " " + self._impl.locator.get_source_stamp()
+
 
 def kernel(function: Callable | None = None, **options: Any) -> Any:
     """Compile `function` in nopython mode with the package's cache; `options` go to `numba.njit`.
