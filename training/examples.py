@@ -18,6 +18,7 @@ from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
 from spacy_dtparse.features.lexicon import Lexicon
 from spacy_dtparse.features.templates import Templates, compile_templates
 from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.atoms import AtomMap, insert_keys
 from spacy_dtparse.kernels.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.heads import HeadTable
 from spacy_dtparse.kernels.jit import kernel
@@ -61,7 +62,7 @@ class Replayer:
     grammar: Grammar
     heads: HeadTable
     table: k.TemplateTable
-    atoms: k.AtomMap
+    atoms: AtomMap
     n_stamps: int
     parts: np.ndarray = field(default_factory=lambda: np.zeros((0, k.PARTS_WIDTH), dtype=INDEX))
     sieve: Sieve = field(default_factory=Sieve)
@@ -131,7 +132,7 @@ def collect_atoms(
     min_count: int = 10,
     capacity_bits: int = 24,
     sieve: Sieve | None = None,
-) -> tuple[k.AtomMap, np.ndarray]:
+) -> tuple[AtomMap, np.ndarray]:
     """Number the atoms seen in at least `min_count` examples (that pass the sieve), most frequent first.
 
     Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once
@@ -141,7 +142,7 @@ def collect_atoms(
     table, n_direct = compile_templates(templates, lexicon.sizes)
     capacity = 1 << capacity_bits
     state = np.array([n_direct, 0, 1], dtype=OFFSET)
-    atoms = k.AtomMap(
+    atoms = AtomMap(
         np.arange(n_direct, dtype=INDEX),
         np.zeros(capacity, dtype=np.uint64),
         np.full(capacity, -1, dtype=INDEX),
@@ -163,13 +164,13 @@ def collect_atoms(
     kept = held[number[atoms.values[held]] >= 0]
     keys = atoms.keys[kept]
     new_keys, new_values = hash_table(keys, number[atoms.values[kept]])
-    final = k.AtomMap(
+    final = AtomMap(
         number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET)
     )
     return final, counts[order]
 
 
-def _forget(atoms: k.AtomMap, counts: np.ndarray, n_direct: int) -> None:
+def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
     """Drop hashed keys seen at most once and renumber the others, in place."""
     held = np.flatnonzero(atoms.keys)
     values = atoms.values[held]
@@ -186,7 +187,7 @@ def _forget(atoms: k.AtomMap, counts: np.ndarray, n_direct: int) -> None:
     counts[new] = kept_counts
     atoms.keys[:] = 0
     atoms.values[:] = -1
-    k.insert_keys(keys, new.astype(INDEX), atoms.keys, atoms.values)
+    insert_keys(keys, new.astype(INDEX), atoms.keys, atoms.values)
     atoms.state[0], atoms.state[1] = n_direct + len(keys), len(keys)
 
 
@@ -236,7 +237,7 @@ def write_stores(
     heads: HeadTable,
     templates: Templates,
     lexicon: Lexicon,
-    atoms: k.AtomMap,
+    atoms: AtomMap,
     derivations: Sequence[Derivation] | Iterable[Derivation],
     sieve: Sieve | None = None,
 ) -> dict[str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from spacy_dtparse.features.lexicon import Lexicon, frequent_words
 from spacy_dtparse.features.tables import get_templates
 from spacy_dtparse.features.templates import compile_templates
 from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.atoms import AtomMap
 from spacy_dtparse.model.dtree import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.model.gate import EVERYTHING, Gate
@@ -110,7 +111,7 @@ class Fit:
             out.write(json.dumps({"what": what, **facts}) + "\n")
         logger.info("%s %s", what, facts)
 
-    def prepare(self) -> k.AtomMap:
+    def prepare(self) -> AtomMap:
         """Number the atoms and write the stores, unless the working folder has them already."""
         done = self.workdir / "stores.json"
         arrays = self.workdir / "atoms.npz"
@@ -130,7 +131,7 @@ class Fit:
                     "resume, or another folder"
                 )
             with np.load(arrays) as parts:
-                return k.AtomMap(*(parts[name] for name in k.AtomMap._fields))
+                return AtomMap(*(parts[name] for name in AtomMap._fields))
         sieve = self._sieve()
         began = time.perf_counter()
         chosen = self._sampled(self.recipe.atom_sentences)
@@ -232,7 +233,7 @@ class Fit:
         least = gate.least(self.recipe.gate_share)
         return Sieve() if least == EVERYTHING else Sieve(gate.weights, least)
 
-    def model(self, ensembles: dict[str, LabelEnsemble], atoms: k.AtomMap, named: bool = False) -> DtreeModel:
+    def model(self, ensembles: dict[str, LabelEnsemble], atoms: AtomMap, named: bool = False) -> DtreeModel:
         """A model of the given ensembles; `named`: with what its hashed atoms stand for (takes a replay)."""
         ordered = [ensembles.get(name, empty_ensemble()) for name in (*self.lexicon.labels, SHIFT)]
         numbers = used_atoms(ordered, int(atoms.state[0]))
@@ -261,7 +262,7 @@ class Fit:
             self.gate(),
         )
 
-    def evaluator(self, atoms: k.AtomMap):
+    def evaluator(self, atoms: AtomMap):
         """The function that scores ensembles on the dev sentences for the λ path."""
         step = max(1, len(self.dev) // self.recipe.dev_sentences)
         dev = self.dev[::step]

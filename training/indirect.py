@@ -19,6 +19,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.lexicon import Lexicon
 from spacy_dtparse.features.templates import Sizes, Templates, compile_templates
 from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.atoms import AtomMap
 from spacy_dtparse.kernels.heads import HeadTable
 from spacy_dtparse.kernels.state import Grammar
 from spacy_dtparse.model.dtree import hash_table, make_feature_scratch
@@ -56,7 +57,7 @@ class Source(NamedTuple):
     grammar: Grammar
     heads: HeadTable
     table: k.TemplateTable
-    atoms: k.AtomMap
+    atoms: AtomMap
     derivations: Derivations
     template: np.ndarray
     entry: np.ndarray
@@ -128,7 +129,7 @@ class IndirectStore:
         keys, values = hash_table(s.entry[numbers[hashed]], hashed)
         entries = s.entry[numbers[direct]].astype(OFFSET)
         state = np.array([len(numbers), len(hashed), 0], dtype=OFFSET)
-        number_of = k.AtomMap(self._direct, keys, values, state)
+        number_of = AtomMap(self._direct, keys, values, state)
         self._direct[entries] = direct
         try:
             percolate_rows(
@@ -150,7 +151,7 @@ class IndirectStore:
         heads: HeadTable,
         templates: Templates,
         lexicon: Lexicon,
-        atoms: k.AtomMap,
+        atoms: AtomMap,
         derivations: Iterable[Derivation],
     ) -> dict[str, dict[str, Any]]:
         """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings.
@@ -219,7 +220,7 @@ def _load(path: Path) -> np.ndarray:
 def open_source(path: str) -> Source:
     """The source of stores in the folder `path`; opened once per process."""
     folder = Path(path)
-    kinds: tuple[Any, ...] = (Grammar, HeadTable, k.TemplateTable, k.AtomMap)
+    kinds: tuple[Any, ...] = (Grammar, HeadTable, k.TemplateTable, AtomMap)
     grammar, heads, table, atoms = (
         kind(*(_load(folder / f"{name}.{part}.npy") for part in kind._fields))
         for name, kind in zip(BUNDLES, kinds, strict=True)
@@ -244,7 +245,7 @@ def _write_derivations(
     Label data needs no atoms: the derivations are replayed with a table without templates.
     """
     empty, _ = compile_templates(Templates("none", ()), Sizes(0, 0, 0, 0))
-    no_atoms = k.AtomMap(
+    no_atoms = AtomMap(
         np.zeros(0, dtype=INDEX), *hash_table(np.zeros(0, dtype=HASH), np.zeros(0)), np.zeros(3, dtype=OFFSET)
     )
     replayer = Replayer(grammar, heads, empty, no_atoms, 1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.atoms import AtomMap
 from spacy_dtparse.kernels.state import Grammar, make_nodes
 
 from .indirect_kernels import Derivations, Stages, StateBuffers
@@ -32,7 +33,7 @@ def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
     return ((templates >= first) & (templates < last)) | (templates == sequence_template(table))
 
 
-def atom_templates(table: k.TemplateTable, atoms: k.AtomMap, parts: np.ndarray) -> np.ndarray:
+def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
     """The template of every atom, int32 (n_atoms,), or UNKNOWN.
 
     `parts`: what `record_parts` wrote while all derivations were replayed. It leaves out sequences that are

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ..kernels import features as k
+from ..kernels.atoms import AtomMap
 from .lexicon import SHAPES, Lexicon
 from .templates import ATTRIBUTES, CHILDREN, LENGTH_TESTS, WHERE, Templates, compile_templates
 
@@ -54,7 +55,7 @@ class NumbersAtoms(Protocol):
     @property
     def templates(self) -> Templates: ...
     @property
-    def atoms(self) -> k.AtomMap: ...
+    def atoms(self) -> AtomMap: ...
     @property
     def parts(self) -> np.ndarray: ...
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .atoms import MIX_2, MIX_3, lookup, mix
 from .heads import head_position
 from .jit import bare_kernel, inner_kernel
 
@@ -66,17 +67,6 @@ class TemplateTable(NamedTuple):
     bounds: np.ndarray
 
 
-class AtomMap(NamedTuple):
-    """Numbers of atoms: `direct` int32 (D,) for one-value templates (-1: not an atom); an open-addressing hash table
-    `keys` uint64 (H,) (0: empty) with `values` int32 (H,) for tuples, H a power of two. `state` int64 (3,): number of
-    atoms, number of hashed keys, 1 while atoms are being collected (then an unseen key gets the next number)."""
-
-    direct: np.ndarray
-    keys: np.ndarray
-    values: np.ndarray
-    state: np.ndarray
-
-
 NODE = np.dtype(
     [(name, np.int32) for name in ("label", "start", "end", "head", "first", "last", "middle", "child_at", "arity")]
     + [("own", np.uint64), ("key", np.uint64)],
@@ -111,68 +101,6 @@ class FeatureScratch(NamedTuple):
     stamp: np.ndarray
     mark: np.ndarray
     children: np.ndarray
-
-
-_MIX_1 = np.uint64(0x9E3779B97F4A7C15)
-_MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_3 = np.uint64(0x94D049BB133111EB)
-_S30 = np.uint64(30)
-_S27 = np.uint64(27)
-_S31 = np.uint64(31)
-_ONE = np.uint64(1)
-_ZERO = np.uint64(0)
-
-
-@inner_kernel
-def mix(state, value):
-    """Fold a number (>= -1) into a 64-bit hash state (splitmix64's finaliser)."""
-    z = (state ^ np.uint64(value + 2)) * _MIX_1
-    z = (z ^ (z >> _S30)) * _MIX_2
-    z = (z ^ (z >> _S27)) * _MIX_3
-    return z ^ (z >> _S31)
-
-
-@inner_kernel
-def fold(state, key):
-    """Fold a 64-bit key into a 64-bit hash state."""
-    z = ((state << _ONE) ^ (state >> _S31) ^ key) * _MIX_1
-    z = (z ^ (z >> _S30)) * _MIX_2
-    return z ^ (z >> _S31)
-
-
-@bare_kernel
-def lookup(keys, values, state, key):
-    """Number of the hashed atom `key`, -1 when it is unknown; while collecting (state[2] = 1) an unseen key is added.
-
-    `keys`, `values`, `state`: see AtomMap.
-    """
-    mask = np.uint64(keys.shape[0] - 1)
-    key |= _ONE  # 0 marks an empty entry
-    at = (key >> _S27) & mask
-    while keys[at] != _ZERO:
-        if keys[at] == key:
-            return values[at]
-        at = (at + _ONE) & mask
-    if state[2] == 1:
-        keys[at] = key
-        values[at] = state[0]
-        state[0] += 1
-        state[1] += 1
-        return values[at]
-    return np.int32(-1)
-
-
-@bare_kernel
-def insert_keys(keys, values, new_keys, new_values):
-    """Insert (key, value) pairs into an open-addressing table with room for them; see `lookup`."""
-    mask = np.uint64(new_keys.shape[0] - 1)
-    for n in range(keys.shape[0]):
-        key = keys[n] | _ONE
-        at = (key >> _S27) & mask
-        while new_keys[at] != _ZERO:
-            at = (at + _ONE) & mask
-        new_keys[at] = key
-        new_values[at] = values[n]
 
 
 @inner_kernel
@@ -356,7 +284,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
             out[count] = number
             count += 1
     for t in range(bounds[part, 6], bounds[part, 7]):
-        key = mix(_MIX_2, tuples[t, 3])
+        key = mix(MIX_2, tuples[t, 3])
         most = -1
         for k in range(3):
             s = tuples[t, k]
@@ -375,7 +303,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
                 scratch.stamp, scratch.mark[0], out, count,
             )  # fmt: skip
         if table.sequence[0] >= 0:
-            key = mix(_MIX_3, table.sequence[0])
+            key = mix(MIX_3, table.sequence[0])
             for k in range(i, j):
                 key = mix(key, item[frontier[k]]["label"])
             number = lookup(keys, values, state, key)
@@ -398,7 +326,7 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     """
     item = nodes.item
     for t in range(table.tuples.shape[0]):
-        key = mix(_MIX_2, table.tuples[t, 3])
+        key = mix(MIX_2, table.tuples[t, 3])
         any_value = False
         width = 0
         for k in range(3):
@@ -414,7 +342,7 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
             for k in range(width):
                 parts[number, 2 + k] = scratch.slot[table.tuples[t, k]]
     if table.sequence[0] >= 0 and j - i <= PARTS_WIDTH - 2:
-        key = mix(_MIX_3, table.sequence[0])
+        key = mix(MIX_3, table.sequence[0])
         for k in range(i, j):
             key = mix(key, item[frontier[k]]["label"])
         number = lookup(atoms.keys, atoms.values, atoms.state, key)

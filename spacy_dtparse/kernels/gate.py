@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .features import fold, mix
+from .atoms import fold, mix
 from .jit import inner_kernel
 
 UNIT = 256

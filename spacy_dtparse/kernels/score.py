@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .features import OWN, SHARED, AtomMap, FeatureScratch, TemplateTable, extract, fold, mix, window_head
+from .atoms import AtomMap, fold, mix
+from .features import OWN, SHARED, FeatureScratch, TemplateTable, extract, window_head
 from .heads import HeadTable
 from .jit import bare_kernel, inner_kernel
 from .rules import RuleScratch, RuleSet, rules_batch

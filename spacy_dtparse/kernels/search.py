@@ -2,26 +2,24 @@
 
 Turian & Melamed 2006a, sections 2 and 4.1: cost of an inference is ln(1 + exp(-h)), so costs only rise along a path and
 the first popped state that costs no less than the best complete parse proves that parse optimal. Successors live in
-one array as (parent, window, label, cost); a popped state is rebuilt by applying its path from the start. The kernel
-allocates nothing: where room runs out it notes where it stands and returns, and `search` calls it again with more.
+one array (see `agenda`); a popped state is rebuilt by applying its path from the start. The kernel allocates nothing:
+where room runs out it notes where it stands and returns, and `search` calls it again with more.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from . import agenda as at
+from .agenda import heap_pop, heap_push, item_hash, make_agenda, meet, put_state, with_room
 from .features import Nodes
 from .gate import gate_windows
 from .jit import bare_kernel, inner_kernel
 from .score import (
     SHIFT_SEED,
     WINDOW_SEED,
-    ScoreCache,
     SearchModel,
     SearchScratch,
-    grow_cache,
     inference_cost,
     make_cache,
     score_windows,
@@ -44,48 +42,6 @@ _MORE_ROOM = -1
 GLUE_COST = 1000.0
 """Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
 
-STATE = np.dtype(
-    [(name, np.int32) for name in ("parent", "i", "j", "label")] + [("cost", np.float64), ("hash", np.uint64)],
-    align=True,
-)
-"""A state: the one it comes from (-1: the initial state), window [i, j) and label of the inference that made it, its
-cost, and (under BOTTOM_UP) a hash of its items in any order."""
-
-MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
-"""An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
-
-# Where a search stands, kept between two calls of the kernel.
-_CURRENT, _LOW, _CURSOR, _SIZE, _N_STATES, _N_HEAP, _N_MET, _QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
-_BEST, _BEST_GLUED, _FIRST, _SCORED, _EXPANDED = 8, 9, 10, 11, 12
-_RESUMED, _NEED_STATES, _NEED_MET, _NEED_CACHE = 13, 14, 15, 16
-_MARKS = 17
-
-
-class Agenda(NamedTuple):
-    """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
-    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands."""
-
-    states: np.ndarray
-    heap: np.ndarray
-    met: np.ndarray
-    path: np.ndarray
-    mark: np.ndarray
-
-
-_H1 = np.uint64(0x9E3779B97F4A7C15)
-_H2 = np.uint64(0xBF58476D1CE4E5B9)
-_S31 = np.uint64(31)
-_S29 = np.uint64(29)
-_S46 = np.uint64(46)
-_EMPTY = np.uint64(0)
-_ONE = np.uint64(1)
-
-
-@inner_kernel
-def _before(states, a, b):
-    """Total order of queued states: cheaper first, then the one queued first."""
-    return states[a]["cost"] < states[b]["cost"] or (states[a]["cost"] == states[b]["cost"] and a < b)
-
 
 @inner_kernel
 def _best(scores, windows_i, windows_j, n_windows, top):
@@ -96,85 +52,6 @@ def _best(scores, windows_i, windows_j, n_windows, top):
             for label in range(top):
                 best = max(best, scores[w, label])
     return best
-
-
-@inner_kernel
-def _put(states, slot, parent, i, j, label, cost, key):
-    """Write one state."""
-    state = states[slot]
-    state["parent"] = parent
-    state["i"] = i
-    state["j"] = j
-    state["label"] = label
-    state["cost"] = cost
-    state["hash"] = key
-
-
-@inner_kernel
-def _heap_push(heap, count, states, state):
-    at = count
-    heap[at] = state
-    while at > 0:
-        up = (at - 1) >> 1
-        if not _before(states, heap[at], heap[up]):
-            break
-        heap[at], heap[up] = heap[up], heap[at]
-        at = up
-    return count + 1
-
-
-@inner_kernel
-def _heap_pop(heap, count, states):
-    """Remove the first state; the caller reads heap[0] before. Returns the new count."""
-    count -= 1
-    heap[0] = heap[count]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= count:
-            return count
-        if child + 1 < count and _before(states, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(states, heap[child], heap[at]):
-            return count
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
-
-
-@inner_kernel
-def _item_hash(start, end, label, below):
-    """Hash of an item; `below`: symbol of an only child, else -1, so that NP over VP is not VP over NP."""
-    z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
-    z ^= np.uint64(below + 1) << _S46
-    z = (z ^ (z >> _S31)) * _H1
-    z = (z ^ (z >> _S29)) * _H2
-    return z ^ (z >> _S31)
-
-
-@inner_kernel
-def _met(met, key, cost):
-    """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
-    mask = np.uint64(met.shape[0] - 1)
-    key |= _ONE
-    at = (key >> _S29) & mask
-    while met[at]["key"] != _EMPTY:
-        if met[at]["key"] == key:
-            if met[at]["cost"] <= cost:
-                return True
-            met[at]["cost"] = cost
-            return False
-        at = (at + _ONE) & mask
-    met[at]["key"] = key
-    met[at]["cost"] = cost
-    return False
-
-
-@bare_kernel
-def _rehash(met, bigger):
-    """Enter all of `met` in an empty larger table."""
-    for k in range(met.shape[0]):
-        if met[k]["key"] != _EMPTY:
-            _met(bigger, met[k]["key"], met[k]["cost"])
 
 
 @inner_kernel
@@ -230,10 +107,10 @@ def _advance(
     track = strategy == BOTTOM_UP and keep
     caching = cache.entries.shape[0] > 2
     gated = model.gate.shape[0] > 1
-    current, n_states, n_heap, n_met = mark[_CURRENT], mark[_N_STATES], mark[_N_HEAP], mark[_N_MET]
-    low, cursor, size, queued_from = mark[_LOW], mark[_CURSOR], mark[_SIZE], mark[_QUEUED_FROM]
-    scored, expanded = mark[_SCORED], mark[_EXPANDED]
-    resumed = mark[_RESUMED] == 1
+    current, n_states, n_heap, n_met = mark[at.CURRENT], mark[at.N_STATES], mark[at.N_HEAP], mark[at.N_MET]
+    low, cursor, size, queued_from = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], mark[at.QUEUED_FROM]
+    scored, expanded = mark[at.SCORED], mark[at.EXPANDED]
+    resumed = mark[at.RESUMED] == 1
     best_cost = out_cost[out_cost.shape[0] - 1]
     status = GREEDY
     while True:
@@ -267,10 +144,10 @@ def _advance(
             need_met = 2 * (n_met + successors) if track else 0
             need_cache = cache.used[0] + n_windows + 1 if caching else 0
             if need_states > states.shape[0] or need_met > met.shape[0] or need_cache > cache.scores.shape[0]:
-                mark[_CURRENT], mark[_N_STATES], mark[_N_HEAP], mark[_N_MET] = current, n_states, n_heap, n_met
-                mark[_LOW], mark[_CURSOR], mark[_SIZE], mark[_QUEUED_FROM] = low, cursor, size, queued_from
-                mark[_SCORED], mark[_EXPANDED], mark[_RESUMED] = scored, expanded, 1
-                mark[_NEED_STATES], mark[_NEED_MET], mark[_NEED_CACHE] = need_states, need_met, need_cache
+                mark[at.CURRENT], mark[at.N_STATES], mark[at.N_HEAP], mark[at.N_MET] = current, n_states, n_heap, n_met
+                mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], mark[at.QUEUED_FROM] = low, cursor, size, queued_from
+                mark[at.SCORED], mark[at.EXPANDED], mark[at.RESUMED] = scored, expanded, 1
+                mark[at.NEED_STATES], mark[at.NEED_MET], mark[at.NEED_CACHE] = need_states, need_met, need_cache
                 return _MORE_ROOM
             legal = 0
             expanded += 1
@@ -322,18 +199,18 @@ def _advance(
                         total = states[current]["cost"] + extra
                         if total >= best_cost:
                             continue
-                        slot, key = np.int64(-1), _EMPTY
+                        slot, key = np.int64(-1), at.EMPTY
                         if track:
                             below = np.int64(item[frontier[i]]["label"]) if single else np.int64(-1)
-                            key = states[current]["hash"] ^ _item_hash(
+                            key = states[current]["hash"] ^ item_hash(
                                 item[frontier[i]]["start"], item[frontier[j - 1]]["end"], label, below
                             )
                             n_met += 1
-                            if _met(met, key, total):
+                            if meet(met, key, total):
                                 continue
                         if keep:
                             slot = n_states
-                            _put(states, slot, current, i, j, label, total, key)
+                            put_state(states, slot, current, i, j, label, total, key)
                             n_states += 1
                         if extra < step:
                             best_i, best_j, best_label, step = i, j, label, extra
@@ -346,7 +223,7 @@ def _advance(
                         slot = np.int64(-1)
                         if keep:
                             slot = n_states
-                            _put(states, slot, current, cursor - 1, cursor, n_labels, total, _EMPTY)
+                            put_state(states, slot, current, cursor - 1, cursor, n_labels, total, at.EMPTY)
                             n_states += 1
                         if extra < step:
                             best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
@@ -358,7 +235,7 @@ def _advance(
             if best_slot < 0:
                 best_slot = n_states
                 total = states[current]["cost"] + step
-                _put(states, best_slot, current, best_i, best_j, best_label, total, states[current]["hash"])
+                put_state(states, best_slot, current, best_i, best_j, best_label, total, states[current]["hash"])
                 n_states += 1
             if keep:
                 states[best_slot]["parent"] = -2 - states[best_slot]["parent"]  # followed, so not to be queued
@@ -371,10 +248,10 @@ def _advance(
             total += GLUE_COST * (size - low)
         if (done or glued) and total < best_cost:
             best_cost = total
-            mark[_BEST], mark[_BEST_GLUED] = current, glued
+            mark[at.BEST], mark[at.BEST_GLUED] = current, glued
             out_cost[out_cost.shape[0] - 1] = best_cost
-            if mark[_FIRST] < 0:
-                mark[_FIRST] = current
+            if mark[at.FIRST] < 0:
+                mark[at.FIRST] = current
         if not keep:
             break
         for s in range(queued_from, n_states):
@@ -382,61 +259,28 @@ def _advance(
             if parent <= -2:
                 states[s]["parent"] = -2 - parent  # followed, not queued
             elif states[s]["cost"] < best_cost:
-                n_heap = _heap_push(heap, n_heap, states, s)
+                n_heap = heap_push(heap, n_heap, states, s)
         if n_heap == 0 or states[heap[0]]["cost"] >= best_cost:
             status = OPTIMAL
             break
-        if scored >= budget and mark[_BEST] >= 0:
+        if scored >= budget and mark[at.BEST] >= 0:
             status = COMPLETE
             break
         current = np.int64(heap[0])
-        n_heap = _heap_pop(heap, n_heap, states)
+        n_heap = heap_pop(heap, n_heap, states)
     low, cursor, size = rebuild(
-        grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, mark[_BEST], path, out_cost
+        grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, mark[at.BEST], path, out_cost
     )
-    if mark[_BEST_GLUED] == 1:
+    if mark[at.BEST_GLUED] == 1:
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
         add_item(heads, nodes, frontier, low, size, top, children)
         status = FALLBACK
     out_cost[out_cost.shape[0] - 1] = best_cost
     out_count[0] = expanded
     out_count[1] = scored
-    out_count[2] = 1 if mark[_BEST] == mark[_FIRST] else 0
+    out_count[2] = 1 if mark[at.BEST] == mark[at.FIRST] else 0
     out_count[3] = n_states
     return status
-
-
-def _make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
-    room = 4096 if keep else 8 * n_tokens + 64
-    states = np.empty(room, dtype=STATE)
-    states[0] = (-1, 0, 0, -1, 0.0, 0)
-    mark = np.zeros(_MARKS, dtype=np.int64)
-    mark[_N_STATES] = 1
-    mark[_BEST] = mark[_FIRST] = -1
-    return Agenda(
-        states,
-        np.empty(room if keep else 1, dtype=np.int32),
-        np.zeros(8192 if track else 2, dtype=MET),
-        np.empty(n_tokens + node_room + 1, dtype=np.int32),  # all shifts and all items
-        mark,
-    )
-
-
-def _with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
-    """The same agenda and cache, the arrays that were too short replaced by longer ones."""
-    states, heap, met, path, mark = agenda
-    if mark[_NEED_STATES] > len(states):
-        states = np.empty(2 * int(mark[_NEED_STATES]), dtype=STATE)
-        states[: len(agenda.states)] = agenda.states
-        if len(heap) > 1:
-            heap = np.empty(len(states), dtype=np.int32)
-            heap[: len(agenda.heap)] = agenda.heap
-    if mark[_NEED_MET] > len(met):
-        met = np.zeros(1 << int(mark[_NEED_MET]).bit_length(), dtype=MET)
-        _rehash(agenda.met, met)
-    while mark[_NEED_CACHE] > len(cache.scores):
-        cache = grow_cache(cache)
-    return Agenda(states, heap, met, path, mark), cache
 
 
 def search(
@@ -465,7 +309,7 @@ def search(
     """
     options = model.grammar.options
     keep = budget > 0
-    agenda = _make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP)
+    agenda = make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP)
     cache = make_cache(2048 if keep and options[6] >= 0 else 2, scratch.scores.shape[1])
     out_cost[-1] = np.inf
     while True:
@@ -475,4 +319,4 @@ def search(
         )  # fmt: skip
         if status != _MORE_ROOM:
             return int(status)
-        agenda, cache = _with_room(agenda, cache)
+        agenda, cache = with_room(agenda, cache)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .features import NODE, PUNCT, Nodes, fold, mix
+from .atoms import fold, mix
+from .features import NODE, PUNCT, Nodes
 from .heads import head_position
 from .jit import inner_kernel
 

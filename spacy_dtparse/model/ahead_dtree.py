@@ -8,11 +8,12 @@ import numpy as np
 
 from ..features.lexicon import Lexicon
 from ..features.tables import get_templates
+from ..kernels.agenda import STATE
 from ..kernels.features import extract
 from ..kernels.gate import gate_windows
 from ..kernels.rules import rules_batch
 from ..kernels.score import WINDOW_SEED, make_cache, score_windows
-from ..kernels.search import STATE, rebuild
+from ..kernels.search import rebuild
 from ..kernels.state import list_windows, make_nodes
 from ..trees.heads import COLLINS
 from .dtree import compile_model, untrained

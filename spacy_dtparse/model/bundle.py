@@ -11,7 +11,8 @@ from ..dtypes import INDEX, OFFSET
 from ..errors import ModelFormatError
 from ..features.lexicon import Lexicon
 from ..features.templates import Templates, compile_templates
-from ..kernels.features import PARTS_WIDTH, AtomMap
+from ..kernels.atoms import AtomMap
+from ..kernels.features import PARTS_WIDTH
 from ..trees.heads import HeadRules
 from .container import container_to_bytes
 from .dtree import DtreeModel, hash_table

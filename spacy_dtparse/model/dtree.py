@@ -15,7 +15,8 @@ from ..dtypes import INDEX, OFFSET, SCORE
 from ..errors import ConfigError
 from ..features.lexicon import Lexicon
 from ..features.templates import Templates, compile_templates
-from ..kernels.features import PARTS_WIDTH, AtomMap, FeatureScratch, TemplateTable, insert_keys
+from ..kernels.atoms import AtomMap, insert_keys
+from ..kernels.features import PARTS_WIDTH, FeatureScratch, TemplateTable
 from ..kernels.gate import N_KEYS, N_NUMBERS
 from ..kernels.gate import REACH as GATE_REACH
 from ..kernels.rules import RuleSet

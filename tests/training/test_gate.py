@@ -13,7 +13,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.features.templates import compile_templates
-from spacy_dtparse.kernels.features import AtomMap
+from spacy_dtparse.kernels.atoms import AtomMap
 from spacy_dtparse.kernels.state import STRATEGIES
 from spacy_dtparse.model.bundle import KIND, read_model
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes

@@ -18,6 +18,7 @@ from spacy_dtparse.features.tables import get_templates
 from spacy_dtparse.features.templates import Templates, compile_templates
 from spacy_dtparse.kernels import features as k
 from spacy_dtparse.kernels import state as states
+from spacy_dtparse.kernels.atoms import AtomMap
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.state import make_nodes
 from spacy_dtparse.model.dtree import DtreeModel, compose, make_grammar, renumber, used_atoms
@@ -226,17 +227,17 @@ def gold_trees(rng: random.Random, lexicon: Lexicon, sizes, most: int) -> list:
     return trees
 
 
-def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[k.AtomMap, np.ndarray]:
+def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[AtomMap, np.ndarray]:
     """An AtomMap that numbers every atom it is asked for, and the parts to name them."""
     _, n_direct = compile_templates(table, lexicon.sizes)
-    atoms = k.AtomMap(
+    atoms = AtomMap(
         np.arange(n_direct, dtype=np.int32), np.zeros(1 << bits, dtype=np.uint64),
         np.full(1 << bits, -1, dtype=np.int32), np.array([n_direct, 0, 1], dtype=np.int64),
     )  # fmt: skip
     return atoms, np.zeros((n_direct + (1 << bits), k.PARTS_WIDTH), dtype=np.int32)
 
 
-def replayer(rules: Rules, lexicon: Lexicon, table: Templates, atoms: k.AtomMap, parts: np.ndarray) -> Replayer:
+def replayer(rules: Rules, lexicon: Lexicon, table: Templates, atoms: AtomMap, parts: np.ndarray) -> Replayer:
     grammar = make_grammar(rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), table.reach())
     heads = compile_head_rules(rules.heads, lexicon.symbols)
     n_stamps = len(parts) if len(parts) else int(atoms.state[0])

@@ -13,6 +13,7 @@ from spacy_dtparse.features.names import atom_names
 from spacy_dtparse.features.tables import TABLES
 from spacy_dtparse.features.templates import Templates, compile_templates
 from spacy_dtparse.kernels import features as k
+from spacy_dtparse.kernels.atoms import lookup
 from spacy_dtparse.model.dtree import compose, hash_table
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.features import Reader
@@ -167,10 +168,10 @@ def test_hash_table_finds_all_keys_and_no_other():
     again = hash_table(keys[shuffled], values[shuffled])
     assert np.array_equal(table_keys, again[0]) and np.array_equal(table_values, again[1])
     state = np.array([len(keys), len(keys), 0], dtype=np.int64)
-    assert [k.lookup(table_keys, table_values, state, key) for key in keys] == values.tolist()
+    assert [lookup(table_keys, table_values, state, key) for key in keys] == values.tolist()
     known = set(keys.tolist())
     others = [key for key in rng.integers(1, 2**63, size=50, dtype=np.uint64) if int(key) | 1 not in known]
-    assert all(k.lookup(table_keys, table_values, state, key) == -1 for key in others)
+    assert all(lookup(table_keys, table_values, state, key) == -1 for key in others)
     full = np.count_nonzero(table_keys)
     assert full == len(keys) and 2 * full <= len(table_keys)
 
