@@ -1,0 +1,7 @@
+"""The table of bad and odd inputs, by subject."""
+
+from .files import MODELS, TREEBANKS
+from .settings import COMMANDS, RECIPES, SETTINGS
+from .texts import DOCS, TEXTS
+
+CASES = [*TEXTS, *DOCS, *TREEBANKS, *MODELS, *SETTINGS, *RECIPES, *COMMANDS]

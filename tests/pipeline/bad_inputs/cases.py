@@ -1,0 +1,107 @@
+"""What a bad or odd input is made with, and the kinds of things it may get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import spacy
+from spacy.tokens import Doc
+
+import spacy_dtparse
+from spacy_dtparse.models import EMBEDDED_PIPELINE, MODEL_FILE
+from spacy_dtparse.pipeline.component import DtParse
+from spacy_dtparse.pipeline.sentences import is_blank, plain_word
+from spacy_dtparse.trees.brackets import parse_tree, unescape_token
+
+
+class Bench:
+    """What the rows are made with: the embedded pipeline, and a folder for files."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.nlp: Any = None
+
+    def file(self, data: bytes, name: str = "input") -> Path:
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    def doc(self, words: str, tags: str | None = None, starts: str | None = None) -> Doc:
+        """A Doc of words between spaces; "-" is a missing tag; `starts` has 1, 0 or ? for each word."""
+        flags = {"1": True, "0": False, "?": None}
+        return Doc(
+            self.nlp.vocab,
+            words=words.split(" "),
+            tags=None if tags is None else [tag.replace("-", "") for tag in tags.split(" ")],
+            sent_starts=None if starts is None else [flags[flag] for flag in starts],
+        )
+
+    def parse(self, *arguments: str | None) -> Doc:
+        """The Doc of `doc` through a dtparse component that has not warned yet."""
+        component = DtParse(parser=self.nlp.get_pipe("dtparse").parser)
+        return component(self.doc(*arguments))  # type: ignore[arg-type]
+
+    def model(self) -> bytes:
+        return (EMBEDDED_PIPELINE / "dtparse" / MODEL_FILE).read_bytes()
+
+    def component(self, factory: str = "dtparse", **settings: Any) -> DtParse:
+        return spacy.blank("en").add_pipe(factory, config=settings)  # type: ignore[return-value]
+
+
+class Raises(NamedTuple):
+    error: type[Exception] | str
+    phrase: str
+
+    def __str__(self) -> str:
+        name = self.error if isinstance(self.error, str) else self.error.__name__
+        return f"{name}: `… {self.phrase} …`"
+
+
+class Exits(NamedTuple):
+    code: int
+    phrase: str
+
+    def __str__(self) -> str:
+        return f"exit code {self.code}, on standard error: `… {self.phrase} …`"
+
+
+class Returns(NamedTuple):
+    text: str
+    check: Callable[[Any], bool]
+    warning: str = ""
+
+    def __str__(self) -> str:
+        return self.text + (f", and a warning: `… {self.warning} …`" if self.warning else "")
+
+
+class Case(NamedTuple):
+    area: str
+    name: str
+    make: Callable[[Bench], Any]
+    gets: Raises | Exits | Returns
+
+
+def whole(doc: Doc) -> bool:
+    """Whether every sentence has a tree of exactly its visible tokens, readable again from its brackets."""
+    for sentence in doc.sents if len(doc) else ():
+        words = [plain_word(token.text) for token in sentence if not is_blank(token.text)]
+        if words:
+            tree = parse_tree(sentence._.parse_string)
+            if [unescape_token(word) for word in tree.words] != words or tree.labels[0] != "TOP":
+                return False
+    infos = spacy_dtparse.sentence_infos(doc)
+    return [(info["start"], info["end"]) for info in infos] == [(s.start, s.end) for s in doc.sents if len(doc)]
+
+
+def statuses(doc: Doc) -> set[str]:
+    return {info["status"] for info in spacy_dtparse.sentence_infos(doc)}
+
+
+def has(*parts: str) -> Callable[[Doc], bool]:
+    """Whether the brackets of the sentences hold all `parts`."""
+    return lambda doc: all(part in " ".join(s._.parse_string for s in doc.sents) for part in parts)
+
+
+TREES = "one tree per sentence, of all its tokens"

@@ -1,0 +1,191 @@
+"""Wrong settings of components, recipes and commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spacy_dtparse.cli import main
+from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.parsers.dtree import SearchSettings
+from training.recipe import FitRecipe
+from training.treebanks import TreebankFile
+
+from .cases import Case, Exits, Raises, Returns
+
+
+def setting(name: str, phrase: str, error: type[Exception] | str = ConfigError, **settings: Any) -> Case:
+    return Case("component setting", name, lambda bench: bench.component(**settings), Raises(error, phrase))
+
+
+SETTINGS = [
+    setting("unknown name", "dtparse -> foo", "ConfigValidationError", foo=1),
+    setting("budget of a wrong type", "dtparse -> budget", "ConfigValidationError", budget="many"),
+    setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
+    setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
+    setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
+    setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
+    setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
+    setting("pcfgla: prune above what is left", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),
+    setting("pcfgla: negative beam", "beam = -0.1; it is a number from 0 to below 1", factory="pcfgla", beam=-0.1),
+    setting("pcfgla: no tokens at all", "max_tokens = 0; it is a whole number from 1", factory="pcfgla", max_tokens=0),
+    setting("unknown scorer", "Could not find function 'no.such'", "RegistryError", scorer={"@scorers": "no.such"}),
+    Case(
+        "component setting",
+        "model path that does not exist",
+        lambda bench: bench.component(model=str(bench.folder / "no")),
+        Returns(
+            "a component that waits for its data from disk", lambda found: found.labels == (), "there is no model file"
+        ),
+    ),
+    Case(
+        "component setting",
+        "model path that does not exist, then a Doc",
+        lambda bench: bench.component(model=str(bench.folder / "no")).parser,
+        Raises(ModelFormatError, "there is no model file"),
+    ),
+    Case(
+        "component setting",
+        "confident = 0",
+        lambda bench: SearchSettings(confident=0),
+        Raises(ConfigError, "'confident' is 0; it must be a number above 0"),
+    ),
+    Case(
+        "component setting",
+        "confident below 0",
+        lambda bench: SearchSettings(confident=-1.5),
+        Raises(ConfigError, "'confident' is -1.5; it must be a number above 0"),
+    ),
+    Case(
+        "component setting",
+        "gate = 1: drop everything",
+        lambda bench: SearchSettings(gate=1),
+        Raises(ConfigError, "'gate' is 1; it must be a number from 0 to below 1"),
+    ),
+    Case(
+        "component setting",
+        "unknown search setting",
+        lambda bench: SearchSettings().with_changes(beam=4),
+        Raises(ConfigError, "unknown search setting beam; allowed are"),
+    ),
+]
+
+
+def recipe(name: str, phrase: str, **settings: Any) -> Case:
+    return Case("training recipe", name, lambda bench: FitRecipe.from_dict(settings), Raises(ConfigError, phrase))
+
+
+RECIPES = [
+    recipe("unknown setting", "unknown recipe setting foo; allowed are", foo=1),
+    recipe("unknown strategy", "'strategy' is 'top_down'; allowed are", strategy="top_down"),
+    recipe("unknown templates", "'templates' is 'huge'; allowed are", templates="huge"),
+    recipe("unknown preprocessing step", "'preprocessing' is 'lemmatize'; allowed are", preprocessing=["lemmatize"]),
+    recipe("preprocessing that is no list", "it must be a JSON list", preprocessing="strip_empty"),
+    recipe("negative_weight = 0", "'negative_weight' is 0; it must be a number, at least 1e-06", negative_weight=0),
+    recipe(
+        "negative_weight that is not a number",
+        "'negative_weight' is nan; it must be a number",
+        negative_weight=float("nan"),
+    ),
+    recipe("max_arity = 1", "it must be a whole number, at least 2 and at most 64", max_arity=1),
+    recipe("fractional max_arity", "'max_arity' is 2.5; it must be a whole number", max_arity=2.5),
+    recipe("number as text", "'seed' is '7'; it must be a whole number", seed="7"),
+    recipe("text for true or false", "'edge_punctuation' is 'no'; allowed are true, false", edge_punctuation="no"),
+    recipe("λ decay of 2", "decay is 2; allowed: above 0 and below 1", path={"decay": 2}),
+    recipe("λ start below 0", "lambda_start is -1; allowed: None, or above 0", path={"lambda_start": -1}),
+    recipe("λ floor below 0", "lambda_floor is -1; allowed: 0 or more", path={"lambda_floor": -1}),
+    recipe("λ path without an end", "training would never end", path={"patience": None}),
+    recipe("λ path that is no object", "'path' is 3; it must be a JSON object", path=3),
+    recipe("unknown gain of the learner", "gain is 'huge'; allowed:", learner={"gain": "huge"}),
+    Case(
+        "training recipe",
+        "malformed JSON",
+        lambda bench: FitRecipe.from_json(bench.file(b"{")),
+        Raises(ConfigError, "give a JSON file of recipe settings"),
+    ),
+    Case(
+        "training recipe",
+        "JSON list",
+        lambda bench: FitRecipe.from_json(bench.file(b"[]")),
+        Raises(ConfigError, "a recipe is a JSON object, not a list"),
+    ),
+    Case(
+        "training recipe",
+        "treebank weight of 0",
+        lambda bench: TreebankFile.parse("a.mrg,weight=0"),
+        Raises(ConfigError, "the weight is 0.0; it must be above 0"),
+    ),
+    Case(
+        "training recipe",
+        "treebank weight that is no number",
+        lambda bench: TreebankFile.parse("a.mrg,weight=big"),
+        Raises(ConfigError, "'big' is no number for 'weight'"),
+    ),
+    Case(
+        "training recipe",
+        "unknown option of a treebank",
+        lambda bench: TreebankFile.parse("a.mrg,foo=1"),
+        Raises(ConfigError, "'foo=1' is no option of a treebank"),
+    ),
+]
+
+COMMANDS = [
+    Case(
+        "command line",
+        "file that does not exist",
+        lambda bench: main(["parse", str(bench.folder / "no.txt")]),
+        Exits(1, "there is no file"),
+    ),
+    Case(
+        "command line",
+        "file that is not UTF-8",
+        lambda bench: main(["parse", str(bench.file(b"caf\xe9\n"))]),
+        Exits(1, "byte 4 of the line is not utf-8"),
+    ),
+    Case(
+        "command line", "empty text", lambda bench: main(["parse", "--text", "  "]), Exits(1, "the input has no text")
+    ),
+    Case(
+        "command line",
+        "lone surrogate in the text",
+        lambda bench: main(["The cat\udcff sat."]),
+        Exits(1, "(a lone surrogate)"),
+    ),
+    Case(
+        "command line",
+        "token without a tag in tagged input",
+        lambda bench: main(["parse", "--tagged", str(bench.file(b"the cat\n"))]),
+        Exits(1, "is not a token_TAG pair"),
+    ),
+    Case(
+        "command line",
+        "unknown pipeline",
+        lambda bench: main(["parse", "--pipeline", "no_such", "--text", "a"]),
+        Exits(1, "cannot load the pipeline 'no_such'"),
+    ),
+    Case(
+        "command line",
+        "missing model",
+        lambda bench: main(["parse", "--model", str(bench.folder / "no"), "--text", "a"]),
+        Exits(1, "there is no model file"),
+    ),
+    Case(
+        "command line",
+        "negative budget option",
+        lambda bench: main(["parse", "--text", "a", "--budget", "-1"]),
+        Exits(2, "'-1' is not a whole number from 0"),
+    ),
+    Case(
+        "command line",
+        "evaluate on an empty treebank",
+        lambda bench: main(["evaluate", str(bench.file(b""))]),
+        Exits(1, "no tree in it"),
+    ),
+    Case(
+        "command line",
+        "evaluate files of different lengths",
+        lambda bench: main(
+            ["evaluate", str(bench.file(b"(TOP (NN a))", "a")), str(bench.file(b"(TOP (NN a)) (TOP (NN b))", "b"))]
+        ),
+        Exits(1, "give one predicted tree per gold tree"),
+    ),
+]
