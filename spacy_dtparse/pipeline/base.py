@@ -7,6 +7,7 @@ annotations of `initialize`.)
 """
 
 import copy
+import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +29,9 @@ from .sentences import SentenceInput, has_boundaries, read_sentences
 
 FACTORIES = ("dtparse", "pcfgla")
 """The factories of this package's components."""
+
+MORE = "settings"
+"""The setting that holds further ones, those that not every kind of parser has."""
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
@@ -72,6 +76,14 @@ def share() -> Setting:
 def one_of(*choices: str) -> Setting:
     """One of some words."""
     return Setting(lambda value: value in choices, " or ".join(map(repr, choices)))
+
+
+def more_settings() -> Setting:
+    """Further settings of the parser by name, which it checks itself; see `MORE`."""
+    return Setting(
+        lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
+        "a table of settings by name",
+    )
 
 
 def default_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
@@ -183,14 +195,25 @@ class ConstituentPipe(Pipe):
     def set_parser(self, parser: ConstituentParser) -> None:
         """Use `parser` from now on, with this component's settings.
 
-        Raises ModelFormatError for a kind of parser that another factory is for, and then nothing changes.
+        Raises ModelFormatError for a kind of parser that another factory is for, ConfigError for settings that it does
+        not have, and then nothing changes.
         """
         if parser.name in self.ELSEWHERE:
             raise ModelFormatError(
                 f"{self.name}: a model of kind {parser.name!r} is not one for the factory {self.factory!r}; use it "
                 f"with nlp.add_pipe({self.ELSEWHERE[parser.name]!r}, config={{'model': …}}), or give this one another"
             )
-        self._searching = parser.with_settings(**{setting: getattr(self, setting) for setting in self.SETTINGS})
+        given = {setting: getattr(self, setting) for setting in self.SETTINGS}
+        more = given.pop(MORE, None) or {}
+        known = inspect.signature(parser.with_settings).parameters.values()
+        allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY and p.name not in given]
+        unknown = sorted(set(more) - set(allowed))
+        if unknown:
+            raise ConfigError(
+                f"{self.name}: the setting {MORE!r} has {', '.join(unknown)}; for a model of kind {parser.name!r} it "
+                f"may have {', '.join(allowed) or 'nothing'}. Take the others out, or give a model that has them"
+            )
+        self._searching = parser.with_settings(**given, **more)
         self._own_parser = parser
 
     def _find(self, source: str) -> Path:

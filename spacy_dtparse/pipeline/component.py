@@ -15,10 +15,12 @@ from ..models import embedded_latent_model, embedded_model
 from .base import (
     ASSIGNS,
     FACTORIES,
+    MORE,
     SAVED,
     SCORE_WEIGHTS,
     ConstituentPipe,
     default_config,
+    more_settings,
     one_of,
     share,
     whole_number,
@@ -36,10 +38,15 @@ class DtParse(ConstituentPipe):
 
     factory = "dtparse"
     default_model = staticmethod(embedded_model)
-    SETTINGS = {"budget": whole_number(0), "max_tokens": whole_number(0)}  # noqa: RUF012 (never changed)
+    SETTINGS = {  # noqa: RUF012 (never changed)
+        "budget": whole_number(0),
+        "max_tokens": whole_number(0),
+        MORE: more_settings(),
+    }
 
     budget: Optional[int]  # noqa: UP045
     max_tokens: Optional[int]  # noqa: UP045
+    settings: Optional[dict[str, Any]]  # noqa: UP045
 
 
 class PcfgLa(ConstituentPipe):
@@ -84,6 +91,7 @@ def make_dtparse(
     model: Optional[Union[str, Path]],  # noqa: UP007, UP045
     budget: Optional[int],  # noqa: UP045
     max_tokens: Optional[int],  # noqa: UP045
+    settings: Optional[dict[str, Any]],  # noqa: UP045
     spans_key: str,
     scorer: Optional[Callable],  # noqa: UP045
 ) -> DtParse:
@@ -93,9 +101,11 @@ def make_dtparse(
     of a folder with one. A path is read at once; where it is gone the component waits for its data from
     disk and says so. `budget`: of boosted trees the inferences scored per sentence before the search settles
     for the best tree so far; 0 parses greedily, or with the first network alone. `max_tokens`: longer
-    sentences are parsed greedily, or cut. None for either is the model's own setting. `spans_key`: key of the
+    sentences are parsed greedily, or cut. `settings`: more of them by name, those of the model's kind of parser:
+    networks, confident, penalty of a span model (see `parsers.span.settings`), confident, gate of boosted trees (see
+    `parsers.dtree.settings`). None for any of these is the model's own setting. `spans_key`: key of the
     result in `doc.spans`; warns when another component of the pipeline has it. Raises ConfigError for a value
-    that is not allowed.
+    that is not allowed, and, when the model is loaded, for `settings` that its parser does not have.
     """
     return _attached(DtParse, locals())
 

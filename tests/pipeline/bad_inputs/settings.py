@@ -22,6 +22,13 @@ SETTINGS = [
     setting("budget of a wrong type", "dtparse -> budget", "ConfigValidationError", budget="many"),
     setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
     setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
+    setting("settings that are no table", "dtparse -> settings", "ConfigValidationError", settings=3),
+    Case(
+        "component setting",
+        "settings of another kind of model",
+        lambda bench: bench.component(model=str(bench.file(bench.model(), "my.model")), settings={"gate": 0}),
+        Raises(ConfigError, "has gate; for a model of kind 'span' it may have networks, confident, penalty"),
+    ),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
     setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
