@@ -1,0 +1,79 @@
+"""Where the span parser's time goes: microseconds per token for each of its steps, with one network and with all.
+
+    python benchmarks/bench_span_parts.py --repeats 20
+
+Gold tags of the dev sentences of `--least` to `--most` tokens; CPU time of the calling thread, the median over the
+passes. A step's time is that of the calls up to its end less that of the calls before.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from common import arguments, dev_sentences, save
+
+from spacy_dtparse.kernels.span_network import span_probabilities
+from spacy_dtparse.models import find_model
+from spacy_dtparse.parsers.span import SpanParser
+from training.corpus import Sentence
+
+LEAST = 0.01
+"""Posterior probability from which on spans are labelled, as in a parse."""
+
+
+def steps(parser: SpanParser, sentences: list[Sentence], repeats: int) -> dict[str, float]:
+    """Microseconds per token of each step and of the whole parse."""
+    given = [(sentence.tree.words, sentence.tags) for sentence in sentences]
+    read = [parser.read(*words_tags) for words_tags in given]
+    parsed = {
+        "words": lambda k: parser.model.words.encode(*given[k]),
+        "reading": lambda k: parser.read(*given[k]),
+        "spans": lambda k: span_probabilities(*read[k], 0, len(given[k][0]), LEAST),
+        "parse": lambda k: parser.parse(*given[k]),
+    }
+    tokens = sum(len(tags) for _, tags in given)
+
+    def seconds(step: Callable[[int], Any]) -> float:
+        began = time.thread_time()
+        for k in range(len(given)):
+            step(k)
+        return time.thread_time() - began
+
+    for step in parsed.values():
+        seconds(step)  # kernels are compiled or loaded now
+    passes = [{name: seconds(step) for name, step in parsed.items()} for _ in range(repeats)]
+    micro = {name: 1e6 * statistics.median(one[name] for one in passes) / tokens for name in parsed}
+    return {
+        "numbers of words and affixes": micro["words"],
+        "reading": micro["reading"] - micro["words"],
+        "scores of spans, posteriors, labels": micro["spans"],
+        "best tree, and the result": micro["parse"] - micro["reading"] - micro["spans"],
+        "parse": micro["parse"],
+    }
+
+
+def main() -> None:
+    """Measure, print, save."""
+    parser = arguments(__doc__)
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--least", type=int, default=10)
+    parser.add_argument("--most", type=int, default=40)
+    options = parser.parse_args()
+    sentences = [s for s in dev_sentences(options) if options.least <= len(s.tags) <= options.most]
+    if not sentences:
+        raise SystemExit(f"there is no dev sentence of {options.least} to {options.most} tokens; give other limits")
+    whole = SpanParser.from_disk(find_model(options.pipeline))
+    every = len(whole.model.networks)
+    columns = {n: steps(whole.with_settings(networks=n), sentences, options.repeats) for n in sorted({1, every})}
+    print("| µs per token | " + " | ".join(f"{n} of {every} networks" for n in columns) + " |")
+    print("|---|" + "---:|" * len(columns))
+    for name in columns[1]:
+        print(f"| {name} | " + " | ".join(f"{column[name]:.1f}" for column in columns.values()) + " |")
+    save(options, "span_parts", {str(n): column for n, column in columns.items()} | {"sentences": len(sentences)})
+
+
+if __name__ == "__main__":
+    main()
