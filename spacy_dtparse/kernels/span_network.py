@@ -15,7 +15,7 @@ import numpy as np
 
 from .jit import bare_kernel, kernel
 from .recurrent import LEAK, logistic, multiply, run_units, sum_rows
-from .spans import best_inside, best_spans, log_posteriors, span_posteriors
+from .spans import best_inside, best_spans, tree_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
 """What a gap is projected to: an end of a span to be scored, an end of a span to be labelled."""
@@ -151,7 +151,8 @@ def label_spans(gaps, weights, bias, spans, out):
 def split_greedily(gaps, own, start, end, most, pieces):
     """Cut [start, end) top-down where both parts score best, until no part has more than `most` tokens.
 
-    Filled: `pieces` int32 (2 tokens, 2), the parts and everything that was cut, in pre-order. Returns their number.
+    Filled: `pieces` int32 (2 tokens + 2, 2), the parts and everything that was cut, in pre-order; the last rows serve
+    as a stack. Returns their number.
     """
     n_networks, m = gaps.shape[0], gaps.shape[3]
     base = len(pieces) - 1
@@ -196,26 +197,23 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
     Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
     """
     n = last - first
-    scores, best = np.empty((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
-    inside, outside = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1))
+    scores = np.empty((n + 1, n + 1), dtype=np.float32)
     score_spans(gaps, own, first, last, scores)
-    score = best_inside(scores, n, best)
-    if math.isnan(span_posteriors(scores, n, score, inside, outside, np.empty((n + 1, n + 1)))):
-        log_posteriors(scores, n, inside, outside)
+    _, all_spans = tree_posteriors(scores)
     for i in range(n):
-        outside[i, i + 1] = 1.0
+        all_spans[i, i + 1] = 1.0
     count = 0
     for i in range(n):
         for j in range(i + 1, n + 1):
-            count += outside[i, j] >= least
+            count += all_spans[i, j] >= least
     spans = np.empty((count, 2), dtype=np.int32)
     posteriors = np.empty(count)
     count = 0
     for i in range(n):
         for j in range(i + 1, n + 1):
-            if outside[i, j] >= least:
+            if all_spans[i, j] >= least:
                 spans[count, 0], spans[count, 1] = first + i, first + j
-                posteriors[count] = outside[i, j]
+                posteriors[count] = all_spans[i, j]
                 count += 1
     logs = np.empty((count, bias.shape[1]), dtype=np.float32)
     label_spans(gaps, weights, bias, spans, logs)
@@ -251,7 +249,7 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
     spans, found = np.empty((2 * n + 2, 2), dtype=np.int32), 0
     if penalty < 0.5:
         best_inside(gains, n, best)
-        found = best_spans(best, n, 0, spans, 0)
+        found = best_spans(best, n, spans)
     else:  # spans of more than half a probability do not cross
         for i in range(n):
             for j in range(n, i, -1):

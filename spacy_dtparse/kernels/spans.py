@@ -3,8 +3,8 @@
 Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored, so that all parts that share an end of a span
 lie in one row: what is true of the span [i, j) is at [i, j] and at [j, i]. Sums run in the domain of probabilities,
 where they are products of rows; every span of two or more tokens takes the same factor, chosen by the best tree's
-score, so that numbers stay within float64 for sentences of ordinary length. `log_inside` is the slow twin without such
-a limit.
+score, so that numbers stay within float64 for sentences of ordinary length. `log_posteriors` is the slow twin without
+such a limit, and `tree_posteriors` takes whichever of the two is needed. Scores are natural logarithms.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from .jit import bare_kernel
+from .jit import bare_kernel, kernel
 
 _NOTHING = 1e-9
 """Spans of a smaller posterior probability hand nothing on."""
@@ -21,8 +21,8 @@ _NOTHING = 1e-9
 
 @bare_kernel(fastmath=True, error_model="numpy")
 def best_inside(scores, n, best):
-    """Fill the mirrored float32 matrix `best` with the score of the best binary tree over every span; a span of one
-    token scores its own. `scores` float32: of spans, at [i, j]. Returns the score over [0, n)."""
+    """Fill `best` float32 (n + 1, n + 1), mirrored, with the score of the best binary tree over every span; a span of
+    one token scores its own. `scores` float32 (n + 1, n + 1): of spans, at [i, j]. Returns the score over [0, n)."""
     for i in range(n):
         best[i, i + 1] = scores[i, i + 1]
         best[i + 1, i] = scores[i, i + 1]
@@ -40,17 +40,16 @@ def best_inside(scores, n, best):
 
 
 @bare_kernel
-def best_spans(best, n, first, spans, count):
-    """Append the 2 n - 1 spans of the best tree to `spans` int32 (…, 2) from `count` on, in pre-order, `first` added to
-    both ends; of equally good splits the leftmost. Returns the new count. The rows beyond serve as a stack."""
+def best_spans(best, n, spans):
+    """Fill `spans` int32 (2 n + 2, 2) with the 2 n - 1 spans of the best tree, in pre-order; of equally good splits the
+    leftmost. `best` (n + 1, n + 1): of `best_inside`. Returns their number. The last rows serve as a stack."""
     base = len(spans) - 1
-    top = 0
     spans[base, 0], spans[base, 1] = 0, n
-    top = 1
+    top, count = 1, 0
     while top > 0:
         top -= 1
         i, j = spans[base - top, 0], spans[base - top, 1]
-        spans[count, 0], spans[count, 1] = i + first, j + first
+        spans[count, 0], spans[count, 1] = i, j
         count += 1
         if j - i < 2:
             continue
@@ -70,8 +69,10 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
     """Posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of scores of its
     spans of two or more tokens).
 
-    `best_score`: of the best tree. Filled: float64 matrices; `outside` holds the posteriors at [i, j], i < j, `inside`
-    and `weights` are room. Returns the log of the sum over all trees, or nan where a number left the range of float64.
+    `scores` float32 (n + 1, n + 1): at [i, j], those of single tokens 0. `best_score`: of the best tree. Filled:
+    float64 (n + 1, n + 1), of which `outside` holds the posteriors of spans of two or more tokens at [i, j], i < j; the
+    rest of it, `inside` and `weights` are room. Returns the log of the sum over all trees, or nan where a number left
+    the range of float64.
     """
     shift = best_score / max(n - 1, 1)
     for i in range(n):
@@ -116,7 +117,7 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
 
 @bare_kernel
 def log_posteriors(scores, n, inside, outside):
-    """The slow twin of `span_posteriors`, in logarithms: any length, any scores."""
+    """The slow twin of `span_posteriors`, in logarithms: any length, any finite scores."""
     for i in range(n):
         inside[i, i + 1] = 0.0
     for width in range(2, n + 1):
@@ -145,3 +146,24 @@ def log_posteriors(scores, n, inside, outside):
                 outside[i, k] += share
                 outside[k, j] += share
     return inside[0, n]
+
+
+@kernel
+def tree_posteriors(scores):
+    """Posterior probability of every span, as `span_posteriors` defines it, or by `log_posteriors` where numbers leave
+    its range.
+
+    `scores` float32 (n + 1, n + 1): at [i, j], those of single tokens 0. Returns (the log of the sum over all trees,
+    posteriors float64 (n + 1, n + 1) at [i, j]: 0 but for spans of two or more tokens).
+    """
+    size = len(scores)
+    n = size - 1
+    inside, outside = np.empty((size, size)), np.empty((size, size))
+    best_score = best_inside(scores, n, np.empty((size, size), dtype=np.float32))
+    total = span_posteriors(scores, n, best_score, inside, outside, np.empty((size, size)))
+    if math.isnan(total):
+        total = log_posteriors(scores, n, inside, outside)
+    for i in range(size):
+        for j in range(min(i + 2, size)):
+            outside[i, j] = 0.0
+    return total, outside

@@ -15,7 +15,7 @@ import numpy as np
 
 from spacy_dtparse.kernels.recurrent import LEAK, sum_rows
 from spacy_dtparse.kernels.span_network import SpanNetwork
-from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
+from spacy_dtparse.kernels.spans import tree_posteriors
 
 from .examples import SpanExample
 from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
@@ -88,30 +88,30 @@ def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
 
 
 def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of one sentence."""
-    n = len(scores) - 1
-    log_all, all_spans = _posteriors(scores, n)
-    log_right, right_spans = _posteriors(np.where(crossing, _FORBIDDEN, scores), n)
+    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of a sentence; nats.
+
+    `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
+    """
+    log_all, all_spans = tree_posteriors(_without_tokens(scores))
+    log_right, right_spans = tree_posteriors(_without_tokens(np.where(crossing, _FORBIDDEN, scores)))
     return log_all - log_right, all_spans - right_spans, right_spans
 
 
 def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
     """(Loss, its derivative by every span's score): -ln of the probability of a tree, in the mean over the trees of a
-    teacher who believes in spans with these probabilities."""
-    log_all, all_spans = _posteriors(scores, len(scores) - 1)
+    teacher who believes in spans with these probabilities; nats.
+
+    `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
+    """
+    log_all, all_spans = tree_posteriors(_without_tokens(scores))
     return log_all - float(np.vdot(believed, scores)), all_spans - believed
 
 
-def _posteriors(scores: np.ndarray, n: int) -> tuple[float, np.ndarray]:
-    scores = np.ascontiguousarray(scores, dtype=np.float32)
-    scores[np.arange(n), np.arange(1, n + 1)] = 0
-    size = (n + 1, n + 1)
-    inside, outside = np.empty(size), np.empty(size)
-    best = best_inside(scores, n, np.empty(size, dtype=np.float32))
-    total = span_posteriors(scores, n, best, inside, outside, np.empty(size))
-    if math.isnan(total):
-        total = log_posteriors(scores, n, inside, outside)
-    return total, np.triu(outside, 2)
+def _without_tokens(scores: np.ndarray) -> np.ndarray:
+    """A copy of spans' scores, float32 (n + 1, n + 1), with 0 for single tokens."""
+    scores = np.array(scores, dtype=np.float32)
+    np.fill_diagonal(scores[:, 1:], 0)
+    return scores
 
 
 class Trainer:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.spans import best_inside, best_spans, log_posteriors, span_posteriors
+from spacy_dtparse.kernels.spans import best_inside, best_spans, log_posteriors, span_posteriors, tree_posteriors
 from tests.reference.spans import binary_trees, posteriors, tree_score
 from tests.unit.kernels.harness import KERNEL_MARKS
 
@@ -32,9 +32,9 @@ def test_the_best_tree_and_all_posteriors(n: int, seed: int) -> None:
     trees = binary_trees(0, n)
     assert score == pytest.approx(max(tree_score(tree, scores) for tree in trees), abs=1e-4)
     spans = np.empty((2 * n + 2, 2), dtype=np.int32)
-    count = best_spans(best, n, 3, spans, 0)
+    count = best_spans(best, n, spans)
     assert count == 2 * n - 1
-    found = [(i - 3, j - 3) for i, j in spans[:count].tolist()]
+    found = [(i, j) for i, j in spans[:count].tolist()]
     assert found == sorted(found, key=lambda span: (span[0], -span[1])), "pre-order"
     assert frozenset(found) in trees and tree_score(frozenset(found), scores) == pytest.approx(score, abs=1e-4)
     total, right = posteriors(scores)
@@ -43,13 +43,15 @@ def test_the_best_tree_and_all_posteriors(n: int, seed: int) -> None:
     assert np.allclose(np.triu(outside, 2), right, atol=1e-7)
     assert log_posteriors(scores, n, inside, outside) == pytest.approx(total, abs=1e-5)
     assert np.allclose(np.triu(outside, 2), right, atol=1e-7)
+    log, spans_of_trees = tree_posteriors(scores)
+    assert log == pytest.approx(total, abs=1e-5) and np.allclose(spans_of_trees, right, atol=1e-7)
 
 
 def test_of_equal_trees_the_leftmost_split_is_taken() -> None:
     n, best = 4, square(4, np.float32)
     best_inside(np.zeros((5, 5), dtype=np.float32), n, best)
     spans = np.empty((10, 2), dtype=np.int32)
-    best_spans(best, n, 0, spans, 0)
+    best_spans(best, n, spans)
     assert spans[:7].tolist() == [[0, 4], [0, 1], [1, 4], [1, 2], [2, 4], [2, 3], [3, 4]]
 
 
