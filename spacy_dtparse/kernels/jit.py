@@ -108,6 +108,11 @@ inner_kernel = partial(bare_kernel, no_cpython_wrapper=True)
 which for dozens of arrays takes longer to compile than the function."""
 
 
+LOOSE_SUMS = {"reassoc", "contract", "arcp", "nsz"}
+"""`fastmath` for kernels whose numbers may be infinite or nan: sums in any order, so that loops become vector code, but
+comparisons that find such numbers stay."""
+
+
 def from_python(inner: Any) -> Any:
     """An inner kernel that Python can call, for tests and benchmarks."""
     if not hasattr(inner, "py_func"):  # NUMBA_DISABLE_JIT

@@ -13,10 +13,16 @@ import math
 
 import numpy as np
 
-from .jit import bare_kernel, kernel
+from .jit import LOOSE_SUMS, bare_kernel, kernel
 
 _NOTHING = 1e-9
 """Spans of a smaller posterior probability hand nothing on."""
+_MOST_EXPONENT = 700.0
+"""e to a greater power is beyond float64."""
+_LEAST_WHOLE, _MOST_WHOLE = 0.5, 1e200
+"""Range of the sum over all trees, of which the best alone counts 1: outside of it numbers were lost."""
+_MISSING = 1e-3
+"""By how much, per token, the posteriors of a tree's n - 1 spans may miss n - 1."""
 
 
 @bare_kernel(fastmath=True, error_model="numpy")
@@ -64,7 +70,7 @@ def best_spans(best, n, spans):
     return count
 
 
-@bare_kernel(fastmath=True, error_model="numpy")
+@bare_kernel(fastmath=LOOSE_SUMS, error_model="numpy")
 def span_posteriors(scores, n, best_score, inside, outside, weights):
     """Posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of scores of its
     spans of two or more tokens).
@@ -85,7 +91,10 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
             total = 0.0
             for k in range(width - 1):
                 total += left[k] * right[k]
-            weight = math.exp(scores[i, j] - shift)
+            above_mean = scores[i, j] - shift
+            if not above_mean < _MOST_EXPONENT:
+                return math.nan
+            weight = math.exp(above_mean)
             weights[i, j] = weight
             total *= weight
             inside[i, j] = total
@@ -94,16 +103,20 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
     for i in range(n + 1):
         for j in range(n + 1):
             outside[i, j] = 0.0
-    if not 1e-200 < whole < 1e200:
+    if not _LEAST_WHOLE < whole < _MOST_WHOLE:
         return math.nan
     outside[0, n] = 1.0 / whole
+    found = 0.0
     for width in range(n, 0, -1):
         for i in range(n - width + 1):
             j = i + width
             above = outside[i, j] + outside[j, i]
             posterior = above * inside[i, j]
             outside[i, j] = posterior
-            if width < 2 or posterior < _NOTHING:
+            if width < 2:
+                continue
+            found += posterior
+            if posterior < _NOTHING:
                 continue
             above *= weights[i, j]
             left, right = inside[i, i + 1 : j], inside[j, i + 1 : j]
@@ -112,6 +125,8 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
                 to_left[k] += above * right[k]
             for k in range(width - 1):
                 to_right[k] += above * left[k]
+    if not abs(found - (n - 1)) < _MISSING * n:
+        return math.nan
     return math.log(whole) + shift * (n - 1)
 
 

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.span_network import (
+    LEFT,
     cut_greedily,
     decode,
     label_spans,
     read_gaps,
     score_spans,
+    span_probabilities,
     split_greedily,
 )
+from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
 from tests.reference import spans as reference
 from tests.span_models import CHAINS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS
@@ -98,6 +101,22 @@ def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, pe
         assert tuple(chain) == CHAINS[best_label[span]]
     for (i, j, _), cost in zip(items[:found].tolist(), costs, strict=False):
         assert cost == pytest.approx(-np.log(posterior[i, j]) - logs[i, j], abs=2e-2)
+
+
+def test_extreme_scores_are_summed_in_logarithms() -> None:
+    (gaps, own, weights, bias), _ = read(random_model(1))
+    gaps[:, LEFT] *= np.float32(1e4)
+    own *= np.float32(1e4)
+    n = gaps.shape[2] - 1
+    scores, best = np.empty((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
+    inside, right, room = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1))
+    score_spans(gaps, own, 0, n, scores)
+    assert np.isnan(span_posteriors(scores, n, best_inside(scores, n, best), inside, right, room))
+    log_posteriors(scores, n, inside, right)
+    spans, posteriors, logs = span_probabilities(gaps, own, weights, bias, 0, n, 0.0)
+    assert len(spans) == n * (n + 1) // 2 and np.isfinite(posteriors).all() and np.isfinite(logs).all()
+    for (i, j), posterior in zip(spans.tolist(), posteriors, strict=True):
+        assert posterior == pytest.approx(1 if j - i == 1 else right[i, j], abs=1e-9)
 
 
 def test_greedy_cuts_are_the_best_of_each_span() -> None:
