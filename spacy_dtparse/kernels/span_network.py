@@ -223,7 +223,7 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
 @kernel(error_model="numpy")
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
-    label counts its posterior probability less `penalty`.
+    label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.
 
     Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans of a
     posterior below `least` are not looked at. Filled from 0 on: `items` int32 (…, 3), start, end, label in pre-order,
@@ -233,7 +233,8 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
     n, n_chains = last - first, len(chain_from) - 1
     tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
     gains, best = np.zeros((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
-    chosen, prices = np.zeros((n + 1, n + 1), dtype=np.int32), np.zeros((n + 1, n + 1))
+    chains = np.zeros(len(tried), dtype=np.int32)
+    number = np.full((n + 1, n + 1), -1, dtype=np.int32)  # among those tried, of a span that gains
     for c in range(len(tried)):
         i, j = tried[c, 0] - first, tried[c, 1] - first
         place = 1
@@ -242,26 +243,20 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
                 place = chain
         gain = (chain_from[place + 1] - chain_from[place]) * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
         if gain > 0.0:
-            chosen[i, j] = place
-            prices[i, j] = -math.log(posteriors[c]) - logs[c, place]
             gains[i, j] = gain
-        gains[i, j] += np.float32(1e-4 * posteriors[c])
-    spans, found = np.empty((2 * n + 2, 2), dtype=np.int32), 0
-    if penalty < 0.5:
-        best_inside(gains, n, best)
-        found = best_spans(best, n, spans)
-    else:  # spans of more than half a probability do not cross
-        for i in range(n):
-            for j in range(n, i, -1):
-                if chosen[i, j] > 0:
-                    spans[found, 0], spans[found, 1] = i, j
-                    found += 1
+            chains[c] = place
+            number[i, j] = c
+    spans = np.empty((2 * n + 2, 2), dtype=np.int32)
+    best_inside(gains, n, best)
     count = 0
-    for c in range(found):
-        i, j = spans[c, 0], spans[c, 1]
-        for place in range(chain_from[chosen[i, j]], chain_from[chosen[i, j] + 1]):
-            items[count, 0], items[count, 1], items[count, 2] = first + i, first + j, chain_labels[place]
-            costs[count] = prices[i, j]
+    for k in range(best_spans(best, n, spans)):
+        c = number[spans[k, 0], spans[k, 1]]
+        if c < 0:
+            continue
+        cost = -math.log(posteriors[c]) - logs[c, chains[c]]
+        for place in range(chain_from[chains[c]], chain_from[chains[c] + 1]):
+            items[count, 0], items[count, 1], items[count, 2] = tried[c, 0], tried[c, 1], chain_labels[place]
+            costs[count] = cost
             count += 1
     return count, len(tried)
 

@@ -72,7 +72,7 @@ def test_scores_of_a_part_are_those_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("penalty", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 0.5, 0.7])
 def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, penalty: float) -> None:
     model = random_model(1, seed)
     parts, plain = read(model, 2)
@@ -101,6 +101,17 @@ def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, pe
         assert tuple(chain) == CHAINS[best_label[span]]
     for (i, j, _), cost in zip(items[:found].tolist(), costs, strict=False):
         assert cost == pytest.approx(-np.log(posterior[i, j]) - logs[i, j], abs=2e-2)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.4, 0.49])
+def test_of_crossing_spans_that_are_equally_good_one_is_taken(penalty: float) -> None:
+    gaps, own = np.zeros((1, 4, 4, 5), dtype=np.float32), np.zeros((1, 4), dtype=np.float32)
+    weights = np.zeros((1, 5, len(CHAINS)), dtype=np.float32)
+    bias = np.array([[-9, 9, -9, -9, -9, -9]], dtype=np.float32)  # all are NP, so [0, 2) and [1, 3) have a half each
+    items, costs = np.empty((12, 3), np.int32), np.empty(12)
+    found, tried = decode(gaps, own, weights, bias, CHAIN_FROM, CHAIN_LABELS, 0, 3, 0.01, penalty, items, costs)
+    assert tried == 6
+    assert items[:found, :2].tolist() == [[0, 3], [0, 1], [1, 3], [1, 2], [2, 3]], "the leftmost split"
 
 
 def test_extreme_scores_are_summed_in_logarithms() -> None:
