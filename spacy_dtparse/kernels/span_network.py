@@ -45,12 +45,21 @@ class SpanNetwork(NamedTuple):
     label_bias: np.ndarray
 
 
+@bare_kernel(fastmath=True, error_model="numpy")
+def dot(left, right, m):
+    """The product of two float32 rows of m numbers."""
+    total = np.float32(0)
+    for j in range(m):
+        total += left[j] * right[j]
+    return total
+
+
 @kernel(fastmath=True, error_model="numpy")
 def read_gaps(network, numbers, gaps, own):
     """The projections of a sentence's n + 1 gaps.
 
     `numbers` int32 (n + 2, k): rows of the table. Filled: `gaps` float32 (4, n + 1, m), LEFT already times the bilinear
-    form, and `own` (n + 1,), what a left end scores by itself.
+    form and plus `from_right`, and `own` (n + 1,), what a left end scores by itself.
     """
     tokens = len(numbers)
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
@@ -82,11 +91,9 @@ def read_gaps(network, numbers, gaps, own):
             gaps[LABEL_RIGHT, t, j] = projected[t, 3 * m + j]
     multiply(left, network.bilinear, gaps[LEFT])
     for t in range(tokens - 1):
-        total = np.float32(0)
-        for j in range(m):
-            total += left[t, j] * network.from_left[j]
+        own[t] = dot(left[t], network.from_left, m)
+        for j in range(m):  # what a right end scores: part of the product with RIGHT
             gaps[LEFT, t, j] += network.from_right[j]
-        own[t] = total
 
 
 @kernel(fastmath=True, error_model="numpy")
@@ -181,15 +188,6 @@ def split_greedily(gaps, own, start, end, most, pieces):
     return count
 
 
-@bare_kernel(fastmath=True, error_model="numpy")
-def dot(left, right, m):
-    """The product of two float32 rows of m numbers."""
-    total = np.float32(0)
-    for j in range(m):
-        total += left[j] * right[j]
-    return total
-
-
 @kernel(error_model="numpy")
 def span_probabilities(gaps, own, weights, bias, first, last, least):
     """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
@@ -265,20 +263,18 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
 def cut_greedily(gaps, own, weights, bias, most):
     """A whole sentence cut by `split_greedily` down to `most` tokens.
 
-    Returns (spans int32 (c, 2) in pre-order, the number of each span's best chain int32 (c,), float64 (c,): -ln of the
-    chain's probability).
+    Returns (spans int32 (c, 2) in pre-order, the number of the best chain of those that were cut int32 (c,), -1 for the
+    others, float64 (c,): -ln of the chain's probability, 0 for the others).
     """
     tokens = gaps.shape[2] - 1
     spans = np.empty((2 * tokens + 2, 2), dtype=np.int32)
     found = split_greedily(gaps, own, 0, tokens, most, spans)
-    logs = np.empty((found, bias.shape[1]), dtype=np.float32)
-    label_spans(gaps, weights, bias, spans[:found], logs)
-    chains, costs = np.empty(found, dtype=np.int32), np.empty(found)
-    for c in range(found):
-        place = 0
-        for chain in range(1, bias.shape[1]):
-            if logs[c, chain] > logs[c, place]:
-                place = chain
-        chains[c] = place
-        costs[c] = -logs[c, place]
+    cut = np.flatnonzero(spans[:found, 1] - spans[:found, 0] > most)
+    logs = np.empty((len(cut), bias.shape[1]), dtype=np.float32)
+    label_spans(gaps, weights, bias, spans[cut], logs)
+    chains, costs = np.full(found, -1, dtype=np.int32), np.zeros(found)
+    for c in range(len(cut)):
+        chain = np.argmax(logs[c])
+        chains[cut[c]] = chain
+        costs[cut[c]] = -logs[c, chain]
     return spans[:found], chains, costs

@@ -148,7 +148,7 @@ class SpanParser(StoredParser):
             return found
         spans, chains, costs = cut_greedily(*parts, most)
         for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if end - start <= most:
+            if chain < 0:
                 self._believe(parts, start, end, found)
             else:
                 found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[chain]}
@@ -197,7 +197,7 @@ class SpanParser(StoredParser):
         tried = 0
         spans, chains, costs = cut_greedily(*parts, most)
         for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if end - start > most:
+            if chain >= 0:
                 items += [[start, end, label] for label in self._chains[chain]]
                 scores += [cost] * len(self._chains[chain])
                 tried += 1
