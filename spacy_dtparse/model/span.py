@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import ModelFormatError
 from ..features.wordparts import WordParts
 from ..kernels.span_network import SpanNetwork
+from ..trees.tree import TOP
 from .container import container_to_bytes
 from .reading import read_checked
 
@@ -28,7 +29,7 @@ class PackedNetwork:
     """A network as it is stored: the table in whole numbers of int8 (V, e) with a factor for each row, float32 (V,),
     all else in float16, by the names of SpanNetwork's fields (`weights0`, … for the layers).
 
-    Raises ModelFormatError when shapes disagree or a number is not finite.
+    Raises ModelFormatError when shapes disagree, there is no layer, or a number is not finite.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -59,6 +60,8 @@ class PackedNetwork:
             )
         except KeyError as error:
             raise ModelFormatError(f"a network lacks its {error}; fetch or write the model again") from error
+        if n_layers == 0:
+            raise ModelFormatError("a network has no layer; fetch or write the model again")
         d, m = network.recurrent.shape[-1], network.bilinear.shape[0]
         width = network.table.shape[1]
         shapes: list[tuple[np.ndarray, tuple[int, ...]]] = []
@@ -88,10 +91,11 @@ class PackedNetwork:
 
 @dataclass(frozen=True)
 class SpanModel:
-    """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty. `packed`: one
-    or more networks. `meta`: plain data: language, licence, training data, figures.
+    """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty, then one or
+    more that are not, without TOP. `packed`: one or more networks. `meta`: plain data: language, licence, training
+    data, figures.
 
-    Raises ModelFormatError when there is no network or one does not fit, or the first chain is not empty.
+    Raises ModelFormatError when there is no network or one does not fit, or for other chains.
     """
 
     words: WordParts
@@ -105,6 +109,11 @@ class SpanModel:
             raise ModelFormatError("the model has no network; fetch or write it again")
         if not self.chains or self.chains[0]:
             raise ModelFormatError("the first label of the model is not the empty one; fetch or write it again")
+        if len(self.chains) == 1 or not all(self.chains[1:]) or TOP in self.labels:
+            raise ModelFormatError(
+                f"the model's labels are {list(self.labels)} in {len(self.chains) - 1} chains; there must be one or "
+                f"more, none of them {TOP} or empty: fetch or write it again"
+            )
         networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)
         if len({network.bilinear.shape for network in networks}) > 1:
             raise ModelFormatError("the networks' projections have different widths; train them with one width")

@@ -201,6 +201,9 @@ def test_more_trees_come_first_and_the_treebank_last() -> None:
 def test_what_cannot_be_used_is_said() -> None:
     with pytest.raises(TrainingDataError, match="no sentence to learn from"):
         make_material([], [], FEW)
+    flat = Tree.from_spans(["yes"], ["UH"], [(0, 1, "TOP")])
+    with pytest.raises(TrainingDataError, match="no tree has a constituent below TOP"):
+        make_material([Sentence(flat, flat.tags, "x")], [], FEW)
     with pytest.raises(ConfigError, match="seeds are"):
         SpanOptions(seeds=(1, 1))
     with pytest.raises(ConfigError, match="dropout of layers is 1"):

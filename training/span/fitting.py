@@ -18,7 +18,7 @@ from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.model.span import Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.scoring import ParsevalReport
-from spacy_dtparse.trees import Tree
+from spacy_dtparse.trees import TOP, Tree
 
 from ..corpus import Sentence
 from .examples import SpanExample, chain_numbers, count_chains, count_words, make_example
@@ -121,7 +121,7 @@ def make_material(
     teacher: SpanParser | None = None,
 ) -> Material:
     """Lists and examples; with a `teacher`, `more` are mixed with its beliefs. Raises TrainingDataError when there is
-    no sentence to learn from."""
+    no sentence or no constituent to learn from."""
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
     everything = [*train, *more]
@@ -133,6 +133,8 @@ def make_material(
     chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
     if len(chains) == 1:
         chains = ((), *(chain for chain, _ in ordered))
+    if len(chains) == 1:
+        raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")
     numbers, counts = chain_numbers(chains), count_words(everything)
 
     known = words, numbers, counts, options.hide

@@ -47,7 +47,7 @@ class SpanParser(StoredParser):
         self._networks = model.networks[:used]
         self._weights = np.stack([network.labels for network in self._networks])
         self._bias = np.stack([network.label_bias for network in self._networks])
-        self._labels = self.labels
+        self._labels = model.labels
         numbers = {label: number for number, label in enumerate(self._labels)}
         self._chains = [[numbers[label] for label in chain] for chain in model.chains]
         self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
@@ -57,7 +57,7 @@ class SpanParser(StoredParser):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
-        return tuple(label for label in self.model.labels if label != TOP)
+        return self._labels
 
     @property
     def meta(self) -> dict[str, Any]:
