@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.model.span import PackedNetwork
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
@@ -39,7 +39,7 @@ SMALL = Shape(width=5, units=3, layers=2, projection=4)
 
 def examples():
     chains = ((), *count_chains([TREE]))
-    words = WordParts.build([(TREE.words, TREE.tags)], 1, 1)
+    words = WordParts.build(count_parts([(TREE.words, TREE.tags)]), 1, 1)
     example = make_example(Sentence(TREE, TREE.tags, "x"), words, chain_numbers(chains), Counter(TREE.words), 0.5)
     one_word = Tree.from_spans(["cat"], ["NN"], [(0, 1, "TOP"), (0, 1, "NP")])
     second = make_example(Sentence(one_word, one_word.tags, "x", 0.5), words, chain_numbers(chains), Counter(), 0.0)

@@ -106,8 +106,3 @@ def make_example(
         None,
         sentence.weight,
     )
-
-
-def count_words(sentences: Iterable[Sentence]) -> Counter[str]:
-    """How often each normal word occurs."""
-    return Counter(normal_word(word) for sentence in sentences for word in sentence.tree.words)

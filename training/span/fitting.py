@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.model.span import Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import TOP, Tree
 
 from ..corpus import Sentence
-from .examples import SpanExample, chain_numbers, count_chains, count_words, make_example
+from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values
 from .teaching import believed_examples
 
@@ -35,10 +35,13 @@ class SpanOptions:
     `seeds`: a network for each; the parser multiplies them. `epochs`: passes over `train`; with `more` trees (a
     teacher's) of them `more_epochs` passes over those, among which the treebank's come `repeats` times, and then
     `epochs` over the treebank alone. `batch`: tokens of a step. `rate`: of the optimiser, reached after `warm` steps
-    and let down along a cosine to a fiftieth. `least_word`, `least_part`, `least_chain`: how often a word, an affix, a
-    chain of labels must occur to be listed. `hide`: see `examples.make_example`. `max_words`: longer sentences are left
-    out of training. `judge_every`: passes between looks at the development trees. `teacher_share`: how much of what is
-    learned from a teacher's trees are the beliefs of another, a span parser.
+    and let down along a cosine to a fiftieth; `fine_rate`: where the treebank alone comes after `more`, in its place.
+    `average`: share of the running means of all values, which are what is kept of a run, that a step leaves in them.
+    `least_word`, `least_part`, `least_chain`: how often a word, an affix, a chain of labels must occur to be listed.
+    `hide`: see `examples.make_example`. `max_words`: longer sentences are left out of training. `judge_every`: passes
+    between looks at the development trees. `teacher_share`: how much of what is learned from a teacher's trees are the
+    beliefs of another, a span parser.
+
     Raises ConfigError for values out of range.
     """
 
@@ -124,10 +127,8 @@ def make_material(
     no sentence or no constituent to learn from."""
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
-    everything = [*train, *more]
-    words = WordParts.build(
-        ((s.tree.words, s.tags) for s in everything), options.least_word, options.least_part
-    )
+    parts = count_parts((s.tree.words, s.tags) for s in (*train, *more))
+    words = WordParts.build(parts, options.least_word, options.least_part)
     counted = count_chains(sentence.tree for sentence in train)
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
@@ -135,9 +136,8 @@ def make_material(
         chains = ((), *(chain for chain, _ in ordered))
     if len(chains) == 1:
         raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")
-    numbers, counts = chain_numbers(chains), count_words(everything)
 
-    known = words, numbers, counts, options.hide
+    known = words, chain_numbers(chains), parts.words, options.hide
     short, shorter = (
         [sentence for sentence in sentences if len(sentence.tags) <= options.max_words] for sentences in (train, more)
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD
 from spacy_dtparse.kernels.recurrent import LEAK, sum_rows
 from spacy_dtparse.kernels.span_network import SpanNetwork
 from spacy_dtparse.kernels.spans import tree_posteriors
@@ -168,7 +169,7 @@ class Trainer:
         n_tokens = len(numbers) - 2 * len(batch)
         if rng is not None:
             hidden = rng.random(len(numbers)) < np.concatenate([example.rare for example in batch])
-            numbers[hidden, 0] = 0
+            numbers[hidden, WORD] = UNKNOWN_WORD
         read, kept = self._read(numbers, bounds, lengths, rng)
         d, m = values["recurrent"].shape[3], values["bilinear"].shape[0]
         gaps = np.zeros_like(read)
