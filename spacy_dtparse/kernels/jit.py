@@ -23,13 +23,15 @@ KERNEL_ROOT = Path(__file__).resolve().parent
 
 @cache
 def sources_digest(folder: Path) -> str:
-    """Digest of all Python sources of `folder` and of the package's kernels, numba's version and its bounds-check
-    flag.
+    """Digest of all Python sources of `folder`, of the package's kernels and of its dtypes, numba's version and its
+    bounds-check flag.
     """
     digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
+    paths = [KERNEL_ROOT.parent / "dtypes.py"]
     for root in dict.fromkeys((KERNEL_ROOT, folder)):
-        for path in sorted(root.glob("*.py")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        paths += sorted(root.glob("*.py"))
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ..dtypes import REAL
 from .jit import LOOSE_SUMS, bare_kernel, kernel
 
 _NOTHING = 1e-9
@@ -36,7 +37,7 @@ def best_inside(scores, n, best):
         for i in range(n - width + 1):
             j = i + width
             left, right = best[i, i + 1 : j], best[j, i + 1 : j]
-            most = np.float32(-3e38)
+            most = REAL(-3e38)
             for k in range(width - 1):
                 most = max(most, left[k] + right[k])
             most += scores[i, j]
@@ -174,7 +175,7 @@ def tree_posteriors(scores):
     size = len(scores)
     n = size - 1
     inside, outside = np.empty((size, size)), np.empty((size, size))
-    best_score = best_inside(scores, n, np.empty((size, size), dtype=np.float32))
+    best_score = best_inside(scores, n, np.empty((size, size), dtype=REAL))
     total = span_posteriors(scores, n, best_score, inside, outside, np.empty((size, size)))
     if math.isnan(total):
         total = log_posteriors(scores, n, inside, outside)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import REAL, STORED_REAL, STORED_TABLE
 from ..errors import ModelFormatError
 from ..features.wordparts import WordParts
 from ..kernels.span_network import SpanNetwork
@@ -37,18 +38,18 @@ class PackedNetwork:
     @classmethod
     def pack(cls, network: SpanNetwork) -> PackedNetwork:
         """Round a network to what is stored."""
-        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(np.float32) / np.float32(_LEVELS)
-        arrays = {"table": np.rint(network.table / factor[:, None]).astype(np.int8), "factor": factor}
+        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(_LEVELS)
+        arrays = {"table": np.rint(network.table / factor[:, None]).astype(STORED_TABLE), "factor": factor}
         for name, value in network._asdict().items():
             if name == "weights":
-                arrays.update({f"weights{k}": part.astype(np.float16) for k, part in enumerate(value)})
+                arrays.update({f"weights{k}": part.astype(STORED_REAL) for k, part in enumerate(value)})
             elif name != "table":
-                arrays[name] = value.astype(np.float16)
+                arrays[name] = value.astype(STORED_REAL)
         return cls(arrays)
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
         """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
-        wide = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.arrays.items()}
+        wide = {name: np.ascontiguousarray(array, dtype=REAL) for name, array in self.arrays.items()}
         n_layers = sum(name.startswith("weights") for name in wide)
         if not all(np.isfinite(array).all() for array in wide.values()):
             raise ModelFormatError("a network has numbers that are not finite; fetch or write the model again")
@@ -139,7 +140,7 @@ class SpanModel:
 def write_model(model: SpanModel) -> bytes:
     """The model as a container; equal models give equal bytes."""
     arrays = {
-        f"network{number}.{name}": array.view(np.uint16) if array.dtype == np.float16 else array
+        f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
         for number, packed in enumerate(model.packed)
         for name, array in packed.arrays.items()
     }
@@ -172,7 +173,7 @@ def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
 def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     """The arrays of one network by their plain names; uint16 are float16 in disguise (a container has no such type)."""
     return {
-        name.removeprefix(prefix): array.view(np.float16) if array.dtype == np.uint16 else array
+        name.removeprefix(prefix): array.view(STORED_REAL) if array.dtype == np.uint16 else array
         for name, array in arrays.items()
         if name.startswith(prefix)
     }

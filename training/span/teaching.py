@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
 from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.kernels.span_network import label_spans, score_spans
 from spacy_dtparse.model.span import Chain
@@ -39,28 +39,28 @@ def believed_examples(
         n = tree.n_tokens
         own_chains = {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
         gaps, own, weights, bias = teacher.read(tree.words, sentence.tags)
-        scores = np.empty((n + 1, n + 1), dtype=np.float32)
+        scores = np.empty((n + 1, n + 1), dtype=REAL)
         score_spans(gaps, own, 0, n, scores)
-        believed = np.zeros((n + 1, n + 1), dtype=np.float32)
-        in_tree = np.zeros((n + 1, n + 1), dtype=np.float32)
+        believed = np.zeros((n + 1, n + 1), dtype=REAL)
+        in_tree = np.zeros((n + 1, n + 1), dtype=REAL)
         if n > 1:
             _, slopes, right = bracket_slopes(scores, crossing_spans(own_chains, n))
-            believed = (slopes + right).astype(np.float32)
-            in_tree = right.astype(np.float32)
+            believed = (slopes + right).astype(REAL)
+            in_tree = right.astype(REAL)
         tokens = np.arange(n), np.arange(1, n + 1)
         target = share * believed + (1 - share) * in_tree
         believed[tokens] = in_tree[tokens] = 1
         looked_at = np.maximum(believed, in_tree) > _LEAST
         spans = np.argwhere(looked_at).astype(INDEX)
-        logs = np.empty((len(spans), len(teacher.model.chains)), dtype=np.float32)
+        logs = np.empty((len(spans), len(teacher.model.chains)), dtype=REAL)
         label_spans(gaps, weights, bias, spans, logs)
-        mass = np.zeros((len(spans), len(chains)), dtype=np.float32)
+        mass = np.zeros((len(spans), len(chains)), dtype=REAL)
         np.add.at(mass.T, to_own, (share * believed[looked_at][:, None] * np.exp(logs)).T)
         for place, (start, end) in enumerate(spans.tolist()):
             mass[place, own_chains.get((start, end), 0)] += (1 - share) * in_tree[start, end]
         rows, labels = np.nonzero(mass > _LEAST)
         yield SpanExample(
             example.numbers, example.rare, spans[rows], labels.astype(INDEX), mass[rows, labels], None,
-            target.astype(np.float16),
+            target.astype(STORED_REAL),
             example.weight,
         )  # fmt: skip

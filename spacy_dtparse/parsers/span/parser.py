@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, SCORE
+from ...dtypes import INDEX, REAL, SCORE
 from ...kernels.span_network import cut_greedily, decode, read_gaps, span_probabilities
 from ...model.ahead import finish_compiling
 from ...model.span import KIND, SpanModel, read_model, write_model
@@ -177,8 +177,8 @@ class SpanParser(StoredParser):
     ) -> tuple[np.ndarray, ...]:
         """`read` by the first `used` networks, of which some may have read `before`."""
         size, done = len(numbers) - 1, 0
-        gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=np.float32)
-        own = np.empty((used, size), dtype=np.float32)
+        gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=REAL)
+        own = np.empty((used, size), dtype=REAL)
         if before is not None:
             done = len(before[0])
             gaps[:done], own[:done] = before[:2]
