@@ -188,6 +188,34 @@ def test_a_run_that_was_cut_goes_on_to_the_same_network(tmp_path: Path) -> None:
     assert all(np.array_equal(whole.arrays[name], array) for name, array in finished.arrays.items())
 
 
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 5])
+def test_a_run_that_was_killed_within_a_pass_goes_on_to_the_same_arrays(at: int, tmp_path: Path) -> None:
+    sentences = sample("train").read()
+    options = replace(FEW, more_epochs=1.5, epochs=2.5, repeats=1, judge_every=0.4)
+    material = make_material(sentences[:9], [], options, sentences[9:16])
+    seen: list[dict] = []
+
+    def killed(**facts) -> None:
+        seen.append(facts)
+        if len(seen) > at:
+            raise Killed
+
+    train_network(material, options, 0, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_network(material, options, 0, tmp_path / "cut", killed)
+    assert seen[-1]["epoch"] % 1 and seen[-1]["step"] < seen[-1]["of"], "within a pass"
+    told: list[dict] = []
+    train_network(material, options, 0, tmp_path / "cut", lambda **facts: told.append(facts))
+    assert told[0]["resumed"] == seen[-1]["step"], "what was told is kept"
+    with np.load(tmp_path / "whole" / "network0.npz") as whole, np.load(tmp_path / "cut" / "network0.npz") as cut:
+        assert set(whole) == set(cut)
+        assert all(whole[name].tobytes() == cut[name].tobytes() for name in whole)
+
+
 def test_more_trees_come_first_and_the_treebank_last() -> None:
     sentences = sample("train").read()
     options = replace(FEW, more_epochs=1, repeats=2)
@@ -204,6 +232,8 @@ def test_what_cannot_be_used_is_said() -> None:
     flat = Tree.from_spans(["yes"], ["UH"], [(0, 1, "TOP")])
     with pytest.raises(TrainingDataError, match="no tree has a constituent below TOP"):
         make_material([Sentence(flat, flat.tags, "x")], [], FEW)
+    with pytest.raises(TrainingDataError, match="more than 1 words; set max_words higher"):
+        make_material(sample("train").read()[:3], [], replace(FEW, max_words=1))
     with pytest.raises(ConfigError, match="seeds are"):
         SpanOptions(seeds=(1, 1))
     with pytest.raises(ConfigError, match="dropout of layers is 1"):

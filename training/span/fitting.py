@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ from .network import Dropout, Shape, Trainer, as_network, first_values
 from .teaching import believed_examples
 
 Log = Callable[..., None]
+_DROPOUT, _ORDER = 1, 2
+"""What random numbers are for, last in the keys of their generators."""
+_KEEP_EVERY = 120.0
+"""Seconds after which a run's state is kept at the latest."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,13 @@ def batches(examples: Sequence[SpanExample], size: int, rng: np.random.Generator
         yield batch
 
 
+def passes(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> Iterator[list[SpanExample]]:
+    """Batches without end, pass after pass; a pass's order depends on `key` and its number alone, so that a run which
+    was cut finds its place again."""
+    for number in count():
+        yield from batches(examples, size, np.random.default_rng((*key, number, _ORDER)))
+
+
 @dataclass(frozen=True)
 class Material:
     """What all networks of a model learn from: lists, and the examples of the treebank and of a teacher."""
@@ -124,7 +136,7 @@ def make_material(
     teacher: SpanParser | None = None,
 ) -> Material:
     """Lists and examples; with a `teacher`, `more` are mixed with its beliefs. Raises TrainingDataError when there is
-    no sentence or no constituent to learn from."""
+    no sentence, no constituent, or no sentence short enough to learn from."""
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
     parts = count_parts((s.tree.words, s.tags) for s in (*train, *more))
@@ -141,6 +153,8 @@ def make_material(
     short, shorter = (
         [sentence for sentence in sentences if len(sentence.tags) <= options.max_words] for sentences in (train, more)
     )
+    if not short:
+        raise TrainingDataError(f"every sentence has more than {options.max_words} words; set max_words higher")
     examples = tuple(make_example(sentence, *known) for sentence in short)
     if teacher is None:
         taught = tuple(make_example(sentence, *known) for sentence in shorter)
@@ -152,7 +166,7 @@ def make_material(
 def train_network(
     material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
 ) -> PackedNetwork:
-    """One network; `workdir` keeps its state, from which a killed run goes on."""
+    """One network; `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit."""
     rng = np.random.default_rng(seed)
     values = first_values(material.words.size, len(material.chains), options.shape, rng)
     trainer = Trainer(values, options.dropout, options.average)
@@ -176,33 +190,26 @@ def train_network(
         steps = phase.n_steps(options.batch)
         per_pass = sum(len(example.numbers) for example in phase.examples) / options.batch
         losses, since = np.zeros(2), 0
-        # The order of a pass depends on seed, phase and pass alone, so that a resumed run goes on as it would have.
-        step = max(0, min(done - first, steps))
-        while step < steps:
-            start = step
-            order = np.random.default_rng((seed, number, start))
-            for batch in batches(phase.examples, options.batch, order):
-                warm = min(1.0, (step + 1) / options.warm) if number == 0 else 1.0
-                rate = phase.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
-                losses += trainer.step(batch, np.random.default_rng((seed, number, step, 1)), rate)
-                step += 1
-                since += 1
-                last = step == steps
-                if last or int(step / per_pass / options.judge_every) > int(
-                    (step - 1) / per_pass / options.judge_every
-                ):
-                    figures = {f"dev_{name}": f1 for name, f1 in judge(material, trainer).items()}
-                    log(
-                        seed=seed, phase=number, epoch=round(step / per_pass, 1), step=first + step, of=total,
-                        brackets=losses[0] / since, labels=losses[1] / since, **figures,
-                        seconds=round(time.perf_counter() - began),
-                    )  # fmt: skip
-                    losses, since = np.zeros(2), 0
-                if state is not None and (last or time.perf_counter() - kept_at > 120):
-                    kept_at = time.perf_counter()
-                    _keep(state, trainer)
-                if last:
-                    break
+        for step, batch in enumerate(islice(passes(phase.examples, options.batch, (seed, number)), steps)):
+            if first + step < done:
+                continue
+            warm = min(1.0, (step + 1) / options.warm) if number == 0 else 1.0
+            rate = phase.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
+            losses += trainer.step(batch, np.random.default_rng((seed, number, step, _DROPOUT)), rate)
+            since += 1
+            looks = [int(place / per_pass / options.judge_every) for place in (step, step + 1)]
+            judged = step + 1 == steps or looks[1] > looks[0]
+            if state is not None and (judged or time.perf_counter() - kept_at > _KEEP_EVERY):
+                kept_at = time.perf_counter()
+                _keep(state, trainer)
+            if judged:
+                figures = {f"dev_{name}": f1 for name, f1 in judge(material, trainer).items()}
+                log(
+                    seed=seed, phase=number, epoch=round((step + 1) / per_pass, 1), step=first + step + 1, of=total,
+                    brackets=losses[0] / since, labels=losses[1] / since, **figures,
+                    seconds=round(time.perf_counter() - began),
+                )  # fmt: skip
+                losses, since = np.zeros(2), 0
         first += steps
     return PackedNetwork.pack(as_network(trainer.averages))
 
