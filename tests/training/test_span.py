@@ -216,6 +216,39 @@ def test_a_run_that_was_killed_within_a_pass_goes_on_to_the_same_arrays(at: int,
         assert all(whole[name].tobytes() == cut[name].tobytes() for name in whole)
 
 
+def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
+    sentences = sample("train").read()
+    material = make_material(sentences[:8], [], FEW, sentences[8:12])
+    train_network(material, FEW, 0, tmp_path)
+    train_network(material, replace(FEW, seeds=(0, 5), judge_every=0.5), 0, tmp_path)
+    with pytest.raises(TrainingDataError, match=r"run with other options\.rate \(was 0\.002, now 0\.1\)"):
+        train_network(material, replace(FEW, rate=0.1), 0, tmp_path)
+    with pytest.raises(TrainingDataError, match=r"shape\.units \(was 3, now 2\), labels; .*, or another --workdir"):
+        narrow = replace(FEW, shape=replace(SMALL, units=2))
+        train_network(replace(material, chains=material.chains[:-1]), narrow, 0, tmp_path)
+    with pytest.raises(TrainingDataError, match="a run with other trees;"):
+        train_network(replace(material, train=material.train[:-1]), FEW, 0, tmp_path)
+    with pytest.raises(TrainingDataError, match="a run with other trees of a teacher;"):
+        train_network(replace(material, more=material.more[::-1]), FEW, 0, tmp_path)
+
+
+def test_a_damaged_state_is_said(tmp_path: Path) -> None:
+    material = make_material(sample("train").read()[:6], [], FEW)
+    train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
+    state = tmp_path / "network0.npz"
+    whole = state.read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for damaged in (b"", b"nothing", whole[:-30], whole[:middle], flipped):
+        state.write_bytes(damaged)
+        with pytest.raises(TrainingDataError, match=r"network0\.npz is no readable training state .*; delete"):
+            train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
+    np.savez(state, steps=3)
+    with pytest.raises(TrainingDataError, match="is no readable training state"):
+        train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["network0.npz"], "nothing is left beside it"
+
+
 def test_more_trees_come_first_and_the_treebank_last() -> None:
     sentences = sample("train").read()
     options = replace(FEW, more_epochs=1, repeats=2)

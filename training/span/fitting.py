@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,6 +22,7 @@ from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import TOP, Tree
 
 from ..corpus import Sentence
+from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
 from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values
 from .teaching import believed_examples
@@ -166,7 +167,10 @@ def make_material(
 def train_network(
     material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
 ) -> PackedNetwork:
-    """One network; `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit."""
+    """One network; `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.
+
+    Raises TrainingDataError when what it keeps is damaged, or of other options or data.
+    """
     rng = np.random.default_rng(seed)
     values = first_values(material.words.size, len(material.chains), options.shape, rng)
     trainer = Trainer(values, options.dropout, options.average)
@@ -178,9 +182,11 @@ def train_network(
             Phase(material.train, options.epochs, options.fine_rate),
         ]
     state = None if workdir is None else workdir / f"network{seed}.npz"
+    facts = {} if state is None else run_facts(material, options)
     done = 0
     if state is not None and state.is_file():
-        with np.load(state) as kept:
+        with saved_arrays(state) as kept:
+            check_facts(state.parent, as_facts(kept["facts"]), facts)
             trainer.restore(kept)
         done = trainer.steps
         log(seed=seed, resumed=done)
@@ -201,7 +207,7 @@ def train_network(
             judged = step + 1 == steps or looks[1] > looks[0]
             if state is not None and (judged or time.perf_counter() - kept_at > _KEEP_EVERY):
                 kept_at = time.perf_counter()
-                _keep(state, trainer)
+                save_arrays(state, {"facts": as_array(facts), **trainer.state()})
             if judged:
                 figures = {f"dev_{name}": f1 for name, f1 in judge(material, trainer).items()}
                 log(
@@ -212,13 +218,6 @@ def train_network(
                 losses, since = np.zeros(2), 0
         first += steps
     return PackedNetwork.pack(as_network(trainer.averages))
-
-
-def _keep(path: Path, trainer: Trainer) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part.npz")
-    np.savez(beside, **trainer.state())  # type: ignore[arg-type]
-    os.replace(beside, path)
 
 
 def make_model(material: Material, packed: Sequence[PackedNetwork], meta: dict[str, Any]) -> SpanModel:
@@ -242,3 +241,28 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
 def options_facts(options: SpanOptions) -> dict[str, Any]:
     """The options as plain data."""
     return json.loads(json.dumps(asdict(options)))
+
+
+def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
+    """What a network depends on beside its seed, as plain data: options, and digests of lists and examples."""
+    described = options_facts(options)
+    used = {name: value for name, value in described.items() if name not in ("seeds", "judge_every")}
+    return {
+        "options": used,
+        "words": _digest(material.words.to_dict()),
+        "labels": _digest(material.chains),
+        "trees": _digest(*material.train),
+        "trees of a teacher": _digest(*material.more),
+    }
+
+
+def _digest(*parts: Any) -> str:
+    """Digest of plain data and of examples (16 hex digits)."""
+    digest = hashlib.sha256()
+    for part in parts:
+        for value in vars(part).values() if isinstance(part, SpanExample) else [part]:
+            if isinstance(value, np.ndarray):
+                digest.update(repr(value.shape).encode() + np.ascontiguousarray(value).tobytes())
+            else:
+                digest.update(repr(value).encode() + b"\0")
+    return digest.hexdigest()[:16]

@@ -8,7 +8,7 @@ beside the constituents count as spans without a label, by their posterior proba
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,7 +141,7 @@ class Trainer:
             found |= {f"{kind}.{name}": array for name, array in getattr(self, kind).items()}
         return found
 
-    def restore(self, state: Arrays) -> None:
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` gave."""
         self.steps = int(state["steps"])
         for kind in ("values", "averages", "means", "squares"):
