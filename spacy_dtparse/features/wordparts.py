@@ -72,6 +72,9 @@ class WordParts:
         self._after = self._bytes(start + _AFTER for start in self._from[:-1])
         self._of_token: dict[tuple[str, str], bytes] = {}
 
+    def __reduce__(self) -> tuple:
+        return WordParts, (self.tables,)  # without what is remembered
+
     @classmethod
     def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3) -> WordParts:
         """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,

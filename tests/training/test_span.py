@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import training.span.teaching
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.model.span import PackedNetwork
@@ -21,11 +22,12 @@ from tests.reference.spans import binary_trees, tree_score
 from tests.span_models import CHAINS, SENTENCES, random_model
 from training.cli import main
 from training.corpus import Sentence
+from training.processes import worker_pool
 from training.span.examples import chain_numbers, count_chains, crossing_spans, label_chains, make_example, number_of
-from training.span.fitting import SpanOptions, make_material, make_model, train_network
+from training.span.fitting import SpanOptions, make_material, make_model, run_facts, train_network
 from training.span.network import Dropout, Shape, Trainer, believed_slopes, bracket_slopes, first_values
 from training.span.running import parse_settings
-from training.span.teaching import believed_examples
+from training.span.teaching import Teaching, believed_example
 from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
@@ -321,8 +323,10 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
         words, tags, [(0, 7, "TOP"), (0, 7, "S"), (0, 2, "NP"), (2, 6, "VP"), (3, 6, "PP"), (4, 6, "NP")]
     )
     chains = chain_numbers(CHAINS)
-    known = teacher.model.words, chains, Counter(words), 0.5
-    (example,) = believed_examples(teacher, share, [Sentence(tree, tree.tags, "x", 0.7)], *known)
+    example = believed_example(
+        Teaching(teacher, share, teacher.model.words, chains, Counter(words), 0.5),
+        Sentence(tree, tree.tags, "x", 0.7),
+    )
     assert example.crossing is None and example.believed is not None and example.weight == 0.7
     several = np.triu(example.believed, 2).astype(float)
     assert several.sum() == pytest.approx(len(words) - 1, abs=0.05), "the spans of a binary tree"
@@ -339,6 +343,16 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
     for (i, j), parts in mass.items():
         right = several[i, j] if j - i > 1 else 1.0
         assert sum(parts.values()) == pytest.approx(right, abs=0.15), "what is below a fiftieth is left out"
+
+
+def test_beliefs_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training.span.teaching, "PART", 5)
+    sentences = sample("train").read()[:13]
+    teacher, options = SpanParser(random_model(2)), replace(FEW, teacher_share=0.6)
+    alone = make_material(sentences, [], options, sentences, teacher)
+    with worker_pool(2) as pool:
+        together = make_material(sentences, [], options, sentences, teacher, pool)
+    assert len(alone.more) == 13 and run_facts(together, options) == run_facts(alone, options)
 
 
 def test_beliefs_are_learned(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from itertools import count, islice
 from pathlib import Path
@@ -25,7 +26,7 @@ from ..corpus import Sentence
 from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
 from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values
-from .teaching import believed_examples
+from .teaching import Teaching, believed_examples
 
 Log = Callable[..., None]
 _DROPOUT, _ORDER = 1, 2
@@ -135,9 +136,12 @@ def make_material(
     options: SpanOptions,
     more: Sequence[Sentence] = (),
     teacher: SpanParser | None = None,
+    executor: Executor | None = None,
 ) -> Material:
-    """Lists and examples; with a `teacher`, `more` are mixed with its beliefs. Raises TrainingDataError when there is
-    no sentence, no constituent, or no sentence short enough to learn from."""
+    """Lists and examples; with a `teacher`, `more` are mixed with its beliefs, which an `executor` may look up.
+
+    Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
+    """
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
     parts = count_parts((s.tree.words, s.tags) for s in (*train, *more))
@@ -160,7 +164,7 @@ def make_material(
     if teacher is None:
         taught = tuple(make_example(sentence, *known) for sentence in shorter)
     else:
-        taught = tuple(believed_examples(teacher, options.teacher_share, shorter, *known))
+        taught = tuple(believed_examples(Teaching(teacher, options.teacher_share, *known), shorter, executor))
     return Material(words, chains, examples, taught, tuple(dev))
 
 
