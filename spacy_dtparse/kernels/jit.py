@@ -11,6 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -64,8 +65,12 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
     def get_cache_path(self) -> str:
         return str(self._path)
 
+    @property
+    def source_folder(self) -> Path:
+        return self._file.parent
+
     def get_source_stamp(self) -> str:
-        return sources_digest(self._file.parent)
+        return sources_digest(self.source_folder)
 
     def get_disambiguator(self) -> str:
         return f"{self._file.stem}-{self._line}"
@@ -82,6 +87,18 @@ class _Impl(caching.CompileResultCacheImpl):
 
 class _Cache(caching.FunctionCache):
     _impl_class = _Impl
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, and leave word of which sources it was; see `warmup`."""
+        super().save_overload(sig, data)
+        locator = self._impl.locator
+        with suppress(OSError):
+            stamp_path(Path(self.cache_path), locator.source_folder).write_text(locator.get_source_stamp())
+
+
+def stamp_path(cache: Path, folder: Path) -> Path:
+    """The file in a cache that holds the digest of the sources of `folder` whose kernels were compiled last."""
+    return cache / f"{folder.name}.stamp"
 
 
 def kernel(function: Callable | None = None, **options: Any) -> Any:
