@@ -38,7 +38,7 @@ def tree_of(beliefs: Beliefs, sentence: Sentence) -> Tree:
             labels.setdefault((start, end), []).append(label)
     best, spans = np.zeros((n + 1, n + 1), dtype=np.float32), np.zeros((2 * n + 2, 2), dtype=np.int32)
     best_inside(gains, n, best)
-    count = best_spans(best, n, 0, spans, 0)
+    count = best_spans(best, n, spans)
     found = [(0, n, TOP)]
     for start, end in spans[:count].tolist():
         found += [(start, end, label) for label in labels.get((start, end), [])]

@@ -16,6 +16,17 @@ SCORE = np.float64
 WEIGHT = np.float32
 """Stored example biases: millions of rows; sums over them are always taken in SCORE."""
 
+REAL = np.float32
+"""Numbers of span networks and of their scores: a register holds twice as many as of float64, and two training runs
+differ by far more than 24 bits can tell. Sums of probabilities are taken in SCORE."""
+
+STORED_REAL = np.float16
+"""Networks in a file, and a teacher's beliefs in memory, most of what a training run holds: half the bytes of REAL, and
+11 bits are enough for numbers that were learned."""
+
+STORED_TABLE = np.int8
+"""The table of a network in a file, most of its bytes: whole numbers, times a factor for each row."""
+
 BITS = np.uint64
 """A machine word of the bit-parallel rule scorer."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.kernels.span_network import SpanNetwork
 from spacy_dtparse.model.span import PackedNetwork, SpanModel
 
@@ -38,7 +38,7 @@ def random_network(
 
 def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:
     """A model of random networks over the words of SENTENCES."""
-    words = WordParts.build(SENTENCES, 1, 1)
+    words = WordParts.build(count_parts(SENTENCES), 1, 1)
     packed = tuple(
         PackedNetwork.pack(random_network(words.size, len(CHAINS), seed + k, **sizes)) for k in range(n_networks)
     )

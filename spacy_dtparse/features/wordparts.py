@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from .lexicon import SHAPES, normal_word, word_shape
 
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
 """What is known of a token, each with numbers of its own in the one table."""
+WORD = 0
+"""Column of the word among a token's numbers."""
+UNKNOWN_WORD = 0
+"""Row of words that are not listed: the words' numbers come first, and theirs is the first of them."""
 AFFIX = 3
 """Characters of a suffix and of a prefix."""
 _UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
@@ -27,6 +31,28 @@ def word_parts(word: str) -> tuple[str, str, str, str]:
     """(normal form, suffix, prefix, shape) of a token."""
     normal = normal_word(word)
     return normal, normal[-AFFIX:], normal[:AFFIX], word_shape(word)
+
+
+class PartCounts(NamedTuple):
+    """How often each normal word, tag, suffix and prefix occurs, in the order of KINDS."""
+
+    words: Counter[str]
+    tags: Counter[str]
+    suffixes: Counter[str]
+    prefixes: Counter[str]
+
+
+def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> PartCounts:
+    """What occurs in sentences (words, tags)."""
+    counts = PartCounts(Counter(), Counter(), Counter(), Counter())
+    for words, tags in sentences:
+        counts.tags.update(tags)
+        for word in words:
+            normal, suffix, prefix, _ = word_parts(word)
+            counts.words[normal] += 1
+            counts.suffixes[suffix] += 1
+            counts.prefixes[prefix] += 1
+    return counts
 
 
 class WordParts:
@@ -46,19 +72,13 @@ class WordParts:
         self._after = self._bytes(start + _AFTER for start in self._from[:-1])
         self._of_token: dict[tuple[str, str], bytes] = {}
 
+    def __reduce__(self) -> tuple:
+        return WordParts, (self.tables,)  # without what is remembered
+
     @classmethod
-    def build(
-        cls, sentences: Iterable[tuple[Sequence[str], Sequence[str]]], least_word: int = 2, least_part: int = 3
-    ) -> WordParts:
-        """The lists of what occurs in (words, tags) at least `least_word` times as a word, `least_part` times as a
-        suffix or prefix, twice as a tag; the most frequent first."""
-        counts: tuple[Counter[str], ...] = tuple(Counter() for _ in KINDS[:-1])
-        for words, tags in sentences:
-            counts[1].update(tags)
-            for word in words:
-                normal, suffix, prefix, _ = word_parts(word)
-                for count, part in ((counts[0], normal), (counts[2], suffix), (counts[3], prefix)):
-                    count[part] += 1
+    def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3) -> WordParts:
+        """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,
+        twice as a tag; the most frequent first."""
         least = (least_word, 2, least_part, least_part)
         lists = [
             SymbolTable(part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit)
@@ -70,16 +90,6 @@ class WordParts:
     def size(self) -> int:
         """The number of rows of the table."""
         return self._from[-1]
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags that have a number."""
-        return self.tables[1].strings
-
-    @property
-    def unknown_word(self) -> int:
-        """The row of words that are not listed."""
-        return self._from[0] + _UNKNOWN
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Rows of the table as int32 (n + 2, len(KINDS)): those before and after the sentence are rows 0 and -1."""

@@ -11,6 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,15 @@ KERNEL_ROOT = Path(__file__).resolve().parent
 
 @cache
 def sources_digest(folder: Path) -> str:
-    """Digest of all Python sources of `folder` and of the package's kernels, numba's version and its bounds-check
-    flag.
+    """Digest of all Python sources of `folder`, of the package's kernels and of its dtypes, numba's version and its
+    bounds-check flag.
     """
     digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
+    paths = [KERNEL_ROOT.parent / "dtypes.py"]
     for root in dict.fromkeys((KERNEL_ROOT, folder)):
-        for path in sorted(root.glob("*.py")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        paths += sorted(root.glob("*.py"))
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -62,8 +65,12 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
     def get_cache_path(self) -> str:
         return str(self._path)
 
+    @property
+    def source_folder(self) -> Path:
+        return self._file.parent
+
     def get_source_stamp(self) -> str:
-        return sources_digest(self._file.parent)
+        return sources_digest(self.source_folder)
 
     def get_disambiguator(self) -> str:
         return f"{self._file.stem}-{self._line}"
@@ -85,6 +92,18 @@ class _Cache(caching.FunctionCache):
         super().__init__(py_func)
         # Compared before the rest of an index is unpickled, which fails where a class of older sources has moved.
         self._cache_file._version += " " + self._impl.locator.get_source_stamp()
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, and leave word of which sources it was; see `warmup`."""
+        super().save_overload(sig, data)
+        locator = self._impl.locator
+        with suppress(OSError):
+            stamp_path(Path(self.cache_path), locator.source_folder).write_text(locator.get_source_stamp())
+
+
+def stamp_path(cache: Path, folder: Path) -> Path:
+    """The file in a cache that holds the digest of the sources of `folder` whose kernels were compiled last."""
+    return cache / f"{folder.name}.stamp"
 
 
 def kernel(function: Callable | None = None, **options: Any) -> Any:
@@ -111,6 +130,11 @@ with many arrays some ten times cheaper. (A private option of numba, set in this
 inner_kernel = partial(bare_kernel, no_cpython_wrapper=True)
 """`bare_kernel` for functions that only kernels call: without the code that would take their arguments from Python,
 which for dozens of arrays takes longer to compile than the function."""
+
+
+LOOSE_SUMS = {"reassoc", "contract", "arcp", "nsz"}
+"""`fastmath` for kernels whose numbers may be infinite or nan: sums in any order, so that loops become vector code, but
+comparisons that find such numbers stay."""
 
 
 def from_python(inner: Any) -> Any:

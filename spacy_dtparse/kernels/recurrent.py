@@ -7,18 +7,17 @@ pass of elementwise sums in each direction. Training and parsing call the same f
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..dtypes import REAL
 from .jit import bare_kernel
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
 """Rows of a unit's numbers."""
-_EDGE = np.float32(9.94)
+_EDGE = REAL(9.94)
 """Beyond, the approximation of the logistic function is constant."""
-_HALF = np.float32(0.5)
-_C0, _C1, _C2 = np.float32(135135), np.float32(17325), np.float32(378)
-_D1, _D2, _D3 = np.float32(62370), np.float32(3150), np.float32(28)
-LEAK = np.float32(0.1)
+_HALF = REAL(0.5)
+_C0, _C1, _C2 = REAL(135135), REAL(17325), REAL(378)
+_D1, _D2, _D3 = REAL(62370), REAL(3150), REAL(28)
+LEAK = REAL(0.1)
 """Slope of the rectifier below 0."""
 
 
@@ -88,7 +87,7 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
     """
     d = recurrent.shape[2]
     rows = numbers.shape[1] // (2 * d)
-    one = np.float32(1)
+    one = REAL(1)
     for direction in range(2):
         v_forget, v_reset = recurrent[direction, 0], recurrent[direction, 1]
         b_forget, b_reset = bias[direction, 0], bias[direction, 1]

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dtypes import INDEX, REAL
 from .jit import bare_kernel, kernel
 from .recurrent import LEAK, logistic, multiply, run_units, sum_rows
-from .spans import best_inside, best_spans, log_posteriors, span_posteriors
+from .spans import best_inside, best_spans, tree_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
 """What a gap is projected to: an end of a span to be scored, an end of a span to be labelled."""
-_NEVER = np.float32(-9.5)
+_NEVER = REAL(-9.5)
 """Labels e^9.5 times less probable than the best count nothing."""
 
 
@@ -45,33 +46,42 @@ class SpanNetwork(NamedTuple):
     label_bias: np.ndarray
 
 
+@bare_kernel(fastmath=True, error_model="numpy")
+def dot(left, right, m):
+    """The product of two float32 rows of m numbers."""
+    total = REAL(0)
+    for j in range(m):
+        total += left[j] * right[j]
+    return total
+
+
 @kernel(fastmath=True, error_model="numpy")
 def read_gaps(network, numbers, gaps, own):
     """The projections of a sentence's n + 1 gaps.
 
     `numbers` int32 (n + 2, k): rows of the table. Filled: `gaps` float32 (4, n + 1, m), LEFT already times the bilinear
-    form, and `own` (n + 1,), what a left end scores by itself.
+    form and plus `from_right`, and `own` (n + 1,), what a left end scores by itself.
     """
     tokens = len(numbers)
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
-    inputs = np.empty((tokens, network.table.shape[1]), dtype=np.float32)
+    inputs = np.empty((tokens, network.table.shape[1]), dtype=REAL)
     sum_rows(network.table, numbers, inputs)
-    states = np.empty((tokens, 2 * d), dtype=np.float32)
+    states = np.empty((tokens, 2 * d), dtype=REAL)
     for layer in range(len(network.weights)):
         weights = network.weights[layer]
-        products = np.empty((tokens, weights.shape[1]), dtype=np.float32)
+        products = np.empty((tokens, weights.shape[1]), dtype=REAL)
         multiply(inputs, weights, products)
-        outputs = np.empty((tokens, 2 * d), dtype=np.float32)
+        outputs = np.empty((tokens, 2 * d), dtype=REAL)
         run_units(products, inputs, 0, tokens, network.recurrent[layer], network.bias[layer], states, outputs)
         inputs = outputs
-    read = np.empty((tokens - 1, 2 * d), dtype=np.float32)
+    read = np.empty((tokens - 1, 2 * d), dtype=REAL)
     for t in range(tokens - 1):
         for j in range(d):
             read[t, j] = inputs[t, j]
             read[t, d + j] = inputs[t + 1, d + j]
-    projected = np.empty((tokens - 1, 4 * m), dtype=np.float32)
+    projected = np.empty((tokens - 1, 4 * m), dtype=REAL)
     multiply(read, network.edges, projected)
-    left = np.empty((tokens - 1, m), dtype=np.float32)
+    left = np.empty((tokens - 1, m), dtype=REAL)
     for t in range(tokens - 1):
         for j in range(m):
             x = projected[t, j] + network.edge_bias[j]
@@ -82,11 +92,9 @@ def read_gaps(network, numbers, gaps, own):
             gaps[LABEL_RIGHT, t, j] = projected[t, 3 * m + j]
     multiply(left, network.bilinear, gaps[LEFT])
     for t in range(tokens - 1):
-        total = np.float32(0)
-        for j in range(m):
-            total += left[t, j] * network.from_left[j]
+        own[t] = dot(left[t], network.from_left, m)
+        for j in range(m):  # what a right end scores: part of the product with RIGHT
             gaps[LEFT, t, j] += network.from_right[j]
-        own[t] = total
 
 
 @kernel(fastmath=True, error_model="numpy")
@@ -95,9 +103,9 @@ def score_spans(gaps, own, first, last, scores):
     either side); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
     n_networks, m = gaps.shape[0], gaps.shape[3]
     size = last - first + 1
-    right = np.empty((n_networks * m, size), dtype=np.float32)
-    left = np.empty((size, n_networks * m), dtype=np.float32)
-    share = np.float32(1.0 / n_networks)
+    right = np.empty((n_networks * m, size), dtype=REAL)
+    left = np.empty((size, n_networks * m), dtype=REAL)
+    share = REAL(1.0 / n_networks)
     for q in range(n_networks):
         for t in range(size):
             for j in range(m):
@@ -105,7 +113,7 @@ def score_spans(gaps, own, first, last, scores):
                 left[t, q * m + j] = gaps[q, LEFT, first + t, j] * share
     multiply(left, right, scores)
     for t in range(size):
-        alone = np.float32(0)
+        alone = REAL(0)
         for q in range(n_networks):
             alone += own[q, first + t] * share
         for j in range(t + 1, size):
@@ -119,9 +127,9 @@ def label_spans(gaps, weights, bias, spans, out):
     """Log-probabilities of the labels of `spans` int32 (c, 2) into float32 `out` (c, C): of the normalised product of
     the networks. `weights` float32 (networks, m, C), `bias` (networks, C)."""
     n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
-    hidden = np.empty((n_spans, m), dtype=np.float32)
-    logits = np.empty((n_spans, n_labels), dtype=np.float32)
-    share = np.float32(1.0 / n_networks)
+    hidden = np.empty((n_spans, m), dtype=REAL)
+    logits = np.empty((n_spans, n_labels), dtype=REAL)
+    share = REAL(1.0 / n_networks)
     for q in range(n_networks):
         for c in range(n_spans):
             left, right = gaps[q, LABEL_LEFT, spans[c, 0]], gaps[q, LABEL_RIGHT, spans[c, 1]]
@@ -137,12 +145,12 @@ def label_spans(gaps, weights, bias, spans, out):
         most = out[c, 0]
         for label in range(n_labels):
             most = max(most, out[c, label])
-        total = np.float32(0)
+        total = REAL(0)
         for label in range(n_labels):
             x = out[c, label] - most
             y = logistic(x)  # e^x = y / (1 - y), without a call
-            total += y / (np.float32(1) - y) if x > _NEVER else np.float32(0)
-        rest = np.float32(most + math.log(total))
+            total += y / (REAL(1) - y) if x > _NEVER else REAL(0)
+        rest = REAL(most + math.log(total))
         for label in range(n_labels):
             out[c, label] -= rest
 
@@ -151,7 +159,8 @@ def label_spans(gaps, weights, bias, spans, out):
 def split_greedily(gaps, own, start, end, most, pieces):
     """Cut [start, end) top-down where both parts score best, until no part has more than `most` tokens.
 
-    Filled: `pieces` int32 (2 tokens, 2), the parts and everything that was cut, in pre-order. Returns their number.
+    Filled: `pieces` int32 (2 tokens + 2, 2), the parts and everything that was cut, in pre-order; the last rows serve
+    as a stack. Returns their number.
     """
     n_networks, m = gaps.shape[0], gaps.shape[3]
     base = len(pieces) - 1
@@ -164,9 +173,9 @@ def split_greedily(gaps, own, start, end, most, pieces):
         count += 1
         if j - i <= most:
             continue
-        at, best = i + 1, np.float32(-3e38)
+        at, best = i + 1, REAL(-3e38)
         for k in range(i + 1, j):
-            total = np.float32(0)
+            total = REAL(0)
             for q in range(n_networks):
                 if k > i + 1:
                     total += own[q, i] + dot(gaps[q, LEFT, i], gaps[q, RIGHT, k], m)
@@ -180,15 +189,6 @@ def split_greedily(gaps, own, start, end, most, pieces):
     return count
 
 
-@bare_kernel(fastmath=True, error_model="numpy")
-def dot(left, right, m):
-    """The product of two float32 rows of m numbers."""
-    total = np.float32(0)
-    for j in range(m):
-        total += left[j] * right[j]
-    return total
-
-
 @kernel(error_model="numpy")
 def span_probabilities(gaps, own, weights, bias, first, last, least):
     """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
@@ -196,28 +196,25 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
     Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
     """
     n = last - first
-    scores, best = np.empty((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
-    inside, outside = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1))
+    scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, own, first, last, scores)
-    score = best_inside(scores, n, best)
-    if math.isnan(span_posteriors(scores, n, score, inside, outside, np.empty((n + 1, n + 1)))):
-        log_posteriors(scores, n, inside, outside)
+    _, all_spans = tree_posteriors(scores)
     for i in range(n):
-        outside[i, i + 1] = 1.0
+        all_spans[i, i + 1] = 1.0
     count = 0
     for i in range(n):
         for j in range(i + 1, n + 1):
-            count += outside[i, j] >= least
-    spans = np.empty((count, 2), dtype=np.int32)
+            count += all_spans[i, j] >= least
+    spans = np.empty((count, 2), dtype=INDEX)
     posteriors = np.empty(count)
     count = 0
     for i in range(n):
         for j in range(i + 1, n + 1):
-            if outside[i, j] >= least:
+            if all_spans[i, j] >= least:
                 spans[count, 0], spans[count, 1] = first + i, first + j
-                posteriors[count] = outside[i, j]
+                posteriors[count] = all_spans[i, j]
                 count += 1
-    logs = np.empty((count, bias.shape[1]), dtype=np.float32)
+    logs = np.empty((count, bias.shape[1]), dtype=REAL)
     label_spans(gaps, weights, bias, spans, logs)
     return spans, posteriors, logs
 
@@ -225,7 +222,7 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
 @kernel(error_model="numpy")
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
-    label counts its posterior probability less `penalty`.
+    label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.
 
     Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans of a
     posterior below `least` are not looked at. Filled from 0 on: `items` int32 (…, 3), start, end, label in pre-order,
@@ -234,8 +231,9 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
     """
     n, n_chains = last - first, len(chain_from) - 1
     tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
-    gains, best = np.zeros((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
-    chosen, prices = np.zeros((n + 1, n + 1), dtype=np.int32), np.zeros((n + 1, n + 1))
+    gains, best = np.zeros((n + 1, n + 1), dtype=REAL), np.empty((n + 1, n + 1), dtype=REAL)
+    chains = np.zeros(len(tried), dtype=INDEX)
+    number = np.full((n + 1, n + 1), -1, dtype=INDEX)  # among those tried, of a span that gains
     for c in range(len(tried)):
         i, j = tried[c, 0] - first, tried[c, 1] - first
         place = 1
@@ -244,26 +242,20 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
                 place = chain
         gain = (chain_from[place + 1] - chain_from[place]) * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
         if gain > 0.0:
-            chosen[i, j] = place
-            prices[i, j] = -math.log(posteriors[c]) - logs[c, place]
             gains[i, j] = gain
-        gains[i, j] += np.float32(1e-4 * posteriors[c])
-    spans, found = np.empty((2 * n + 2, 2), dtype=np.int32), 0
-    if penalty < 0.5:
-        best_inside(gains, n, best)
-        found = best_spans(best, n, 0, spans, 0)
-    else:  # spans of more than half a probability do not cross
-        for i in range(n):
-            for j in range(n, i, -1):
-                if chosen[i, j] > 0:
-                    spans[found, 0], spans[found, 1] = i, j
-                    found += 1
+            chains[c] = place
+            number[i, j] = c
+    spans = np.empty((2 * n + 2, 2), dtype=INDEX)
+    best_inside(gains, n, best)
     count = 0
-    for c in range(found):
-        i, j = spans[c, 0], spans[c, 1]
-        for place in range(chain_from[chosen[i, j]], chain_from[chosen[i, j] + 1]):
-            items[count, 0], items[count, 1], items[count, 2] = first + i, first + j, chain_labels[place]
-            costs[count] = prices[i, j]
+    for k in range(best_spans(best, n, spans)):
+        c = number[spans[k, 0], spans[k, 1]]
+        if c < 0:
+            continue
+        cost = -math.log(posteriors[c]) - logs[c, chains[c]]
+        for place in range(chain_from[chains[c]], chain_from[chains[c] + 1]):
+            items[count, 0], items[count, 1], items[count, 2] = tried[c, 0], tried[c, 1], chain_labels[place]
+            costs[count] = cost
             count += 1
     return count, len(tried)
 
@@ -272,20 +264,18 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
 def cut_greedily(gaps, own, weights, bias, most):
     """A whole sentence cut by `split_greedily` down to `most` tokens.
 
-    Returns (spans int32 (c, 2) in pre-order, the number of each span's best chain int32 (c,), float64 (c,): -ln of the
-    chain's probability).
+    Returns (spans int32 (c, 2) in pre-order, the number of the best chain of those that were cut int32 (c,), -1 for the
+    others, float64 (c,): -ln of the chain's probability, 0 for the others).
     """
     tokens = gaps.shape[2] - 1
-    spans = np.empty((2 * tokens + 2, 2), dtype=np.int32)
+    spans = np.empty((2 * tokens + 2, 2), dtype=INDEX)
     found = split_greedily(gaps, own, 0, tokens, most, spans)
-    logs = np.empty((found, bias.shape[1]), dtype=np.float32)
-    label_spans(gaps, weights, bias, spans[:found], logs)
-    chains, costs = np.empty(found, dtype=np.int32), np.empty(found)
-    for c in range(found):
-        place = 0
-        for chain in range(1, bias.shape[1]):
-            if logs[c, chain] > logs[c, place]:
-                place = chain
-        chains[c] = place
-        costs[c] = -logs[c, place]
+    cut = np.flatnonzero(spans[:found, 1] - spans[:found, 0] > most)
+    logs = np.empty((len(cut), bias.shape[1]), dtype=REAL)
+    label_spans(gaps, weights, bias, spans[cut], logs)
+    chains, costs = np.full(found, -1, dtype=INDEX), np.zeros(found)
+    for c in range(len(cut)):
+        chain = np.argmax(logs[c])
+        chains[cut[c]] = chain
+        costs[cut[c]] = -logs[c, chain]
     return spans[:found], chains, costs

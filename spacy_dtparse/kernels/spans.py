@@ -3,8 +3,8 @@
 Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored, so that all parts that share an end of a span
 lie in one row: what is true of the span [i, j) is at [i, j] and at [j, i]. Sums run in the domain of probabilities,
 where they are products of rows; every span of two or more tokens takes the same factor, chosen by the best tree's
-score, so that numbers stay within float64 for sentences of ordinary length. `log_inside` is the slow twin without such
-a limit.
+score, so that numbers stay within float64 for sentences of ordinary length. `log_posteriors` is the slow twin without
+such a limit, and `tree_posteriors` takes whichever of the two is needed. Scores are natural logarithms.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ import math
 
 import numpy as np
 
-from .jit import bare_kernel
+from ..dtypes import REAL
+from .jit import LOOSE_SUMS, bare_kernel, kernel
 
 _NOTHING = 1e-9
 """Spans of a smaller posterior probability hand nothing on."""
+_MOST_EXPONENT = 700.0
+"""e to a greater power is beyond float64."""
+_LEAST_WHOLE, _MOST_WHOLE = 0.5, 1e200
+"""Range of the sum over all trees, of which the best alone counts 1: outside of it numbers were lost."""
+_MISSING = 1e-3
+"""By how much, per token, the posteriors of a tree's n - 1 spans may miss n - 1."""
 
 
 @bare_kernel(fastmath=True, error_model="numpy")
 def best_inside(scores, n, best):
-    """Fill the mirrored float32 matrix `best` with the score of the best binary tree over every span; a span of one
-    token scores its own. `scores` float32: of spans, at [i, j]. Returns the score over [0, n)."""
+    """Fill `best` float32 (n + 1, n + 1), mirrored, with the score of the best binary tree over every span; a span of
+    one token scores its own. `scores` float32 (n + 1, n + 1): of spans, at [i, j]. Returns the score over [0, n)."""
     for i in range(n):
         best[i, i + 1] = scores[i, i + 1]
         best[i + 1, i] = scores[i, i + 1]
@@ -30,7 +37,7 @@ def best_inside(scores, n, best):
         for i in range(n - width + 1):
             j = i + width
             left, right = best[i, i + 1 : j], best[j, i + 1 : j]
-            most = np.float32(-3e38)
+            most = REAL(-3e38)
             for k in range(width - 1):
                 most = max(most, left[k] + right[k])
             most += scores[i, j]
@@ -40,17 +47,16 @@ def best_inside(scores, n, best):
 
 
 @bare_kernel
-def best_spans(best, n, first, spans, count):
-    """Append the 2 n - 1 spans of the best tree to `spans` int32 (…, 2) from `count` on, in pre-order, `first` added to
-    both ends; of equally good splits the leftmost. Returns the new count. The rows beyond serve as a stack."""
+def best_spans(best, n, spans):
+    """Fill `spans` int32 (2 n + 2, 2) with the 2 n - 1 spans of the best tree, in pre-order; of equally good splits the
+    leftmost. `best` (n + 1, n + 1): of `best_inside`. Returns their number. The last rows serve as a stack."""
     base = len(spans) - 1
-    top = 0
     spans[base, 0], spans[base, 1] = 0, n
-    top = 1
+    top, count = 1, 0
     while top > 0:
         top -= 1
         i, j = spans[base - top, 0], spans[base - top, 1]
-        spans[count, 0], spans[count, 1] = i + first, j + first
+        spans[count, 0], spans[count, 1] = i, j
         count += 1
         if j - i < 2:
             continue
@@ -65,13 +71,15 @@ def best_spans(best, n, first, spans, count):
     return count
 
 
-@bare_kernel(fastmath=True, error_model="numpy")
+@bare_kernel(fastmath=LOOSE_SUMS, error_model="numpy")
 def span_posteriors(scores, n, best_score, inside, outside, weights):
     """Posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of scores of its
     spans of two or more tokens).
 
-    `best_score`: of the best tree. Filled: float64 matrices; `outside` holds the posteriors at [i, j], i < j, `inside`
-    and `weights` are room. Returns the log of the sum over all trees, or nan where a number left the range of float64.
+    `scores` float32 (n + 1, n + 1): at [i, j], those of single tokens 0. `best_score`: of the best tree. Filled:
+    float64 (n + 1, n + 1), of which `outside` holds the posteriors of spans of two or more tokens at [i, j], i < j; the
+    rest of it, `inside` and `weights` are room. Returns the log of the sum over all trees, or nan where a number left
+    the range of float64.
     """
     shift = best_score / max(n - 1, 1)
     for i in range(n):
@@ -84,7 +92,10 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
             total = 0.0
             for k in range(width - 1):
                 total += left[k] * right[k]
-            weight = math.exp(scores[i, j] - shift)
+            above_mean = scores[i, j] - shift
+            if not above_mean < _MOST_EXPONENT:
+                return math.nan
+            weight = math.exp(above_mean)
             weights[i, j] = weight
             total *= weight
             inside[i, j] = total
@@ -93,16 +104,20 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
     for i in range(n + 1):
         for j in range(n + 1):
             outside[i, j] = 0.0
-    if not 1e-200 < whole < 1e200:
+    if not _LEAST_WHOLE < whole < _MOST_WHOLE:
         return math.nan
     outside[0, n] = 1.0 / whole
+    found = 0.0
     for width in range(n, 0, -1):
         for i in range(n - width + 1):
             j = i + width
             above = outside[i, j] + outside[j, i]
             posterior = above * inside[i, j]
             outside[i, j] = posterior
-            if width < 2 or posterior < _NOTHING:
+            if width < 2:
+                continue
+            found += posterior
+            if posterior < _NOTHING:
                 continue
             above *= weights[i, j]
             left, right = inside[i, i + 1 : j], inside[j, i + 1 : j]
@@ -111,12 +126,14 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
                 to_left[k] += above * right[k]
             for k in range(width - 1):
                 to_right[k] += above * left[k]
+    if not abs(found - (n - 1)) < _MISSING * n:
+        return math.nan
     return math.log(whole) + shift * (n - 1)
 
 
 @bare_kernel
 def log_posteriors(scores, n, inside, outside):
-    """The slow twin of `span_posteriors`, in logarithms: any length, any scores."""
+    """The slow twin of `span_posteriors`, in logarithms: any length, any finite scores."""
     for i in range(n):
         inside[i, i + 1] = 0.0
     for width in range(2, n + 1):
@@ -145,3 +162,24 @@ def log_posteriors(scores, n, inside, outside):
                 outside[i, k] += share
                 outside[k, j] += share
     return inside[0, n]
+
+
+@kernel
+def tree_posteriors(scores):
+    """Posterior probability of every span, as `span_posteriors` defines it, or by `log_posteriors` where numbers leave
+    its range.
+
+    `scores` float32 (n + 1, n + 1): at [i, j], those of single tokens 0. Returns (the log of the sum over all trees,
+    posteriors float64 (n + 1, n + 1) at [i, j]: 0 but for spans of two or more tokens).
+    """
+    size = len(scores)
+    n = size - 1
+    inside, outside = np.empty((size, size)), np.empty((size, size))
+    best_score = best_inside(scores, n, np.empty((size, size), dtype=REAL))
+    total = span_posteriors(scores, n, best_score, inside, outside, np.empty((size, size)))
+    if math.isnan(total):
+        total = log_posteriors(scores, n, inside, outside)
+    for i in range(size):
+        for j in range(min(i + 2, size)):
+            outside[i, j] = 0.0
+    return total, outside

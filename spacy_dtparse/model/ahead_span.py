@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INDEX, SCORE
+from ..dtypes import INDEX, REAL, SCORE
 from ..kernels.span_network import SpanNetwork, decode, read_gaps
 
 
@@ -15,7 +15,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     compiling ahead."""
 
     def zeros(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype=np.float32)
+        return np.zeros(shape, dtype=REAL)
 
     network = SpanNetwork(
         zeros(1, 1), (zeros(1, 8), zeros(2, 6)), zeros(2, 2, 2, 1), zeros(2, 2, 2, 1), zeros(2, 4), zeros(4),

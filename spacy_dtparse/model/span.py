@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import REAL, STORED_REAL, STORED_TABLE
 from ..errors import ModelFormatError
 from ..features.wordparts import WordParts
 from ..kernels.span_network import SpanNetwork
+from ..trees.tree import TOP
 from .container import container_to_bytes
 from .reading import read_checked
 
@@ -28,7 +30,7 @@ class PackedNetwork:
     """A network as it is stored: the table in whole numbers of int8 (V, e) with a factor for each row, float32 (V,),
     all else in float16, by the names of SpanNetwork's fields (`weights0`, … for the layers).
 
-    Raises ModelFormatError when shapes disagree or a number is not finite.
+    Raises ModelFormatError when shapes disagree, there is no layer, or a number is not finite.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -36,18 +38,18 @@ class PackedNetwork:
     @classmethod
     def pack(cls, network: SpanNetwork) -> PackedNetwork:
         """Round a network to what is stored."""
-        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(np.float32) / np.float32(_LEVELS)
-        arrays = {"table": np.rint(network.table / factor[:, None]).astype(np.int8), "factor": factor}
+        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(_LEVELS)
+        arrays = {"table": np.rint(network.table / factor[:, None]).astype(STORED_TABLE), "factor": factor}
         for name, value in network._asdict().items():
             if name == "weights":
-                arrays.update({f"weights{k}": part.astype(np.float16) for k, part in enumerate(value)})
+                arrays.update({f"weights{k}": part.astype(STORED_REAL) for k, part in enumerate(value)})
             elif name != "table":
-                arrays[name] = value.astype(np.float16)
+                arrays[name] = value.astype(STORED_REAL)
         return cls(arrays)
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
         """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
-        wide = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.arrays.items()}
+        wide = {name: np.ascontiguousarray(array, dtype=REAL) for name, array in self.arrays.items()}
         n_layers = sum(name.startswith("weights") for name in wide)
         if not all(np.isfinite(array).all() for array in wide.values()):
             raise ModelFormatError("a network has numbers that are not finite; fetch or write the model again")
@@ -59,6 +61,8 @@ class PackedNetwork:
             )
         except KeyError as error:
             raise ModelFormatError(f"a network lacks its {error}; fetch or write the model again") from error
+        if n_layers == 0:
+            raise ModelFormatError("a network has no layer; fetch or write the model again")
         d, m = network.recurrent.shape[-1], network.bilinear.shape[0]
         width = network.table.shape[1]
         shapes: list[tuple[np.ndarray, tuple[int, ...]]] = []
@@ -88,10 +92,11 @@ class PackedNetwork:
 
 @dataclass(frozen=True)
 class SpanModel:
-    """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty. `packed`: one
-    or more networks. `meta`: plain data: language, licence, training data, figures.
+    """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty, then one or
+    more that are not, without TOP. `packed`: one or more networks. `meta`: plain data: language, licence, training
+    data, figures.
 
-    Raises ModelFormatError when there is no network or one does not fit, or the first chain is not empty.
+    Raises ModelFormatError when there is no network or one does not fit, or for other chains.
     """
 
     words: WordParts
@@ -105,6 +110,11 @@ class SpanModel:
             raise ModelFormatError("the model has no network; fetch or write it again")
         if not self.chains or self.chains[0]:
             raise ModelFormatError("the first label of the model is not the empty one; fetch or write it again")
+        if len(self.chains) == 1 or not all(self.chains[1:]) or TOP in self.labels:
+            raise ModelFormatError(
+                f"the model's labels are {list(self.labels)} in {len(self.chains) - 1} chains; there must be one or "
+                f"more, none of them {TOP} or empty: fetch or write it again"
+            )
         networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)
         if len({network.bilinear.shape for network in networks}) > 1:
             raise ModelFormatError("the networks' projections have different widths; train them with one width")
@@ -130,7 +140,7 @@ class SpanModel:
 def write_model(model: SpanModel) -> bytes:
     """The model as a container; equal models give equal bytes."""
     arrays = {
-        f"network{number}.{name}": array.view(np.uint16) if array.dtype == np.float16 else array
+        f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
         for number, packed in enumerate(model.packed)
         for name, array in packed.arrays.items()
     }
@@ -163,7 +173,7 @@ def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
 def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     """The arrays of one network by their plain names; uint16 are float16 in disguise (a container has no such type)."""
     return {
-        name.removeprefix(prefix): array.view(np.float16) if array.dtype == np.uint16 else array
+        name.removeprefix(prefix): array.view(STORED_REAL) if array.dtype == np.uint16 else array
         for name, array in arrays.items()
         if name.startswith(prefix)
     }

@@ -333,7 +333,7 @@ def test_training_resumes_with_the_same_result(tmp_path):
     assert {facts["cycle"] for facts in logged} == {2}
     assert np.array_equal(second.latent[0].values, whole.latent[0].values)
     assert second.fingerprint() == whole.fingerprint()
-    with pytest.raises(TrainingDataError, match="holds cycles of other trees or options"):
+    with pytest.raises(TrainingDataError, match="holds a run with other trees or options"):
         trained(small_options(iterations=9), workdir=tmp_path)
 
 

@@ -247,7 +247,7 @@ def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monke
         tree = parse_tree(made.tree)
         assert len(tree.words) == len(sentence.words) and made.sure <= 0.0 and tree.tags == sentence.tags
     assert any("-LRB-" in made.tree for made in one.trees)
-    with pytest.raises(TrainingDataError, match=r"trees of a run with other max_words; give the same ones to resume"):
+    with pytest.raises(TrainingDataError, match=r"a run with other max_words \(was 40, now 39\); give the same"):
         taught(teacher, nlp, text, tmp_path / "one", max_words=39)
     paths[0].write_text("[]")
     with pytest.raises(TrainingDataError, match="does not hold the trees of 3 sentences"):

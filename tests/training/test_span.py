@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import training.span.teaching
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.model.span import PackedNetwork
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
@@ -21,11 +22,12 @@ from tests.reference.spans import binary_trees, tree_score
 from tests.span_models import CHAINS, SENTENCES, random_model
 from training.cli import main
 from training.corpus import Sentence
+from training.processes import worker_pool
 from training.span.examples import chain_numbers, count_chains, crossing_spans, label_chains, make_example, number_of
-from training.span.fitting import SpanOptions, make_material, make_model, train_network
+from training.span.fitting import SpanOptions, make_material, make_model, run_facts, train_network
 from training.span.network import Dropout, Shape, Trainer, believed_slopes, bracket_slopes, first_values
 from training.span.running import parse_settings
-from training.span.teaching import believed_examples
+from training.span.teaching import Teaching, believed_example
 from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
@@ -39,7 +41,7 @@ SMALL = Shape(width=5, units=3, layers=2, projection=4)
 
 def examples():
     chains = ((), *count_chains([TREE]))
-    words = WordParts.build([(TREE.words, TREE.tags)], 1, 1)
+    words = WordParts.build(count_parts([(TREE.words, TREE.tags)]), 1, 1)
     example = make_example(Sentence(TREE, TREE.tags, "x"), words, chain_numbers(chains), Counter(TREE.words), 0.5)
     one_word = Tree.from_spans(["cat"], ["NN"], [(0, 1, "TOP"), (0, 1, "NP")])
     second = make_example(Sentence(one_word, one_word.tags, "x", 0.5), words, chain_numbers(chains), Counter(), 0.0)
@@ -188,6 +190,67 @@ def test_a_run_that_was_cut_goes_on_to_the_same_network(tmp_path: Path) -> None:
     assert all(np.array_equal(whole.arrays[name], array) for name, array in finished.arrays.items())
 
 
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 5])
+def test_a_run_that_was_killed_within_a_pass_goes_on_to_the_same_arrays(at: int, tmp_path: Path) -> None:
+    sentences = sample("train").read()
+    options = replace(FEW, more_epochs=1.5, epochs=2.5, repeats=1, judge_every=0.4)
+    material = make_material(sentences[:9], [], options, sentences[9:16])
+    seen: list[dict] = []
+
+    def killed(**facts) -> None:
+        seen.append(facts)
+        if len(seen) > at:
+            raise Killed
+
+    train_network(material, options, 0, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_network(material, options, 0, tmp_path / "cut", killed)
+    assert seen[-1]["epoch"] % 1 and seen[-1]["step"] < seen[-1]["of"], "within a pass"
+    told: list[dict] = []
+    train_network(material, options, 0, tmp_path / "cut", lambda **facts: told.append(facts))
+    assert told[0]["resumed"] == seen[-1]["step"], "what was told is kept"
+    with np.load(tmp_path / "whole" / "network0.npz") as whole, np.load(tmp_path / "cut" / "network0.npz") as cut:
+        assert set(whole) == set(cut)
+        assert all(whole[name].tobytes() == cut[name].tobytes() for name in whole)
+
+
+def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
+    sentences = sample("train").read()
+    material = make_material(sentences[:8], [], FEW, sentences[8:12])
+    train_network(material, FEW, 0, tmp_path)
+    train_network(material, replace(FEW, seeds=(0, 5), judge_every=0.5), 0, tmp_path)
+    with pytest.raises(TrainingDataError, match=r"run with other options\.rate \(was 0\.002, now 0\.1\)"):
+        train_network(material, replace(FEW, rate=0.1), 0, tmp_path)
+    with pytest.raises(TrainingDataError, match=r"shape\.units \(was 3, now 2\), labels; .*, or another --workdir"):
+        narrow = replace(FEW, shape=replace(SMALL, units=2))
+        train_network(replace(material, chains=material.chains[:-1]), narrow, 0, tmp_path)
+    with pytest.raises(TrainingDataError, match="a run with other trees;"):
+        train_network(replace(material, train=material.train[:-1]), FEW, 0, tmp_path)
+    with pytest.raises(TrainingDataError, match="a run with other trees of a teacher;"):
+        train_network(replace(material, more=material.more[::-1]), FEW, 0, tmp_path)
+
+
+def test_a_damaged_state_is_said(tmp_path: Path) -> None:
+    material = make_material(sample("train").read()[:6], [], FEW)
+    train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
+    state = tmp_path / "network0.npz"
+    whole = state.read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for damaged in (b"", b"nothing", whole[:-30], whole[:middle], flipped):
+        state.write_bytes(damaged)
+        with pytest.raises(TrainingDataError, match=r"network0\.npz is no readable training state .*; delete"):
+            train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
+    np.savez(state, steps=3)
+    with pytest.raises(TrainingDataError, match="is no readable training state"):
+        train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["network0.npz"], "nothing is left beside it"
+
+
 def test_more_trees_come_first_and_the_treebank_last() -> None:
     sentences = sample("train").read()
     options = replace(FEW, more_epochs=1, repeats=2)
@@ -201,6 +264,11 @@ def test_more_trees_come_first_and_the_treebank_last() -> None:
 def test_what_cannot_be_used_is_said() -> None:
     with pytest.raises(TrainingDataError, match="no sentence to learn from"):
         make_material([], [], FEW)
+    flat = Tree.from_spans(["yes"], ["UH"], [(0, 1, "TOP")])
+    with pytest.raises(TrainingDataError, match="no tree has a constituent below TOP"):
+        make_material([Sentence(flat, flat.tags, "x")], [], FEW)
+    with pytest.raises(TrainingDataError, match="more than 1 words; set max_words higher"):
+        make_material(sample("train").read()[:3], [], replace(FEW, max_words=1))
     with pytest.raises(ConfigError, match="seeds are"):
         SpanOptions(seeds=(1, 1))
     with pytest.raises(ConfigError, match="dropout of layers is 1"):
@@ -255,8 +323,10 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
         words, tags, [(0, 7, "TOP"), (0, 7, "S"), (0, 2, "NP"), (2, 6, "VP"), (3, 6, "PP"), (4, 6, "NP")]
     )
     chains = chain_numbers(CHAINS)
-    known = teacher.model.words, chains, Counter(words), 0.5
-    (example,) = believed_examples(teacher, share, [Sentence(tree, tree.tags, "x", 0.7)], *known)
+    example = believed_example(
+        Teaching(teacher, share, teacher.model.words, chains, Counter(words), 0.5),
+        Sentence(tree, tree.tags, "x", 0.7),
+    )
     assert example.crossing is None and example.believed is not None and example.weight == 0.7
     several = np.triu(example.believed, 2).astype(float)
     assert several.sum() == pytest.approx(len(words) - 1, abs=0.05), "the spans of a binary tree"
@@ -273,6 +343,16 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
     for (i, j), parts in mass.items():
         right = several[i, j] if j - i > 1 else 1.0
         assert sum(parts.values()) == pytest.approx(right, abs=0.15), "what is below a fiftieth is left out"
+
+
+def test_beliefs_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training.span.teaching, "PART", 5)
+    sentences = sample("train").read()[:13]
+    teacher, options = SpanParser(random_model(2)), replace(FEW, teacher_share=0.6)
+    alone = make_material(sentences, [], options, sentences, teacher)
+    with worker_pool(2) as pool:
+        together = make_material(sentences, [], options, sentences, teacher, pool)
+    assert len(alone.more) == 13 and run_facts(together, options) == run_facts(alone, options)
 
 
 def test_beliefs_are_learned(tmp_path: Path) -> None:

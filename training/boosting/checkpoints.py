@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -15,9 +14,9 @@ from urllib.parse import quote
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, SCORE
-from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
 
+from ..resuming import as_array, as_facts, save_arrays, saved_arrays
 from .learner import Progress
 
 
@@ -53,34 +52,20 @@ def _file(workdir: str | os.PathLike, kind: str, name: str) -> Path:
 
 def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
     """Write the label's state; the old one stays until the new one is whole."""
-    target = Path(f"{_file(workdir, 'labels', name)}.npz")
-    target.parent.mkdir(parents=True, exist_ok=True)
     facts = {"progress": state.progress._asdict(), "counts": state.counts, "grown": state.grown}
-    written = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
-    temporary = target.with_suffix(".tmp")
-    with open(temporary, "wb") as file:
-        np.savez(file, state=written, **state.ensemble._asdict())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, target)
+    target = Path(f"{_file(workdir, 'labels', name)}.npz")
+    save_arrays(target, {"state": as_array(facts), **state.ensemble._asdict()})
 
 
 def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
-    """The label's state; a fresh one when none was saved."""
+    """The label's state; a fresh one when none was saved. Raises TrainingDataError when it is damaged."""
     source = Path(f"{_file(workdir, 'labels', name)}.npz")
     if not source.exists():
         return fresh_state()
-    try:
-        with np.load(source) as arrays:
-            facts = json.loads(arrays["state"].tobytes())
-            ensemble = LabelEnsemble(*(arrays[field] for field in LabelEnsemble._fields))
+    with saved_arrays(source) as arrays:
+        facts = as_facts(arrays["state"])
+        ensemble = LabelEnsemble(*(arrays[field] for field in LabelEnsemble._fields))
         return LabelState(ensemble, Progress(**facts["progress"]), tuple(facts["counts"]), facts["grown"])
-    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise TrainingDataError(
-            f"{source} is no readable training state ({error}); delete that file to train the label again "
-            f"from the "
-            "start, or the whole folder to start over."
-        ) from error
 
 
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:

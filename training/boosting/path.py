@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.ensemble import LabelEnsemble
 
+from ..resuming import check_facts
 from .checkpoints import append_line, load_state, read_lines, write_json
 from .config import LearnerConfig, PathConfig
 from .labels import Label
@@ -133,14 +134,7 @@ class _Path:
             have = _read_run(path)
             if isinstance(have.get("learner"), dict):  # settings that came later had their defaults
                 have["learner"] = {**dataclasses.asdict(LearnerConfig()), **have["learner"]}
-            different = [key for key in facts if have.get(key) != facts[key]]
-            if different:
-                raise ConfigError(
-                    f"{self.workdir} holds a run with other {', '.join(different)} (was "
-                    f"{ {key: have.get(key) for key in different} }, now "
-                    f"{ {key: facts[key] for key in different} }); "
-                    "give the same settings and data to resume it, or another folder to start a new run."
-                )
+            check_facts(self.workdir, have, facts, ConfigError)
             return float(have["start"])
         start = self.config.lambda_start
         if start is None:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
     parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags for --corpus (default: gold tags)")
     parser.add_argument("--seeds", type=natural_number, nargs="+", default=[0, 1], help="a network for each")
-    parser.add_argument("--workers", type=natural_number, default=2, help="processes, a network in each (default: 2)")
+    parser.add_argument("--workers", type=natural_number, default=2, help="processes, as for networks (default: 2)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="an option of training.span.fitting.SpanOptions, or of its shape and dropout (dropout.layers=0.2)",

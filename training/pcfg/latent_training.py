@@ -20,6 +20,7 @@ from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import Recipe, Tree
 
 from ..corpus import Sentence, training_tree
+from ..resuming import check_facts, save_arrays, saved_arrays
 from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
 from .counting import RuleCounts, relative_frequencies
 from .grammar import make_grammar
@@ -41,6 +42,8 @@ from .latent import (
 from .lexicon import emissions
 
 Log = Callable[..., None]
+_FACTS, _ARRAYS = "trees or options", ("sizes", "rule_at", "rules", "word_at", "words")
+"""What a kept cycle depends on, and what of a grammar is kept."""
 
 
 @dataclass(frozen=True)
@@ -285,25 +288,16 @@ class _Run:
         path = self._path(seed, cycle)
         if path is None or not path.exists():
             return None
-        with np.load(path) as held:
-            if str(held["facts"]) != self._facts():
-                raise TrainingDataError(
-                    f"{self.workdir} holds cycles of other trees or options; give the same ones to resume, or another "
-                    "folder"
-                )
-            arrays = {name: held[name] for name in ("sizes", "rule_at", "rules", "word_at", "words")}
+        with saved_arrays(path) as held:
+            check_facts(path.parent, {_FACTS: str(held["facts"])}, {_FACTS: self._facts()})
+            arrays = {name: held[name] for name in _ARRAYS}
         return LatentGrammar(self.backbone, **arrays)
 
     def _keep(self, grammar: LatentGrammar, seed: int, cycle: int) -> None:
         path = self._path(seed, cycle)
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name("new." + path.name)
-            np.savez(
-                temporary, facts=self._facts(), sizes=grammar.sizes, rule_at=grammar.rule_at, rules=grammar.rules,
-                word_at=grammar.word_at, words=grammar.words,
-            )  # fmt: skip
-            temporary.replace(path)
+            arrays = {name: getattr(grammar, name) for name in _ARRAYS}
+            save_arrays(path, {"facts": self._facts(), **arrays})
 
 
 def _chosen(trees: LatentTrees, chosen: np.ndarray) -> LatentTrees:

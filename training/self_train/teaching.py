@@ -22,6 +22,7 @@ from spacy_dtparse.trees import write_tree
 
 from ..fitting import write_atomically
 from ..processes import worker_pool
+from ..resuming import check_facts
 from .tagging import Reading, TaggedSentence, read_sentences, tagger_facts
 from .text import TextFile
 
@@ -145,11 +146,8 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
     folder, held = teaching.workdir, _read_json(teaching.workdir / FACTS)
     if held is None:
         write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())
-    elif held != facts:
-        other = ", ".join(sorted(key for key in facts if not isinstance(held, dict) or held.get(key) != facts[key]))
-        raise TrainingDataError(
-            f"{folder} holds the trees of a run with other {other}; give the same ones to resume, or another --workdir"
-        )
+    else:
+        check_facts(folder, held, facts)
     stored = _read_json(folder / SENTENCES)
     if stored is None:
         log("reading and tagging the texts")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.model.span import Chain
@@ -93,7 +93,7 @@ def make_example(
     n = tree.n_tokens
     labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
     labelled |= {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
-    rare = np.zeros(n + 2, dtype=np.float32)
+    rare = np.zeros(n + 2, dtype=REAL)
     if hide > 0:
         rare[1:-1] = [hide / (hide + counts[normal_word(word)]) for word in tree.words]
     return SpanExample(
@@ -101,13 +101,8 @@ def make_example(
         rare,
         np.array(list(labelled), dtype=INDEX).reshape(-1, 2),
         np.array(list(labelled.values()), dtype=INDEX),
-        np.ones(len(labelled), dtype=np.float32),
+        np.ones(len(labelled), dtype=REAL),
         crossing_spans(labelled, n),
         None,
         sentence.weight,
     )
-
-
-def count_words(sentences: Iterable[Sentence]) -> Counter[str]:
-    """How often each normal word occurs."""
-    return Counter(normal_word(word) for sentence in sentences for word in sentence.tree.words)

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.model.span import Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.trees import TOP
 
 from ..corpus import Sentence
 from ..evaluate import own_trees, score_trees
-from .examples import SpanExample, chain_numbers, count_chains, count_words, make_example
+from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values
-from .teaching import believed_examples
+from .teaching import Teaching, believed_examples
 
 Log = Callable[..., None]
+_DROPOUT, _ORDER = 1, 2
+"""What random numbers are for, last in the keys of their generators."""
+_KEEP_EVERY = 120.0
+"""Seconds after which a run's state is kept at the latest."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +42,13 @@ class SpanOptions:
     `seeds`: a network for each; the parser multiplies them. `epochs`: passes over `train`; with `more` trees (a
     teacher's) of them `more_epochs` passes over those, among which the treebank's come `repeats` times, and then
     `epochs` over the treebank alone. `batch`: tokens of a step. `rate`: of the optimiser, reached after `warm` steps
-    and let down along a cosine to a fiftieth. `least_word`, `least_part`, `least_chain`: how often a word, an affix, a
-    chain of labels must occur to be listed. `hide`: see `examples.make_example`. `max_words`: longer sentences are left
-    out of training. `judge_every`: passes between looks at the development trees. `teacher_share`: how much of what is
-    learned from a teacher's trees are the beliefs of another, a span parser.
+    and let down along a cosine to a fiftieth; `fine_rate`: where the treebank alone comes after `more`, in its place.
+    `average`: share of the running means of all values, which are what is kept of a run, that a step leaves in them.
+    `least_word`, `least_part`, `least_chain`: how often a word, an affix, a chain of labels must occur to be listed.
+    `hide`: see `examples.make_example`. `max_words`: longer sentences are left out of training. `judge_every`: passes
+    between looks at the development trees. `teacher_share`: how much of what is learned from a teacher's trees are the
+    beliefs of another, a span parser.
+
     Raises ConfigError for values out of range.
     """
 
@@ -101,6 +112,13 @@ def batches(examples: Sequence[SpanExample], size: int, rng: np.random.Generator
         yield batch
 
 
+def passes(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> Iterator[list[SpanExample]]:
+    """Batches without end, pass after pass; a pass's order depends on `key` and its number alone, so that a run which
+    was cut finds its place again."""
+    for number in count():
+        yield from batches(examples, size, np.random.default_rng((*key, number, _ORDER)))
+
+
 @dataclass(frozen=True)
 class Material:
     """What all networks of a model learn from: lists, and the examples of the treebank and of a teacher."""
@@ -118,38 +136,45 @@ def make_material(
     options: SpanOptions,
     more: Sequence[Sentence] = (),
     teacher: SpanParser | None = None,
+    executor: Executor | None = None,
 ) -> Material:
-    """Lists and examples; with a `teacher`, `more` are mixed with its beliefs. Raises TrainingDataError when there is
-    no sentence to learn from."""
+    """Lists and examples; with a `teacher`, `more` are mixed with its beliefs, which an `executor` may look up.
+
+    Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
+    """
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
-    everything = [*train, *more]
-    words = WordParts.build(
-        ((s.tree.words, s.tags) for s in everything), options.least_word, options.least_part
-    )
+    parts = count_parts((s.tree.words, s.tags) for s in (*train, *more))
+    words = WordParts.build(parts, options.least_word, options.least_part)
     counted = count_chains(sentence.tree for sentence in train)
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
     if len(chains) == 1:
         chains = ((), *(chain for chain, _ in ordered))
-    numbers, counts = chain_numbers(chains), count_words(everything)
+    if len(chains) == 1:
+        raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")
 
-    known = words, numbers, counts, options.hide
+    known = words, chain_numbers(chains), parts.words, options.hide
     short, shorter = (
         [sentence for sentence in sentences if len(sentence.tags) <= options.max_words] for sentences in (train, more)
     )
+    if not short:
+        raise TrainingDataError(f"every sentence has more than {options.max_words} words; set max_words higher")
     examples = tuple(make_example(sentence, *known) for sentence in short)
     if teacher is None:
         taught = tuple(make_example(sentence, *known) for sentence in shorter)
     else:
-        taught = tuple(believed_examples(teacher, options.teacher_share, shorter, *known))
+        taught = tuple(believed_examples(Teaching(teacher, options.teacher_share, *known), shorter, executor))
     return Material(words, chains, examples, taught, tuple(dev))
 
 
 def train_network(
     material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
 ) -> PackedNetwork:
-    """One network; `workdir` keeps its state, from which a killed run goes on."""
+    """One network; `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.
+
+    Raises TrainingDataError when what it keeps is damaged, or of other options or data.
+    """
     rng = np.random.default_rng(seed)
     values = first_values(material.words.size, len(material.chains), options.shape, rng)
     trainer = Trainer(values, options.dropout, options.average)
@@ -161,9 +186,11 @@ def train_network(
             Phase(material.train, options.epochs, options.fine_rate),
         ]
     state = None if workdir is None else workdir / f"network{seed}.npz"
+    facts = {} if state is None else run_facts(material, options)
     done = 0
     if state is not None and state.is_file():
-        with np.load(state) as kept:
+        with saved_arrays(state) as kept:
+            check_facts(state.parent, as_facts(kept["facts"]), facts)
             trainer.restore(kept)
         done = trainer.steps
         log(seed=seed, resumed=done)
@@ -173,42 +200,28 @@ def train_network(
         steps = phase.n_steps(options.batch)
         per_pass = sum(len(example.numbers) for example in phase.examples) / options.batch
         losses, since = np.zeros(2), 0
-        # The order of a pass depends on seed, phase and pass alone, so that a resumed run goes on as it would have.
-        step = max(0, min(done - first, steps))
-        while step < steps:
-            start = step
-            order = np.random.default_rng((seed, number, start))
-            for batch in batches(phase.examples, options.batch, order):
-                warm = min(1.0, (step + 1) / options.warm) if number == 0 else 1.0
-                rate = phase.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
-                losses += trainer.step(batch, np.random.default_rng((seed, number, step, 1)), rate)
-                step += 1
-                since += 1
-                last = step == steps
-                if last or int(step / per_pass / options.judge_every) > int(
-                    (step - 1) / per_pass / options.judge_every
-                ):
-                    figures = {f"dev_{name}": f1 for name, f1 in judge(material, trainer).items()}
-                    log(
-                        seed=seed, phase=number, epoch=round(step / per_pass, 1), step=first + step, of=total,
-                        brackets=losses[0] / since, labels=losses[1] / since, **figures,
-                        seconds=round(time.perf_counter() - began),
-                    )  # fmt: skip
-                    losses, since = np.zeros(2), 0
-                if state is not None and (last or time.perf_counter() - kept_at > 120):
-                    kept_at = time.perf_counter()
-                    _keep(state, trainer)
-                if last:
-                    break
+        for step, batch in enumerate(islice(passes(phase.examples, options.batch, (seed, number)), steps)):
+            if first + step < done:
+                continue
+            warm = min(1.0, (step + 1) / options.warm) if number == 0 else 1.0
+            rate = phase.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
+            losses += trainer.step(batch, np.random.default_rng((seed, number, step, _DROPOUT)), rate)
+            since += 1
+            looks = [int(place / per_pass / options.judge_every) for place in (step, step + 1)]
+            judged = step + 1 == steps or looks[1] > looks[0]
+            if state is not None and (judged or time.perf_counter() - kept_at > _KEEP_EVERY):
+                kept_at = time.perf_counter()
+                save_arrays(state, {"facts": as_array(facts), **trainer.state()})
+            if judged:
+                figures = {f"dev_{name}": f1 for name, f1 in judge(material, trainer).items()}
+                log(
+                    seed=seed, phase=number, epoch=round((step + 1) / per_pass, 1), step=first + step + 1, of=total,
+                    brackets=losses[0] / since, labels=losses[1] / since, **figures,
+                    seconds=round(time.perf_counter() - began),
+                )  # fmt: skip
+                losses, since = np.zeros(2), 0
         first += steps
     return PackedNetwork.pack(as_network(trainer.averages))
-
-
-def _keep(path: Path, trainer: Trainer) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part.npz")
-    np.savez(beside, **trainer.state())  # type: ignore[arg-type]
-    os.replace(beside, path)
 
 
 def make_model(material: Material, packed: Sequence[PackedNetwork], meta: dict[str, Any]) -> SpanModel:
@@ -228,3 +241,28 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
 def options_facts(options: SpanOptions) -> dict[str, Any]:
     """The options as plain data."""
     return json.loads(json.dumps(asdict(options)))
+
+
+def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
+    """What a network depends on beside its seed, as plain data: options, and digests of lists and examples."""
+    described = options_facts(options)
+    used = {name: value for name, value in described.items() if name not in ("seeds", "judge_every")}
+    return {
+        "options": used,
+        "words": _digest(material.words.to_dict()),
+        "labels": _digest(material.chains),
+        "trees": _digest(*material.train),
+        "trees of a teacher": _digest(*material.more),
+    }
+
+
+def _digest(*parts: Any) -> str:
+    """Digest of plain data and of examples (16 hex digits)."""
+    digest = hashlib.sha256()
+    for part in parts:
+        for value in vars(part).values() if isinstance(part, SpanExample) else [part]:
+            if isinstance(value, np.ndarray):
+                digest.update(repr(value.shape).encode() + np.ascontiguousarray(value).tobytes())
+            else:
+                digest.update(repr(value).encode() + b"\0")
+    return digest.hexdigest()[:16]

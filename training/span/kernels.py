@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.kernels.jit import bare_kernel
 from spacy_dtparse.kernels.recurrent import run_units
 
@@ -26,7 +27,7 @@ def units_back(
     """
     d = recurrent.shape[2]
     rows = numbers.shape[1] // (2 * d)
-    one = np.float32(1)
+    one = REAL(1)
     for s in range(len(bounds) - 1):
         length = bounds[s + 1] - bounds[s]
         for direction in range(2):
@@ -39,7 +40,7 @@ def units_back(
             for step in range(length - 1, -1, -1):
                 t = bounds[s] + step if direction == 0 else bounds[s + 1] - 1 - step
                 before = states[t if step == 0 else t - 1 if direction == 0 else t + 1][own : own + d]
-                past = np.float32(0) if step == 0 else one
+                past = REAL(0) if step == 0 else one
                 row, d_row, state = numbers[t], d_numbers[t], states[t][own : own + d]
                 candidate, forget = row[base : base + d], row[base + d : base + 2 * d]
                 reset = row[base + 2 * d : base + 3 * d]
@@ -80,9 +81,9 @@ def adam(values, slopes, means, squares, rate, keep, keep_square, correction, co
     """One step of Adam (Kingma & Ba 2015) on flat float32 arrays; `slopes` is emptied."""
     for i in range(len(values)):
         g = slopes[i]
-        means[i] = keep * means[i] + (np.float32(1) - keep) * g
-        squares[i] = keep_square * squares[i] + (np.float32(1) - keep_square) * g * g
-        values[i] -= rate * means[i] * correction / (np.sqrt(squares[i] * correction_square) + np.float32(1e-8))
+        means[i] = keep * means[i] + (REAL(1) - keep) * g
+        squares[i] = keep_square * squares[i] + (REAL(1) - keep_square) * g * g
+        values[i] -= rate * means[i] * correction / (np.sqrt(squares[i] * correction_square) + REAL(1e-8))
         slopes[i] = 0
 
 

@@ -8,20 +8,22 @@ beside the constituents count as spans without a label, by their posterior proba
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from spacy_dtparse.dtypes import INDEX, REAL
+from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD
 from spacy_dtparse.kernels.recurrent import LEAK, sum_rows
 from spacy_dtparse.kernels.span_network import SpanNetwork
-from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
+from spacy_dtparse.kernels.spans import tree_posteriors
 
 from .examples import SpanExample
 from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
 
 Arrays = dict[str, np.ndarray]
-_FORBIDDEN = np.float32(-60.0)
+_FORBIDDEN = REAL(-60.0)
 """Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
 _SEEN = 0.05
 """Posterior probability from which on a span counts as one without a label."""
@@ -51,17 +53,17 @@ def first_values(size: int, n_labels: int, shape: Shape, rng: np.random.Generato
     d, m = shape.units, shape.projection
 
     def random(rows: int, columns: int, scale: float = 1.0) -> np.ndarray:
-        return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(np.float32)
+        return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(REAL)
 
     def zeros(*sizes: int) -> np.ndarray:
-        return np.zeros(sizes, dtype=np.float32)
+        return np.zeros(sizes, dtype=REAL)
 
-    values = {"table": (rng.standard_normal((size, shape.width)) * 0.4).astype(np.float32)}
+    values = {"table": (rng.standard_normal((size, shape.width)) * 0.4).astype(REAL)}
     width = shape.width
     for layer in range(shape.layers):
         values[f"weights{layer}"] = random(width, (6 if width == 2 * d else 8) * d)
         width = 2 * d
-    values["recurrent"] = rng.uniform(-0.5, 0.5, (shape.layers, 2, 2, d)).astype(np.float32)
+    values["recurrent"] = rng.uniform(-0.5, 0.5, (shape.layers, 2, 2, d)).astype(REAL)
     values["bias"] = zeros(shape.layers, 2, 2, d)
     values["bias"][:, :, 1] = -0.5
     values |= {
@@ -88,30 +90,30 @@ def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
 
 
 def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of one sentence."""
-    n = len(scores) - 1
-    log_all, all_spans = _posteriors(scores, n)
-    log_right, right_spans = _posteriors(np.where(crossing, _FORBIDDEN, scores), n)
+    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of a sentence; nats.
+
+    `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
+    """
+    log_all, all_spans = tree_posteriors(_without_tokens(scores))
+    log_right, right_spans = tree_posteriors(_without_tokens(np.where(crossing, _FORBIDDEN, scores)))
     return log_all - log_right, all_spans - right_spans, right_spans
 
 
 def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
     """(Loss, its derivative by every span's score): -ln of the probability of a tree, in the mean over the trees of a
-    teacher who believes in spans with these probabilities."""
-    log_all, all_spans = _posteriors(scores, len(scores) - 1)
+    teacher who believes in spans with these probabilities; nats.
+
+    `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
+    """
+    log_all, all_spans = tree_posteriors(_without_tokens(scores))
     return log_all - float(np.vdot(believed, scores)), all_spans - believed
 
 
-def _posteriors(scores: np.ndarray, n: int) -> tuple[float, np.ndarray]:
-    scores = np.ascontiguousarray(scores, dtype=np.float32)
-    scores[np.arange(n), np.arange(1, n + 1)] = 0
-    size = (n + 1, n + 1)
-    inside, outside = np.empty(size), np.empty(size)
-    best = best_inside(scores, n, np.empty(size, dtype=np.float32))
-    total = span_posteriors(scores, n, best, inside, outside, np.empty(size))
-    if math.isnan(total):
-        total = log_posteriors(scores, n, inside, outside)
-    return total, np.triu(outside, 2)
+def _without_tokens(scores: np.ndarray) -> np.ndarray:
+    """A copy of spans' scores, float32 (n + 1, n + 1), with 0 for single tokens."""
+    scores = np.array(scores, dtype=REAL)
+    np.fill_diagonal(scores[:, 1:], 0)
+    return scores
 
 
 class Trainer:
@@ -139,7 +141,7 @@ class Trainer:
             found |= {f"{kind}.{name}": array for name, array in getattr(self, kind).items()}
         return found
 
-    def restore(self, state: Arrays) -> None:
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` gave."""
         self.steps = int(state["steps"])
         for kind in ("values", "averages", "means", "squares"):
@@ -168,7 +170,7 @@ class Trainer:
         n_tokens = len(numbers) - 2 * len(batch)
         if rng is not None:
             hidden = rng.random(len(numbers)) < np.concatenate([example.rare for example in batch])
-            numbers[hidden, 0] = 0
+            numbers[hidden, WORD] = UNKNOWN_WORD
         read, kept = self._read(numbers, bounds, lengths, rng)
         d, m = values["recurrent"].shape[3], values["bilinear"].shape[0]
         gaps = np.zeros_like(read)
@@ -197,8 +199,8 @@ class Trainer:
         """x with a share of its columns set to 0, the same for all tokens of a sentence; and the factors."""
         if rng is None or share == 0:
             return x, None
-        kept = (rng.random((len(lengths), x.shape[1]), dtype=np.float32) >= share) / np.float32(1 - share)
-        mask = np.repeat(kept.astype(np.float32), lengths, axis=0)
+        kept = (rng.random((len(lengths), x.shape[1]), dtype=REAL) >= share) / REAL(1 - share)
+        mask = np.repeat(kept.astype(REAL), lengths, axis=0)
         return x * mask, mask
 
     def _read(
@@ -206,7 +208,7 @@ class Trainer:
     ) -> tuple[np.ndarray, list[tuple]]:
         values, n = self.values, len(numbers)
         d = values["recurrent"].shape[3]
-        x = np.empty((n, values["table"].shape[1]), dtype=np.float32)
+        x = np.empty((n, values["table"].shape[1]), dtype=REAL)
         sum_rows(values["table"], numbers, x)
         kept = []
         for layer in range(self.n_layers):
@@ -214,7 +216,7 @@ class Trainer:
             share = self.dropout.table if layer == 0 else self.dropout.layers
             masked, mask = self._dropped(x, lengths, share, rng)
             units = masked @ weights
-            states, outputs = (np.empty((n, 2 * d), dtype=np.float32) for _ in range(2))
+            states, outputs = (np.empty((n, 2 * d), dtype=REAL) for _ in range(2))
             run_sentences(
                 units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs
             )
@@ -227,10 +229,10 @@ class Trainer:
         d = values["recurrent"].shape[3]
         for layer in reversed(range(self.n_layers)):
             masked, mask, units, states = kept[layer]
-            d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=np.float32)
+            d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=REAL)
             units_back(
                 d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
-                slopes["recurrent"][layer], slopes["bias"][layer], np.empty(d, dtype=np.float32),
+                slopes["recurrent"][layer], slopes["bias"][layer], np.empty(d, dtype=REAL),
             )  # fmt: skip
             slopes[f"weights{layer}"] += masked.T @ d_units
             d_x = d_units @ values[f"weights{layer}"].T
@@ -261,7 +263,7 @@ class Trainer:
             here = slice(first, first + n + 1)
             scores = form[here] @ right[here].T + alone[here, None]
             if example.believed is not None:
-                lost, slope = believed_slopes(scores, example.believed.astype(np.float32))
+                lost, slope = believed_slopes(scores, example.believed.astype(REAL))
             else:
                 assert example.crossing is not None
                 lost, slope, posteriors = bracket_slopes(scores, example.crossing)
@@ -269,7 +271,7 @@ class Trainer:
                 starts, ends = np.nonzero(posteriors > _SEEN)
                 unlabelled.append((starts + first, ends + first, posteriors[starts, ends] * example.weight))
             loss += example.weight * lost
-            slope = (slope * (example.weight / n_tokens)).astype(np.float32)
+            slope = (slope * (example.weight / n_tokens)).astype(REAL)
             d_form[here] = slope @ right[here]
             d_active[here, m:] = slope.T @ form[here]
             d_alone[here] = slope.sum(axis=1)
@@ -287,7 +289,7 @@ class Trainer:
         share = self.dropout.projections
         if rng is None or share == 0:
             return x, None
-        mask = ((rng.random(x.shape, dtype=np.float32) >= share) / np.float32(1 - share)).astype(np.float32)
+        mask = ((rng.random(x.shape, dtype=REAL) >= share) / REAL(1 - share)).astype(REAL)
         return x * mask, mask
 
     def _labels(
@@ -302,14 +304,14 @@ class Trainer:
             starts.append(example.spans[:, 0] + first)
             ends.append(example.spans[:, 1] + first)
             labels.append(example.labels)
-            weights.append(example.shares * np.float32(example.weight))
+            weights.append(example.shares * REAL(example.weight))
         for some_starts, some_ends, some_weights in unlabelled:
             starts.append(some_starts)
             ends.append(some_ends)
-            labels.append(np.zeros(len(some_starts), dtype=np.int32))
+            labels.append(np.zeros(len(some_starts), dtype=INDEX))
             weights.append(some_weights)
         start, end, label = np.concatenate(starts), np.concatenate(ends), np.concatenate(labels)
-        weight = np.concatenate(weights).astype(np.float32)
+        weight = np.concatenate(weights).astype(REAL)
         summed = projected[start, 2 * m : 3 * m] + projected[end, 3 * m :]
         hidden, mask = self._thinned(_rectified(summed), rng)
         logits = hidden @ values["labels"] + values["label_bias"]
@@ -325,10 +327,10 @@ class Trainer:
         d_hidden = slope @ values["labels"].T
         if mask is not None:
             d_hidden *= mask
-        d_summed = _rectified_back(summed, d_hidden).astype(np.float32)
-        d_left, d_right = (np.zeros((len(projected), m), dtype=np.float32) for _ in range(2))
-        add_rows(d_left, start[:, None].astype(np.int32), d_summed)
-        add_rows(d_right, end[:, None].astype(np.int32), d_summed)
+        d_summed = _rectified_back(summed, d_hidden).astype(REAL)
+        d_left, d_right = (np.zeros((len(projected), m), dtype=REAL) for _ in range(2))
+        add_rows(d_left, start[:, None].astype(INDEX), d_summed)
+        add_rows(d_right, end[:, None].astype(INDEX), d_summed)
         d_projected[:, 2 * m : 3 * m] += d_left
         d_projected[:, 3 * m :] += d_right
         return loss
@@ -338,7 +340,7 @@ class Trainer:
         square = float(np.square(slopes["table"][rows]).sum())
         square += sum(float(np.vdot(slope, slope)) for name, slope in slopes.items() if name != "table")
         if square > most * most:
-            factor = np.float32(most / math.sqrt(square))
+            factor = REAL(most / math.sqrt(square))
             for name, slope in slopes.items():
                 if name == "table":
                     slope[rows] *= factor
@@ -347,10 +349,10 @@ class Trainer:
         self.steps += 1
         keep, keep_square = 0.9, 0.99
         factors = [
-            np.float32(x)
+            REAL(x)
             for x in (rate, keep, keep_square, 1 / (1 - keep**self.steps), 1 / (1 - keep_square**self.steps))
         ]
-        share = np.float32(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
+        share = REAL(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
         for name, value in self.values.items():
             state = slopes[name], self.means[name], self.squares[name]
             if name == "table":
@@ -359,6 +361,6 @@ class Trainer:
             adam(value.reshape(-1), *(array.reshape(-1) for array in state), *factors)
             follow(self.averages[name].reshape(-1), value.reshape(-1), share)
         if self.steps % 10 == 0:  # the table is large and its rows change seldom
-            ten = np.float32(1 - (1 - share) ** 10)
+            ten = REAL(1 - (1 - share) ** 10)
             follow(self.averages["table"].reshape(-1), self.values["table"].reshape(-1), ten)
 

@@ -1,9 +1,10 @@
-"""A training run of a span parser from files to a model file, a process for each network."""
+"""A training run of a span parser from files to a model file, in several processes."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,17 +62,15 @@ def fit_span(
         believer = loaded
         if not taught:
             raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
-    material = make_material(sentences, read_files(dev), options, taught, believer)
-    tell(
-        None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
-        chains=len(material.chains) - 1,
-    )  # fmt: skip
-    work = partial(_one, material, options, workdir)
-    if workers > 1 and len(options.seeds) > 1:
-        with worker_pool(min(workers, len(options.seeds))) as pool:
-            packed = list(pool.map(work, options.seeds))
-    else:
-        packed = [work(seed) for seed in options.seeds]
+    several = len(options.seeds) > 1
+    with worker_pool(workers) if workers > 1 and (several or believer) else nullcontext() as pool:
+        material = make_material(sentences, read_files(dev), options, taught, believer, pool)
+        tell(
+            None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
+            chains=len(material.chains) - 1,
+        )  # fmt: skip
+        work = partial(_one, material, options, workdir)
+        packed = list(pool.map(work, options.seeds) if pool and several else map(work, options.seeds))
     origin = provenance([file.name for file in train])
     meta = {
         "version": __version__,

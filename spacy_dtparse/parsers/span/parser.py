@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, SCORE
+from ...dtypes import INDEX, REAL, SCORE
 from ...kernels.span_network import cut_greedily, decode, read_gaps, span_probabilities
 from ...model.ahead import finish_compiling
 from ...model.span import KIND, SpanModel, read_model, write_model
@@ -47,7 +47,7 @@ class SpanParser(StoredParser):
         self._networks = model.networks[:used]
         self._weights = np.stack([network.labels for network in self._networks])
         self._bias = np.stack([network.label_bias for network in self._networks])
-        self._labels = self.labels
+        self._labels = model.labels
         numbers = {label: number for number, label in enumerate(self._labels)}
         self._chains = [[numbers[label] for label in chain] for chain in model.chains]
         self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
@@ -57,7 +57,7 @@ class SpanParser(StoredParser):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
-        return tuple(label for label in self.model.labels if label != TOP)
+        return self._labels
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class SpanParser(StoredParser):
             return found
         spans, chains, costs = cut_greedily(*parts, most)
         for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if end - start <= most:
+            if chain < 0:
                 self._believe(parts, start, end, found)
             else:
                 found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[chain]}
@@ -175,8 +175,8 @@ class SpanParser(StoredParser):
     ) -> tuple[np.ndarray, ...]:
         """`read` by the first `used` networks, of which some may have read `before`."""
         size, done = len(numbers) - 1, 0
-        gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=np.float32)
-        own = np.empty((used, size), dtype=np.float32)
+        gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=REAL)
+        own = np.empty((used, size), dtype=REAL)
         if before is not None:
             done = len(before[0])
             gaps[:done], own[:done] = before[:2]
@@ -195,7 +195,7 @@ class SpanParser(StoredParser):
         tried = 0
         spans, chains, costs = cut_greedily(*parts, most)
         for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if end - start > most:
+            if chain >= 0:
                 items += [[start, end, label] for label in self._chains[chain]]
                 scores += [cost] * len(self._chains[chain])
                 tried += 1

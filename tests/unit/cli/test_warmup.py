@@ -41,6 +41,14 @@ def test_an_empty_cache_a_filled_one_and_no_compilation_at_all(tmp_path):
     assert run(tmp_path, "compile") == ["False", "True"]
     assert run(tmp_path, "look") == ["True", "True"]
     assert run(tmp_path / "other", "look", NUMBA_DISABLE_JIT="1") == ["True", "True"]
+    (stamp,) = tmp_path.glob("*.stamp")
+    digest = stamp.read_bytes()
+    for other in (b"another digest", b"", b"\xff\xfe"):
+        stamp.write_bytes(other)
+        assert run(tmp_path, "look") == ["False", "False"]
+    stamp.write_bytes(digest)
+    assert run(tmp_path, "look") == ["True", "True"]
+    assert run(tmp_path, "look", NUMBA_BOUNDSCHECK="1") == ["False", "False"], "other code is compiled for it"
     for index in tmp_path.glob("*.nbi"):
-        index.write_bytes(b"damaged")
+        index.unlink()
     assert run(tmp_path, "look") == ["False", "False"]

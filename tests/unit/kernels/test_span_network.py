@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.span_network import (
+    LEFT,
     cut_greedily,
     decode,
     label_spans,
     read_gaps,
     score_spans,
+    span_probabilities,
     split_greedily,
 )
+from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
 from tests.reference import spans as reference
 from tests.span_models import CHAINS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS
@@ -69,7 +72,7 @@ def test_scores_of_a_part_are_those_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("penalty", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 0.5, 0.7])
 def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, penalty: float) -> None:
     model = random_model(1, seed)
     parts, plain = read(model, 2)
@@ -100,6 +103,33 @@ def test_the_tree_has_the_greatest_expected_number_of_right_labels(seed: int, pe
         assert cost == pytest.approx(-np.log(posterior[i, j]) - logs[i, j], abs=2e-2)
 
 
+@pytest.mark.parametrize("penalty", [0.0, 0.4, 0.49])
+def test_of_crossing_spans_that_are_equally_good_one_is_taken(penalty: float) -> None:
+    gaps, own = np.zeros((1, 4, 4, 5), dtype=np.float32), np.zeros((1, 4), dtype=np.float32)
+    weights = np.zeros((1, 5, len(CHAINS)), dtype=np.float32)
+    bias = np.array([[-9, 9, -9, -9, -9, -9]], dtype=np.float32)  # all are NP, so [0, 2) and [1, 3) have a half each
+    items, costs = np.empty((12, 3), np.int32), np.empty(12)
+    found, tried = decode(gaps, own, weights, bias, CHAIN_FROM, CHAIN_LABELS, 0, 3, 0.01, penalty, items, costs)
+    assert tried == 6
+    assert items[:found, :2].tolist() == [[0, 3], [0, 1], [1, 3], [1, 2], [2, 3]], "the leftmost split"
+
+
+def test_extreme_scores_are_summed_in_logarithms() -> None:
+    (gaps, own, weights, bias), _ = read(random_model(1))
+    gaps[:, LEFT] *= np.float32(1e4)
+    own *= np.float32(1e4)
+    n = gaps.shape[2] - 1
+    scores, best = np.empty((n + 1, n + 1), dtype=np.float32), np.empty((n + 1, n + 1), dtype=np.float32)
+    inside, right, room = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1))
+    score_spans(gaps, own, 0, n, scores)
+    assert np.isnan(span_posteriors(scores, n, best_inside(scores, n, best), inside, right, room))
+    log_posteriors(scores, n, inside, right)
+    spans, posteriors, logs = span_probabilities(gaps, own, weights, bias, 0, n, 0.0)
+    assert len(spans) == n * (n + 1) // 2 and np.isfinite(posteriors).all() and np.isfinite(logs).all()
+    for (i, j), posterior in zip(spans.tolist(), posteriors, strict=True):
+        assert posterior == pytest.approx(1 if j - i == 1 else right[i, j], abs=1e-9)
+
+
 def test_greedy_cuts_are_the_best_of_each_span() -> None:
     parts, _ = read(random_model(2))
     gaps, own = parts[:2]
@@ -125,7 +155,10 @@ def test_cut_spans_have_their_best_chains() -> None:
     spans, chains, costs = cut_greedily(*parts, 2)
     pieces = np.empty((2 * parts[0].shape[2], 2), dtype=np.int32)
     assert spans.tolist() == pieces[: split_greedily(*parts[:2], 0, 7, 2, pieces)].tolist()
-    out = np.empty((len(spans), len(CHAINS)), dtype=np.float32)
-    label_spans(parts[0], parts[2], parts[3], spans, out)
-    assert chains.tolist() == out.argmax(axis=1).tolist()
-    assert np.allclose(costs, -out.max(axis=1))
+    cut = spans[:, 1] - spans[:, 0] > 2
+    assert cut.any() and not cut.all()
+    out = np.empty((cut.sum(), len(CHAINS)), dtype=np.float32)
+    label_spans(parts[0], parts[2], parts[3], spans[cut], out)
+    assert chains[cut].tolist() == out.argmax(axis=1).tolist()
+    assert np.allclose(costs[cut], -out.max(axis=1))
+    assert set(chains[~cut]) == {-1} and not costs[~cut].any(), "the chart labels these"

@@ -59,6 +59,9 @@ def changed(**changes) -> bytes:
         ({"n_networks": 2}, "lacks its|finite|do not fit"),
         ({"chains": [["S"]]}, "first label of the model is not the empty one"),
         ({"chains": [[], ["S"]]}, "has the shape"),
+        ({"chains": [[]]}, r"labels are \[\] in 0 chains; there must be one or more"),
+        ({"chains": [[], ["S"], []]}, "none of them TOP or empty"),
+        ({"chains": [[], ["TOP", "S"]]}, r"labels are \['S', 'TOP'\] in 1 chains"),
         ({"words": {"words": []}}, "do not fit together"),
         ({"network0.label_bias": np.full(len(CHAINS), 0x7E00, dtype=np.uint16)}, "not finite"),
         ({"network0.factor": np.zeros(3, dtype=np.float32)}, "do not fit|has the shape"),
@@ -67,6 +70,12 @@ def changed(**changes) -> bytes:
 def test_damage_is_said(change: dict, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         read_model(changed(**change))
+
+
+def test_a_network_has_a_layer() -> None:
+    model = random_model(1)
+    with pytest.raises(ModelFormatError, match="has no layer"):
+        replace(model, packed=(PackedNetwork.pack(random_network(model.words.size, len(CHAINS), layers=0)),))
 
 
 def test_networks_of_different_width_do_not_multiply() -> None:
