@@ -15,10 +15,13 @@ EMBEDDED_LATENT = Path(__file__).resolve().parent / "en_pcfgla"
 EMBEDDED_TREES = Path(__file__).resolve().parent / "en_dtree"
 """The folder of the English ensemble of boosted decision trees, another model for a dtparse component."""
 
+EMBEDDED_LINKS = Path(__file__).resolve().parent / "en_bpm"
+"""The folder of the English dependency parser, as a bpm_parser component writes it."""
+
 MODEL_FILE = "model"
 """Name of the parser's file in the folder that a component writes."""
 
-COMPONENTS = ("dtparse", "pcfgla")
+COMPONENTS = ("dtparse", "pcfgla", "bpm_parser")
 """The folders that components of those names have in a pipeline."""
 
 
@@ -59,6 +62,17 @@ def embedded_trees() -> Path:
     path = EMBEDDED_TREES / MODEL_FILE
     if not path.is_file():
         raise ModelFormatError(_missing(path))
+    return path
+
+
+def embedded_dependency_model() -> Path:
+    """The model file of the English dependency parser.
+
+    Raises ModelFormatError when the installation lacks it.
+    """
+    path = EMBEDDED_LINKS / MODEL_FILE
+    if not path.is_file():
+        raise ModelFormatError(_missing(path, "bpm_parser"))
     return path
 
 

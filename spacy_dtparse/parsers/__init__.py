@@ -3,31 +3,57 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import ModelFormatError
 from .base import STATUSES, UNKNOWN_TAG, ConstituentParser, ParseResult
 
-__all__ = ["STATUSES", "UNKNOWN_TAG", "ConstituentParser", "ParseResult", "load_parser", "read_model"]
+if TYPE_CHECKING:
+    from .dependency import DependencyParser
+
+P = TypeVar("P")
+
+__all__ = [
+    "STATUSES",
+    "UNKNOWN_TAG",
+    "ConstituentParser",
+    "ParseResult",
+    "load_dependency_parser",
+    "load_parser",
+    "read_model",
+]
 
 
 def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
-    """The parser in a model file, or in the bytes of one.
+    """The constituent parser in a model file, or in the bytes of one.
 
-    Raises ModelFormatError when the file is missing, damaged, truncated, foreign or of another version.
+    Raises ModelFormatError when the file is missing, damaged, truncated, foreign, of another version, or a dependency
+    parser's.
     """
+    return _load(source, _constituent_parser)
+
+
+def load_dependency_parser(source: str | os.PathLike | bytes) -> DependencyParser:
+    """The dependency parser in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser` does."""
+    return _load(source, _dependency_parser)
+
+
+def _load(source: str | os.PathLike | bytes, read: Callable[[bytes], P]) -> P:
+    in_memory = isinstance(source, bytes | bytearray | memoryview)
     data = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else read_model(source)
     if not data:
         raise ModelFormatError("the model is empty (0 bytes); give a file written by spacy-dtparse")
-    if isinstance(source, bytes | bytearray | memoryview):
-        return _from_bytes(data)
+    if in_memory:
+        return read(data)
     try:
-        return _from_bytes(data)
+        return read(data)
     except ModelFormatError as error:
-        raise ModelFormatError(f"{Path(source)}: {error}") from error
+        raise ModelFormatError(f"{Path(str(source))}: {error}") from error
 
 
-def _from_bytes(data: bytes) -> ConstituentParser:
+def _constituent_parser(data: bytes) -> ConstituentParser:
     from ..model.container import container_kind
 
     kind = container_kind(data)
@@ -43,10 +69,28 @@ def _from_bytes(data: bytes) -> ConstituentParser:
         from .span import SpanParser
 
         return SpanParser.from_bytes(data)
+    if kind == "dependency":
+        raise ModelFormatError(
+            "a model of kind 'dependency' has no constituents; use it with nlp.add_pipe('bpm_parser', "
+            "config={'model': …}) or parsers.load_dependency_parser"
+        )
     raise ModelFormatError(
-        f"this release has no parser for model files of kind {kind!r}, only 'dtree', 'pcfg' and 'span'; "
+        f"this release has no parser for model files of kind {kind!r}, only 'dtree', 'pcfg', 'span' and 'dependency'; "
         "install a newer spacy-dtparse"
     )
+
+
+def _dependency_parser(data: bytes) -> DependencyParser:
+    from ..model.container import container_kind
+    from .dependency import DependencyParser
+
+    kind = container_kind(data)
+    if kind in ("dtree", "pcfg", "span"):
+        raise ModelFormatError(
+            f"a model of kind {kind!r} builds constituents, not dependencies; use it with nlp.add_pipe('dtparse', "
+            "config={'model': …}) or parsers.load_parser"
+        )
+    return DependencyParser.from_bytes(data)
 
 
 def read_model(path: str | os.PathLike) -> bytes:

@@ -159,6 +159,24 @@ class HeadRules:
         return tuple(found)
 
 
+    def links(self, tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The dependency tree of a constituent tree, (heads, own, upper), each a tuple of n ints.
+
+        `heads`: the head of each token, -1 for the head of the whole. `own`: the largest constituent that the token
+        heads, -1 where it is the token itself; `upper`: the constituent in which it meets its head, -1 for the root.
+        """
+        n = len(tree.words)
+        heads, own, upper = [-1] * n, [-1] * n, [-1] * n
+        tokens = self.heads(tree)
+        own[tokens[0]] = 0
+        for k, children in enumerate(tree.child_lists()):
+            for child in children:
+                token = tokens[child] if child >= 0 else ~child
+                if token != tokens[k]:
+                    heads[token], own[token], upper[token] = tokens[k], max(child, -1), k
+        return tuple(heads), tuple(own), tuple(upper)
+
+
 def resort_is_right(rule: Rule) -> bool:
     """Whether a rule that finds nothing falls back on the right end, where its last scan started."""
     return bool(rule) and (rule[-1][0].startswith("right") or rule[-1][0] == "last")

@@ -1,0 +1,195 @@
+"""The dependency parser: words and tags in, the tree whose links have the greatest sum of scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...errors import ConfigError, DtparseError
+from ...features.linkparts import TokenColumns
+from ...kernels.feature_table import make_slots
+from ...kernels.guides import make_guide
+from ...kernels.link_labels import label_links
+from ...kernels.links import score_links
+from ...model.dependency import KIND, DependencyModel, read_model, write_model
+from ..stored import StoredParser
+from .decoding import best_tree, best_trees
+from .settings import DependencySettings
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyResult:
+    """A tree of n tokens. `heads`: place from 0 of each token's head, -1 for the root. `labels`: of the links, () from
+    a model without labels. `score`: sum of the links' scores in the last stage. `status`: "optimal", or "pieces" for a
+    sentence above `max_tokens`."""
+
+    heads: tuple[int, ...]
+    labels: tuple[str, ...]
+    score: float
+    status: str = "optimal"
+
+
+class DependencyParser(StoredParser):
+    """Parses with a DependencyModel. Immutable and safe to share between threads; the same sentence gets the same tree
+    in any batch, thread or process.
+
+    Raises DtparseError on an empty sentence, or when the columns that the model reads are missing.
+    """
+
+    name = KIND
+
+    def __init__(self, model: DependencyModel, settings: DependencySettings | None = None):
+        self.model = model
+        self.settings = settings or DependencySettings()
+        used = len(model.stages) if self.settings.stages is None else self.settings.stages
+        if used > len(model.stages):
+            raise ConfigError(f"parser setting 'stages' is {used}; the model has {len(model.stages)}")
+        self._tables = model.tables[:used]
+        self._projective = (self.settings.decoder or model.decoder) == "projective"
+        if model.labels is not None:
+            self._label_slots, self._label_numbers = make_slots(model.labels.keys)
+            self._label_weights = model.labels.weights * np.float32(2.0**-model.labels.grid)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that a link can have."""
+        return self.model.label_names
+
+    @property
+    def source(self) -> str:
+        """Which parts of speech the model reads: "tag", "pos" or "pos+tag"."""
+        return self.model.parts.rules.source
+
+    @property
+    def needs_lemmas(self) -> bool:
+        """Whether the model reads lemmas."""
+        return self.model.parts.rules.stem == "lemma"
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Plain data about the model: treebanks, licence, scores."""
+        return self.model.meta
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes of the model and the settings in force, as plain data."""
+        return {
+            "stages": f"{len(self._tables)} of {len(self.model.stages)}",
+            "features": [len(stage.keys) for stage in self.model.stages],
+            "label weights": 0 if self.model.labels is None else len(self.model.labels.weights),
+            "labels": len(self.model.label_names),
+            "words": len(self.model.parts.words),
+            "tags": f"{len(self.model.parts.tags)} of {self.source}",
+            "decoder": "projective" if self._projective else "spanning",
+            "max_tokens": self.settings.max_tokens,
+        }
+
+    @classmethod
+    def from_bytes(cls, data: bytes, settings: DependencySettings | None = None) -> DependencyParser:
+        """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
+        return cls(read_model(data), settings)
+
+    def to_bytes(self) -> bytes:
+        """The whole model as one container."""
+        return write_model(self.model)
+
+    def with_settings(
+        self, *, decoder: str | None = None, stages: int | None = None, max_tokens: int | None = None
+    ) -> DependencyParser:
+        """A parser on the same model with other settings (see DependencySettings); None keeps what there is.
+
+        Raises ConfigError for a value out of range.
+        """
+        changed = self.settings.with_given(decoder=decoder, stages=stages, max_tokens=max_tokens)
+        return DependencyParser(self.model, changed)
+
+    def parse(self, sentence: TokenColumns) -> DependencyResult:
+        """The best tree of one sentence."""
+        n = self._check(sentence)
+        most = self.settings.max_tokens
+        if n > most:
+            return self._in_pieces(sentence, n, most)
+        atoms = self.model.parts.encode(sentence)
+        heads, score = best_tree(self._scores(atoms), self._projective)
+        return DependencyResult(tuple((heads[1:] - 1).tolist()), self._labelled(atoms, heads), score)
+
+    def parse_k_best(self, sentence: TokenColumns, k: int) -> list[DependencyResult]:
+        """The `k` best different trees, the best first; fewer where there are no more. A guide, where stages have one,
+        is the best tree of the stage before. Raises ConfigError for k below 1, DtparseError above `max_tokens`."""
+        n = self._check(sentence)
+        if k < 1:
+            raise ConfigError(f"k is {k}; it must be 1 or more")
+        if n > self.settings.max_tokens:
+            raise DtparseError(
+                f"{n} tokens are more than max_tokens ({self.settings.max_tokens}); split the sentence, or raise "
+                "max_tokens"
+            )
+        atoms = self.model.parts.encode(sentence)
+        return [
+            DependencyResult(tuple((heads[1:] - 1).tolist()), self._labelled(atoms, heads), score)
+            for heads, score in best_trees(self._scores(atoms), self._projective, k)
+        ]
+
+    def link_scores(self, sentence: TokenColumns) -> np.ndarray:
+        """The last stage's scores[h, d] of links, float64 (n + 1, n + 1), places from 1, 0 for the root."""
+        self._check(sentence)
+        return self._scores(self.model.parts.encode(sentence))
+
+    def _check(self, sentence: TokenColumns) -> int:
+        n = len(sentence.words)
+        if not n:
+            raise DtparseError("an empty sentence has no tree; give at least one word")
+        wanted = {"tag": ("tags",), "pos": ("pos",), "pos+tag": ("tags", "pos")}[self.source]
+        for name in (*wanted, *(("lemmas",) if self.needs_lemmas else ())):
+            column: Sequence[str] = getattr(sentence, name)
+            if len(column) != n:
+                raise DtparseError(f"{n} words but {len(column)} {name}; the model reads them: give one per word")
+        return n
+
+    def _scores(self, atoms: np.ndarray) -> np.ndarray:
+        n = len(atoms) - 3
+        heads: np.ndarray | None = None
+        scores = np.zeros((n + 1, n + 1))
+        for number, (slots, weights) in enumerate(self._tables):
+            if number:
+                heads, _ = best_tree(scores, self._projective)
+            score_links(atoms, make_guide(heads), slots, weights, scores)
+        return scores
+
+    def _labelled(self, atoms: np.ndarray, heads: np.ndarray) -> tuple[str, ...]:
+        model = self.model
+        if model.labels is None:
+            return ()
+        found = np.zeros(len(heads), INDEX)
+        label_links(
+            atoms, make_guide(heads), self._label_slots, self._label_numbers, model.labels.starts, model.labels.labels,
+            self._label_weights, len(model.label_names), model.root_label, found,
+        )  # fmt: skip
+        return tuple(model.label_names[label] for label in found[1:].tolist())
+
+    def _in_pieces(self, sentence: TokenColumns, n: int, most: int) -> DependencyResult:
+        """Pieces of at most `most` tokens, parsed each for itself; the root of each but the first depends on that of
+        the piece before."""
+        heads: list[int] = []
+        labels: list[str] = []
+        total, before = 0.0, -1
+        for start in range(0, n, most):
+            piece = TokenColumns(*(column[start : start + most] for column in sentence))
+            found = self.parse(piece)
+            root = found.heads.index(-1)
+            heads += [before if head < 0 else head + start for head in found.heads]
+            labels += found.labels
+            if before >= 0 and found.labels:
+                labels[start + root] = self._joint
+            total += found.score
+            before = start + root
+        return DependencyResult(tuple(heads), tuple(labels), total, "pieces")
+
+    @property
+    def _joint(self) -> str:
+        """The label between pieces: parataxis where the model has it, else its last."""
+        names = self.model.label_names
+        return "parataxis" if "parataxis" in names else names[-1]

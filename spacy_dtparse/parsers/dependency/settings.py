@@ -1,0 +1,30 @@
+"""Settings of the dependency parser, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...errors import ConfigError
+from ...model.dependency import DECODERS
+from ..stored import Settings
+
+
+@dataclass(frozen=True)
+class DependencySettings(Settings):
+    """How to parse.
+
+    `decoder`: "projective" (Eisner) or "spanning" (Chu-Liu-Edmonds), None as the model was trained. `stages`: how many
+    of the model's stages are run, None all; 1 is the paper's parser. `max_tokens`: a longer sentence is parsed in
+    pieces of at most so many tokens, as time grows with the square of the length and more. Raises ConfigError for
+    values out of range or of another type.
+    """
+
+    decoder: str | None = None
+    stages: int | None = None
+    max_tokens: int = 250
+
+    def __post_init__(self) -> None:
+        if self.decoder is not None and self.decoder not in DECODERS:
+            raise ConfigError(f"parser setting 'decoder' is {self.decoder!r}; it must be {' or '.join(DECODERS)}")
+        self.check_whole("stages", 1, optional=True)
+        self.check_whole("max_tokens", 1)

@@ -1,0 +1,113 @@
+"""Attachment scores of dependency trees: heads, labels, roots, whole trees, with and without punctuation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TreeError
+
+
+@dataclass
+class AttachmentTotals:
+    """Counts that add up: tokens, of them with the right head, and with the right head and label; sentences, of them
+    without a wrong head, and without a wrong head or label."""
+
+    tokens: int = 0
+    heads: int = 0
+    labelled: int = 0
+    sentences: int = 0
+    complete: int = 0
+    complete_labelled: int = 0
+
+    def to_dict(self) -> dict[str, float | int]:
+        """Rates in [0, 1] (0 of nothing) and counts."""
+
+        def rate(part: int, whole: int) -> float:
+            return part / whole if whole else 0.0
+
+        return {
+            "uas": rate(self.heads, self.tokens),
+            "las": rate(self.labelled, self.tokens),
+            "complete": rate(self.complete, self.sentences),
+            "complete_labelled": rate(self.complete_labelled, self.sentences),
+            "tokens": self.tokens,
+            "sentences": self.sentences,
+        }
+
+
+@dataclass
+class AttachmentReport:
+    """Attachment scores of a corpus: `everything` counts all tokens, `words` leaves punctuation out (a sentence of
+    nothing else does not count there). `roots`: sentences whose root is right. `counts`: for each sentence (right
+    heads, tokens, tokens) without punctuation, as `paired_bootstrap` takes them."""
+
+    everything: AttachmentTotals = field(default_factory=AttachmentTotals)
+    words: AttachmentTotals = field(default_factory=AttachmentTotals)
+    roots: int = 0
+    counts: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def add(
+        self,
+        gold_heads: Sequence[int],
+        heads: Sequence[int],
+        punctuation: Sequence[bool],
+        gold_labels: Sequence[str] = (),
+        labels: Sequence[str] = (),
+    ) -> None:
+        """Count one sentence; heads in any numbering that is the same in both, where the root's dependent has one that
+        no token has. Without labels on either side none is right. Raises TreeError when lengths differ."""
+        n = len(gold_heads)
+        for what, column in (("heads", heads), ("marks of punctuation", punctuation)):
+            if len(column) != n:
+                raise TreeError(f"{len(column)} {what} for {n} gold heads; give one for each token")
+        for what, names in (("gold labels", gold_labels), ("labels", labels)):
+            if len(names) not in (0, n):
+                raise TreeError(f"{len(names)} {what} for {n} tokens; give one for each, or none at all")
+        right = [gold == found for gold, found in zip(gold_heads, heads, strict=True)]
+        if gold_labels and labels:
+            both = [r and g == f for r, g, f in zip(right, gold_labels, labels, strict=True)]
+        else:
+            both = [False] * n
+        for totals, counted in ((self.everything, [True] * n), (self.words, [not mark for mark in punctuation])):
+            tokens = sum(counted)
+            if not tokens:
+                continue
+            n_right = sum(r for r, c in zip(right, counted, strict=True) if c)
+            n_both = sum(b for b, c in zip(both, counted, strict=True) if c)
+            totals.tokens += tokens
+            totals.heads += n_right
+            totals.labelled += n_both
+            totals.sentences += 1
+            totals.complete += n_right == tokens
+            totals.complete_labelled += n_both == tokens
+        tokens = n - sum(punctuation)
+        self.counts.append((sum(r and not p for r, p in zip(right, punctuation, strict=True)), tokens, tokens))
+        self.roots += _roots(gold_heads) == _roots(heads)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both countings, and `root_accuracy` in [0, 1] per sentence."""
+        sentences = len(self.counts)
+        return {
+            "all": self.everything.to_dict(),
+            "without_punctuation": self.words.to_dict(),
+            "root_accuracy": self.roots / sentences if sentences else 0.0,
+        }
+
+    def line(self) -> str:
+        """The main figures in per cent, in one line."""
+        figures = self.to_dict()
+        everything, words = figures["all"], figures["without_punctuation"]
+        return (
+            f"UAS {100 * everything['uas']:.2f} LAS {100 * everything['las']:.2f} complete "
+            f"{100 * everything['complete']:.1f}; without punctuation UAS {100 * words['uas']:.2f} LAS "
+            f"{100 * words['las']:.2f} complete {100 * words['complete']:.1f}; root "
+            f"{100 * figures['root_accuracy']:.1f}"
+        )
+
+
+def _roots(heads: Sequence[int]) -> list[int]:
+    """Tokens whose head is no token: below 0, or, from 1, 0."""
+    least = min(heads, default=0)
+    return [place for place, head in enumerate(heads) if head == least and least <= 0]
