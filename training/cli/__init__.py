@@ -11,6 +11,7 @@ from spacy_dtparse.errors import ConfigError, DtparseError
 
 from . import (
     assemble,
+    bpm,
     clean,
     collect,
     convert,
@@ -39,6 +40,7 @@ COMMANDS = {
     "pcfg": pcfg,
     "pcfgla": pcfgla,
     "span": span,
+    "bpm": bpm,
     "pcfgla-study": latent_study,
     "self-train": self_train,
     "self-train-compare": self_train_compare,

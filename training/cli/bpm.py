@@ -1,0 +1,56 @@
+"""Train a dependency parser, a Bayes point machine; the same command goes on where a killed run stopped."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import positive_number
+from spacy_dtparse.errors import ConfigError
+
+SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `bpm`."""
+    parser.add_argument(
+        "--train", nargs="+", default=[], metavar=SPEC, help="CoNLL-U files, or bracketed trees (.mrg)"
+    )
+    parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="development files")
+    parser.add_argument("--source", default="tag", help="parts of speech to read: tag (default), pos or pos+tag")
+    parser.add_argument(
+        "--places", type=int, nargs="*", default=[], help="characters of a positional tag that count, from 0"
+    )
+    parser.add_argument("--stem", default="prefix", help="prefix (five characters, default), first (one) or lemma")
+    parser.add_argument("--numbers", default="one", help="one (default) or chinese (years, months, dates apart)")
+    parser.add_argument("--decoder", default="projective", help="projective (Eisner, default) or spanning")
+    parser.add_argument(
+        "--settings", nargs="*", default=[], metavar="NAME=VALUE",
+        help="options of training.dependency.options.DependencyOptions (members=20 stages=1 method=mira)",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=positive_number, default=2, help="processes, a learner in each (default: 2)")
+    parser.add_argument("--workdir", type=Path, help="folder that keeps finished learners")
+    parser.add_argument("--name", default="bpm", help="the model's name in its meta")
+    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
+    parser.add_argument("--license", default="", help="licence of the model, for its meta")
+    parser.add_argument("--credit", action="append", default=[], metavar="TEXT", help="a credit for the meta")
+    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, write the model, say how large it is."""
+    from spacy_dtparse.features.linkparts import TextRules
+    from training.dependency.options import DependencyOptions
+    from training.dependency.running import fit_dependency
+    from training.settings import changed_fields
+
+    if not options.train:
+        raise ConfigError("there is nothing to learn from; give --train FILE …")
+    rules = TextRules(options.source, tuple(options.places), options.stem, options.numbers)
+    start = DependencyOptions(rules=rules, decoder=options.decoder)
+    chosen = changed_fields(start, options.settings, but=("rules", "decoder"))
+    facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
+    seconds = fit_dependency(
+        options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers
+    )
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

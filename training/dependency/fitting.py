@@ -1,0 +1,229 @@
+"""From dependency sentences to a model: stages of Bayes point machines, then the labeller."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.linkparts import LinkParts
+from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.guides import make_guide
+from spacy_dtparse.kernels.links import score_links
+from spacy_dtparse.model.dependency import DependencyModel, LinkStage, pack_labels, pack_links
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.parsers.dependency.decoding import best_tree
+from spacy_dtparse.scoring.attachment import AttachmentReport
+
+from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from .corpus import DependencySentence
+from .labelling import label_list, train_labels
+from .learning import folds_of, members_weights, train_members
+from .listing import Example, feature_keys, write_listing
+from .options import DependencyOptions
+
+Tell = Callable[..., None]
+_GUIDE = 500
+"""First part of the keys of learners that guide."""
+
+
+@dataclass(frozen=True)
+class LinkTable:
+    """A stage as trainers use it: `slots`, `numbers` of the features, float `weights` by number."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+
+    def weights(self, weights: np.ndarray) -> np.ndarray:
+        """Weights by slot, float32."""
+        by_slot = np.zeros(len(self.slots), np.float32)
+        used = self.slots != 0
+        by_slot[used] = weights[self.numbers[used]]
+        return by_slot
+
+    def heads(self, example: Example, by_slot: np.ndarray, projective: bool) -> np.ndarray:
+        """The heads of the best tree, int32 (n + 1,)."""
+        n = len(example.heads) - 1
+        scores = np.zeros((n + 1, n + 1))
+        score_links(example.atoms, make_guide(example.guide), self.slots, by_slot, scores)
+        return best_tree(scores, projective)[0]
+
+
+def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> list[Example]:
+    """Atoms and heads of sentences."""
+    return [
+        Example(parts.encode(sentence.columns), np.array([-1, *sentence.heads], INDEX)) for sentence in sentences
+    ]
+
+
+def unlabelled(
+    examples: Sequence[Example], found: Sequence[np.ndarray], sentences: Sequence[DependencySentence]
+) -> AttachmentReport:
+    """Attachment scores of heads."""
+    report = AttachmentReport()
+    for example, heads, sentence in zip(examples, found, sentences, strict=True):
+        report.add(example.heads[1:].tolist(), heads[1:].tolist(), sentence.punctuation)
+    return report
+
+
+def fit_model(
+    train: Sequence[DependencySentence],
+    dev: Sequence[DependencySentence],
+    options: DependencyOptions,
+    workdir: Path,
+    meta: dict[str, Any],
+    executor: Executor | None = None,
+    tell: Tell = lambda **_: None,
+) -> DependencyModel:
+    """Train; `workdir` keeps finished learners, from which a killed run goes on. `tell` hears of each learner and, with
+    `dev`, of the mean of the learners so far: the learning curve.
+
+    Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
+    """
+    chosen = [sentence for sentence in train if len(sentence.heads) <= options.max_words]
+    if not chosen:
+        raise TrainingDataError(
+            f"there is no sentence of at most {options.max_words} tokens (max_words) to learn from; give treebanks"
+        )
+    _own(workdir, options, chosen)
+    parts = LinkParts.build((sentence.columns for sentence in train), options.rules)
+    examples, dev_examples = make_examples(chosen, parts), make_examples(dev, parts)
+    stages: list[LinkStage] = []
+    for number in range(options.stages):
+        folder = workdir / f"stage{number}"
+        began = time.perf_counter()
+        keys = feature_keys(examples, options.least)
+        listed = write_listing(examples, keys, folder)
+        tell(
+            stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features),
+            seconds=round(time.perf_counter() - began),
+        )  # fmt: skip
+        table = LinkTable(*make_slots(keys))
+        mean = _train_stage(folder, number, table, len(keys), options, dev_examples, dev, executor, tell)
+        stages.append(pack_links(keys, mean, options.max_features))
+        if number + 1 < options.stages:
+            guides = _jackknife(folder, number, table, len(keys), options, examples, executor, tell)
+            final = stages[-1]
+            packed = LinkTable(*make_slots(final.keys))
+            weights = packed.weights(final.weights * 2.0**-final.grid)
+            projective = options.decoder == "projective"
+            dev_guides = [packed.heads(example, weights, projective) for example in dev_examples]
+            examples = [replace(example, guide=guide) for example, guide in zip(examples, guides, strict=True)]
+            dev_examples = [replace(e, guide=guide) for e, guide in zip(dev_examples, dev_guides, strict=True)]
+    names = label_list([sentence.labels for sentence in chosen])
+    labels = None
+    if options.label_members:
+        began = time.perf_counter()
+        label_keys, weights = train_labels(examples, [sentence.labels for sentence in chosen], names, options)
+        labels = pack_labels(label_keys, weights, options.max_label_weights)
+        tell(
+            labels=len(names), label_features=len(label_keys), label_weights=len(labels.weights),
+            seconds=round(time.perf_counter() - began),
+        )  # fmt: skip
+    model = DependencyModel(parts, tuple(stages), labels, names, options.decoder, meta)
+    if dev:
+        report = judge(DependencyParser(model), dev)
+        model.meta["dev"] = report.to_dict()
+        tell(result=report.line())
+    return model
+
+
+def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> AttachmentReport:
+    """Attachment scores of a parser."""
+    report = AttachmentReport()
+    for sentence in sentences:
+        found = parser.parse(sentence.columns)
+        gold = [head - 1 for head in sentence.heads]
+        report.add(gold, found.heads, sentence.punctuation, sentence.labels, found.labels)
+    return report
+
+
+def _train_stage(
+    folder: Path,
+    number: int,
+    table: LinkTable,
+    n_features: int,
+    options: DependencyOptions,
+    dev_examples: Sequence[Example],
+    dev: Sequence[DependencySentence],
+    executor: Executor | None,
+    tell: Tell,
+) -> np.ndarray:
+    """The mean of the stage's learners, float64 (F,)."""
+    keys = [(number, member) for member in range(options.members)]
+    projective = options.decoder == "projective"
+    mean = np.zeros(n_features)
+    trained = train_members(folder, n_features, options, keys, [-1] * len(keys), executor)
+    for count, (key, wrong) in enumerate(trained, 1):
+        began = time.perf_counter()
+        weights = next(members_weights(folder, [key]))
+        mean += weights
+        facts: dict[str, Any] = {"stage": number, "member": count, "wrong_links": wrong}
+        if dev:
+            for name, values in (("alone", weights), ("mean", mean / count)):
+                by_slot = table.weights(values)
+                found = [table.heads(example, by_slot, projective) for example in dev_examples]
+                report = unlabelled(dev_examples, found, dev)
+                facts[f"{name}_uas"] = 100 * report.to_dict()["all"]["uas"]
+                facts[f"{name}_uas_words"] = 100 * report.to_dict()["without_punctuation"]["uas"]
+        tell(**facts, judged=round(time.perf_counter() - began, 1))
+    return mean / options.members
+
+
+def _jackknife(
+    folder: Path,
+    number: int,
+    table: LinkTable,
+    n_features: int,
+    options: DependencyOptions,
+    examples: Sequence[Example],
+    executor: Executor | None,
+    tell: Tell,
+) -> list[np.ndarray]:
+    """A guide for each sentence, from learners that have not learned from its fold. (The features of all folds have a
+    number, but those that only the left-out fold has keep the weight 0.)"""
+    folds = folds_of(len(examples), options.folds)
+    used = sorted(set(folds.tolist()))
+    keys = [(_GUIDE, number, fold, member) for fold in used for member in range(options.guide_members)]
+    for _ in train_members(folder, n_features, options, keys, [key[2] for key in keys], executor):
+        pass
+    guides = [np.zeros(0, INDEX)] * len(examples)
+    right = total = 0
+    for fold in used:
+        own = [key for key in keys if key[2] == fold]
+        by_slot = table.weights(sum(members_weights(folder, own), np.zeros(n_features)) / len(own))
+        for place in np.flatnonzero(folds == fold).tolist():
+            heads = table.heads(examples[place], by_slot, options.decoder == "projective")
+            right += int((heads[1:] == examples[place].heads[1:]).sum())
+            total += len(heads) - 1
+            guides[place] = heads
+    tell(stage=number, guides=len(guides), guides_uas=100 * right / total)
+    return guides
+
+
+def _own(workdir: Path, options: DependencyOptions, sentences: Sequence[DependencySentence]) -> None:
+    """Make `workdir` this run's, or check that it is. Raises TrainingDataError when it is not."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(json.dumps([sentence.columns, sentence.heads, sentence.labels]).encode())
+    facts = {"options": options.facts(), "sentences": digest.hexdigest()[:16]}
+    path = workdir / "run.npz"
+    if path.is_file():
+        with saved_arrays(path) as arrays:
+            check_facts(workdir, as_facts(arrays["facts"]), facts)
+    else:
+        save_arrays(path, {"facts": as_array(facts)})
+
+
+def sentences_of(files: Sequence[Iterator[DependencySentence]]) -> list[DependencySentence]:
+    """All sentences of several readers."""
+    return [sentence for file in files for sentence in file]

@@ -1,0 +1,151 @@
+"""Passes of online learners over listed features of links, and of label features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.kernels.spanning import projective_tree, spanning_tree
+
+
+@inner_kernel
+def _link_scores(features, ends, weights, scores):
+    """Fill scores[h, d] from the sentence's lists (see `kernels.links.list_features`)."""
+    n = scores.shape[0] - 1
+    first = np.int64(0)
+    for h in range(n + 1):
+        for d in range(1, n + 1):
+            end = np.int64(ends[h * n + d - 1])
+            total = 0.0
+            for k in range(first, end):
+                total += weights[features[k]]
+            scores[h, d] = total
+            first = end
+
+
+@inner_kernel
+def _add_link(features, ends, n, h, d, amount, values):
+    """Add `amount` to the values of a link's features."""
+    link = h * n + d - 1
+    first = np.int64(ends[link - 1]) if link > 0 else np.int64(0)
+    for k in range(first, np.int64(ends[link])):
+        values[features[k]] += amount
+
+
+@kernel
+def _decode(scores, heads, projective):
+    if projective:
+        return projective_tree(scores, heads)
+    return spanning_tree(scores, heads)
+
+
+@kernel
+def perceptron_pass(order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective):
+    """One pass of the perceptron, which learns from each wrong link of the best tree; returns (wrong links, clock).
+
+    Sentence i has features[feature_from[i]:feature_from[i + 1]], the same of `ends`, and the heads
+    gold[gold_from[i]:…], -1 first. `order`: sentences as they come. The average of `weights` over sentences is weights
+    - sums / clock; `clock`, from 1.0, counts them.
+    """
+    wrong = 0
+    for i in order:
+        own = features[feature_from[i] : feature_from[i + 1]]
+        own_ends = ends[end_from[i] : end_from[i + 1]]
+        heads = gold[gold_from[i] : gold_from[i + 1]]
+        n = heads.shape[0] - 1
+        scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
+        _link_scores(own, own_ends, weights, scores)
+        _decode(scores, found, projective)
+        for d in range(1, n + 1):
+            if found[d] != heads[d]:
+                wrong += 1
+                _add_link(own, own_ends, n, heads[d], d, 1.0, weights)
+                _add_link(own, own_ends, n, found[d], d, -1.0, weights)
+                _add_link(own, own_ends, n, heads[d], d, clock, sums)
+                _add_link(own, own_ends, n, found[d], d, -clock, sums)
+        clock += 1.0
+    return wrong, clock
+
+
+@kernel
+def mira_pass(
+    order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, most, change
+):
+    """One pass of single-best MIRA: the least step that separates gold from best tree by the number of wrong links, at
+    most `most` (McDonald, Crammer & Pereira 2005). `change`: zeros as `weights`, left so. Otherwise as
+    `perceptron_pass`.
+    """
+    wrong = 0
+    for i in order:
+        own = features[feature_from[i] : feature_from[i + 1]]
+        own_ends = ends[end_from[i] : end_from[i + 1]]
+        heads = gold[gold_from[i] : gold_from[i + 1]]
+        n = heads.shape[0] - 1
+        scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
+        _link_scores(own, own_ends, weights, scores)
+        _decode(scores, found, projective)
+        loss, margin = 0, 0.0
+        for d in range(1, n + 1):
+            if found[d] != heads[d]:
+                loss += 1
+                margin += scores[heads[d], d] - scores[found[d], d]
+                _add_link(own, own_ends, n, heads[d], d, 1.0, change)
+                _add_link(own, own_ends, n, found[d], d, -1.0, change)
+        wrong += loss
+        if loss:
+            squares = 0.0
+            for d in range(1, n + 1):
+                if found[d] != heads[d]:
+                    squares += _take_squares(own, own_ends, n, heads[d], d, change)
+                    squares += _take_squares(own, own_ends, n, found[d], d, change)
+            step = min(most, (loss - margin) / squares) if squares > 0.0 else 0.0
+            for d in range(1, n + 1):
+                if found[d] != heads[d]:
+                    _add_link(own, own_ends, n, heads[d], d, step, weights)
+                    _add_link(own, own_ends, n, found[d], d, -step, weights)
+                    _add_link(own, own_ends, n, heads[d], d, step * clock, sums)
+                    _add_link(own, own_ends, n, found[d], d, -step * clock, sums)
+        clock += 1.0
+    return wrong, clock
+
+
+@inner_kernel
+def _take_squares(features, ends, n, h, d, change):
+    """The sum of squares of `change` at a link's features, which become 0."""
+    link = h * n + d - 1
+    first = np.int64(ends[link - 1]) if link > 0 else np.int64(0)
+    total = 0.0
+    for k in range(first, np.int64(ends[link])):
+        total += change[features[k]] * change[features[k]]
+        change[features[k]] = 0.0
+    return total
+
+
+@kernel
+def label_pass(order, features, feature_from, gold, root_label, weights, sums, clock):
+    """One pass of the perceptron over links for their labels; returns (wrong labels, clock).
+
+    Link i has features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess.
+    weights, sums: float32 (features, labels); otherwise as `perceptron_pass`.
+    """
+    wrong, n_labels = 0, weights.shape[1]
+    scores = np.empty(n_labels)
+    for i in order:
+        scores[:] = 0.0
+        first, last = feature_from[i], feature_from[i + 1]
+        for k in range(first, last):
+            for label in range(n_labels):
+                scores[label] += weights[features[k], label]
+        best = -1
+        for label in range(n_labels):
+            if label != root_label and (best < 0 or scores[label] > scores[best]):
+                best = label
+        if best != gold[i]:
+            wrong += 1
+            for k in range(first, last):
+                weights[features[k], gold[i]] += np.float32(1.0)
+                weights[features[k], best] -= np.float32(1.0)
+                sums[features[k], gold[i]] += np.float32(clock)
+                sums[features[k], best] -= np.float32(clock)
+        clock += 1.0
+    return wrong, clock

@@ -1,0 +1,102 @@
+"""Features of training sentences, listed once on disk and mapped into memory by every learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.guides import make_guide
+from spacy_dtparse.kernels.links import list_features, tree_keys
+
+_ARRAYS = ("features", "feature_from", "ends", "end_from", "gold", "gold_from")
+
+
+class Listed(NamedTuple):
+    """As `kernels.perceptron_pass` takes them."""
+
+    features: np.ndarray
+    feature_from: np.ndarray
+    ends: np.ndarray
+    end_from: np.ndarray
+    gold: np.ndarray
+    gold_from: np.ndarray
+
+    @property
+    def n_sentences(self) -> int:
+        """Training sentences."""
+        return len(self.gold_from) - 1
+
+
+@dataclass(frozen=True)
+class Example:
+    """`atoms`: see `kernels.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None."""
+
+    atoms: np.ndarray
+    heads: np.ndarray
+    guide: np.ndarray | None = None
+
+
+def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
+    """The keys of features that gold links have in `least` sentences or more, uint64, ascending: the paper's oracle
+    instantiation."""
+    room = np.empty(1 << 16, np.uint64)
+    waiting: list[np.ndarray] = []
+    found = np.zeros(0, np.uint64)
+    counts = np.zeros(0, np.int64)
+    for number, example in enumerate(examples):
+        guide = make_guide(example.guide)
+        count = tree_keys(example.atoms, guide, example.heads, room)
+        if count > len(room):
+            room = np.empty(2 * count, np.uint64)
+            count = tree_keys(example.atoms, guide, example.heads, room)
+        waiting.append(np.unique(room[:count]))
+        if len(waiting) == 2000 or number == len(examples) - 1:
+            keys, times = np.unique(np.concatenate(waiting), return_counts=True)
+            found, places = np.unique(np.concatenate([found, keys]), return_inverse=True)
+            counts = np.bincount(places, weights=np.concatenate([counts, times]), minlength=len(found))
+            waiting = []
+    return found[counts >= least]
+
+
+def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -> Listed:
+    """List the features of every link of every sentence in `folder`, numbered by their place in `keys`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    slots, numbers = make_slots(keys)
+    room = np.empty(1 << 20, INDEX)
+    feature_from, end_from, gold_from = [0], [0], [0]
+    with (folder / "features.i32").open("wb") as features, (folder / "ends.i32").open("wb") as ends:
+        for example in examples:
+            n, guide = len(example.heads) - 1, make_guide(example.guide)
+            own_ends = np.zeros((n + 1) * n, INDEX)
+            count = list_features(example.atoms, guide, slots, numbers, own_ends, room)
+            if count > len(room):
+                room = np.empty(2 * count, INDEX)
+                count = list_features(example.atoms, guide, slots, numbers, own_ends, room)
+            features.write(room[:count].tobytes())
+            ends.write(own_ends.tobytes())
+            feature_from.append(feature_from[-1] + count)
+            end_from.append(end_from[-1] + len(own_ends))
+            gold_from.append(gold_from[-1] + n + 1)
+    np.savez(
+        folder / "listing.npz",
+        feature_from=np.array(feature_from), end_from=np.array(end_from), gold_from=np.array(gold_from),
+        gold=np.concatenate([example.heads for example in examples]).astype(INDEX),
+    )  # fmt: skip
+    return open_listing(folder)
+
+
+def open_listing(folder: Path) -> Listed:
+    """The listing in `folder`, its large parts mapped into memory."""
+    with np.load(folder / "listing.npz") as small:
+        arrays = {name: small[name] for name in small.files}
+    for name in ("features", "ends"):
+        file = folder / f"{name}.i32"
+        # Mapped copy-on-write: a kernel is compiled for writable arrays, as it is elsewhere.
+        arrays[name] = np.asarray(np.memmap(file, INDEX, "c")) if file.stat().st_size else np.zeros(0, INDEX)
+    return Listed(**{name: arrays[name] for name in _ARRAYS})

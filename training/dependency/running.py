@@ -1,0 +1,122 @@
+"""A training run of a dependency parser from files to a model file."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse import __version__
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.trees.heads import head_rules
+
+from ..fitting import write_atomically
+from ..processes import worker_pool
+from ..telling import tell
+from ..treebanks import TreebankFile, read_files
+from .corpus import DependencySentence, from_tree, read_conllu
+from .fitting import fit_model
+from .options import DependencyOptions
+
+
+def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
+    """The sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose heads
+    come by the rules of the language.
+
+    `tags`: a line of fine tags for each sentence, in place of the file's own. `block=K/N`: of blocks of ten sentences
+    every N-th from the K-th, `block=-K/N`: all but those; so one file can be training and development data.
+    Raises ConfigError, TrainingDataError.
+    """
+    path, *parts = text.split(",")
+    given = dict(part.partition("=")[::2] for part in parts)
+    unknown = sorted(set(given) - {"tags", "limit", "block"})
+    if unknown:
+        raise ConfigError(f"{text}: {unknown[0]!r} is no option; allowed are tags=PATH, limit=N, block=K/N")
+    if path.endswith(".conllu"):
+        sentences = list(read_conllu(path))
+        if "tags" in given:
+            sentences = _retagged(sentences, Path(given["tags"]))
+    else:
+        file = TreebankFile.parse(",".join([path, *([f"tags={given['tags']}"] if "tags" in given else [])]))
+        rules = head_rules(lang)
+        sentences = [from_tree(s.tree, rules, s.tags, s.source) for s in read_files([file])]
+    if "block" in given:
+        sentences = _blocks(sentences, given["block"], text)
+    if "limit" in given:
+        if not given["limit"].isdigit():
+            raise ConfigError(f"{text}: the limit is {given['limit']!r}; it must be a whole number")
+        sentences = sentences[: int(given["limit"])]
+    return sentences
+
+
+def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
+    lines = path.read_text(encoding="utf8").splitlines()
+    if len(lines) != len(sentences):
+        raise TrainingDataError(f"{path}: {len(lines)} lines of tags for {len(sentences)} sentences; give one for each")
+    made = []
+    for number, (sentence, line) in enumerate(zip(sentences, lines, strict=True), 1):
+        tags = tuple(line.split())
+        if len(tags) != len(sentence.heads):
+            raise TrainingDataError(
+                f"{path}:{number}: {len(tags)} tags for {len(sentence.heads)} tokens; give one for each"
+            )
+        columns = sentence.columns._replace(tags=tags)
+        made.append(
+            DependencySentence(columns, sentence.heads, sentence.labels, sentence.punctuation, sentence.source)
+        )
+    return made
+
+
+def _blocks(sentences: Sequence[DependencySentence], block: str, text: str) -> list[DependencySentence]:
+    which, _, of = block.removeprefix("-").partition("/")
+    if not which.isdigit() or not of.isdigit() or not 0 < int(which) <= int(of):
+        raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
+    inside = not block.startswith("-")
+    return [
+        sentence
+        for number, sentence in enumerate(sentences)
+        if (number // 10 % int(of) == int(which) - 1) == inside
+    ]
+
+
+def fit_dependency(
+    train: Sequence[str],
+    dev: Sequence[str],
+    options: DependencyOptions,
+    facts: dict[str, Any],
+    out: Path,
+    workdir: Path | None = None,
+    workers: int = 2,
+) -> float:
+    """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
+    model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed.
+
+    Raises TrainingDataError and ConfigError for what cannot be used.
+    """
+    began = time.perf_counter()
+    lang = facts.get("lang", "en")
+    sentences = [s for text in train for s in read_treebank_file(text, lang)]
+    held_out = [s for text in dev for s in read_treebank_file(text, lang)]
+    with contextlib.ExitStack() as stack:
+        if workdir is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        else:
+            folder = workdir
+            folder.mkdir(parents=True, exist_ok=True)
+        pool = stack.enter_context(worker_pool(workers)) if workers > 1 else None
+        meta = {
+            "version": __version__,
+            **facts,
+            "sentences": len(sentences),
+            "tokens": sum(len(sentence.heads) for sentence in sentences),
+            "options": options.facts(),
+        }
+        log = partial(tell, None if workdir is None else folder / "log.jsonl")
+        model = fit_model(sentences, held_out, options, folder, meta, pool, log)
+    write_atomically(out, DependencyParser(model).to_bytes())
+    return time.perf_counter() - began
