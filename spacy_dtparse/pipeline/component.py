@@ -1,4 +1,5 @@
 """The spaCy components `dtparse` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base` for what both do.
+Importing this module registers all factories of the package, that of `dependencies`, too.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
 parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
@@ -12,21 +13,21 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 
 from ..models import embedded_latent_model, embedded_model
-from .base import (
-    ASSIGNS,
-    FACTORIES,
-    MORE,
-    SAVED,
-    SCORE_WEIGHTS,
-    ConstituentPipe,
-    default_config,
-    more_settings,
-    one_of,
-    share,
-    whole_number,
-)
+from .base import ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
+from .dependencies import BpmParser, make_bpm_parser
+from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
 
-__all__ = ["FACTORIES", "SAVED", "ConstituentPipe", "DtParse", "PcfgLa", "make_dtparse", "make_pcfgla"]
+__all__ = [
+    "FACTORIES",
+    "SAVED",
+    "BpmParser",
+    "ConstituentPipe",
+    "DtParse",
+    "PcfgLa",
+    "make_bpm_parser",
+    "make_dtparse",
+    "make_pcfgla",
+]
 
 
 class DtParse(ConstituentPipe):

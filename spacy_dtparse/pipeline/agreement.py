@@ -1,0 +1,86 @@
+"""How far the heads and the constituents of a Doc agree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from spacy.tokens import Doc
+
+from ..trees.heads import HeadRules, head_rules
+from .attributes import to_tree
+from .constituents import read_constituents
+from .sentences import MissingAnnotationError, is_blank, sentence_bounds
+
+
+class Agreement(NamedTuple):
+    """`tokens`: words, and `same_heads`: of them with the head that head rules find in the constituents. `constituents`:
+    of more than one word and less than their sentence, and `connected`: of them with exactly one word whose head is
+    outside, as a phrase with a head has it. White space does not count."""
+
+    tokens: int
+    same_heads: int
+    constituents: int
+    connected: int
+
+    @property
+    def heads(self) -> float:
+        """Share of words with the same head, from 0 to 1; 1 of nothing."""
+        return self.same_heads / self.tokens if self.tokens else 1.0
+
+    @property
+    def phrases(self) -> float:
+        """Share of connected constituents, from 0 to 1; 1 of nothing. Unlike `heads` it asks for no convention of which
+        word is the head."""
+        return self.connected / self.constituents if self.constituents else 1.0
+
+
+def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) -> Agreement:
+    """Compare `token.head` with the constituents in `doc.spans[key]`.
+
+    `rules`: head rules, by default those of the Doc's language. Raises NotParsedError when the Doc has no constituents,
+    MissingAnnotationError when it has no heads.
+    """
+    found = read_constituents(doc, key)
+    if len(doc) and not doc.has_annotation("DEP"):
+        raise MissingAnnotationError(
+            "this Doc has no dependency heads; put a component that sets them, such as bpm_parser, into the pipeline"
+        )
+    rules = rules or head_rules(doc.lang_)
+    tokens = same = 0
+    for start, end in sentence_bounds(doc):
+        words = [token for token in doc[start:end] if not is_blank(token.text)]
+        if not words:
+            continue
+        heads, _, _ = rules.links(to_tree(doc[start:end], key))
+        places = {token.i: place for place, token in enumerate(words)}
+        tokens += len(words)
+        for token, head in zip(words, heads, strict=True):
+            own = -1 if token.head.i == token.i else places.get(token.head.i, -2)
+            same += own == head
+    whole = set(sentence_bounds(doc))
+    extents = {
+        (start, end) for start, end in zip(found.starts, found.ends, strict=True) if _is_phrase(doc, start, end, whole)
+    }
+    connected = sum(
+        sum(
+            1
+            for token in doc[start:end]
+            if not is_blank(token.text) and (token.head.i == token.i or not start <= token.head.i < end)
+        )
+        == 1
+        for start, end in extents
+    )
+    return Agreement(tokens, same, len(extents), connected)
+
+
+def _is_phrase(doc: Doc, start: int, end: int, whole: set[tuple[int, int]]) -> bool:
+    """Whether an extent has more than one word, and less than its sentence has."""
+    n_words = sum(not is_blank(token.text) for token in doc[start:end])
+    if n_words < 2:
+        return False
+    return not any(first <= start and end <= last and _covers(doc, first, last, start, end) for first, last in whole)
+
+
+def _covers(doc: Doc, first: int, last: int, start: int, end: int) -> bool:
+    """Whether [start, end) has every word of the sentence [first, last)."""
+    return all(is_blank(token.text) for token in (*doc[first:start], *doc[end:last]))

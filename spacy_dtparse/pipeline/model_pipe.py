@@ -1,0 +1,310 @@
+"""What all components of the package have in common: a parser's model on its way into a pipeline, to disk, into other
+processes and back, and the settings that go to the parser.
+
+spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light: parsers
+and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy reads the
+annotations of `initialize`.)
+"""
+
+import copy
+import inspect
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Dict, NamedTuple, Optional, Union  # noqa: UP035 (spaCy resolves `initialize`'s)
+
+import srsly
+from spacy.language import Language
+from spacy.pipeline.pipe import Pipe
+
+from ..errors import ConfigError, ModelFormatError
+from ..models import MODEL_FILE, find_model
+
+MORE = "settings"
+"""The setting that holds further ones, those that not every kind of parser has."""
+
+SAVED = "@saved"
+"""Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
+
+
+class Setting(NamedTuple):
+    """A setting that a component hands to its parser: which values are allowed beside None, as a test and in words."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+
+
+def whole_number(least: int) -> Setting:
+    """A whole number from `least`."""
+    return Setting(
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
+        f"a whole number from {least}",
+    )
+
+
+def share() -> Setting:
+    """A number from 0 to below 1."""
+    return Setting(
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1,
+        "a number from 0 to below 1",
+    )
+
+
+def one_of(*choices: str) -> Setting:
+    """One of some words."""
+    return Setting(lambda value: value in choices, " or ".join(map(repr, choices)))
+
+
+def more_settings() -> Setting:
+    """Further settings of the parser by name, which it checks itself; see `MORE`."""
+    return Setting(
+        lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
+        "a table of settings by name",
+    )
+
+
+class ModelPipe(Pipe):
+    """A parser as a pipeline component; subclasses say which, with which settings, and what a Doc gets of it.
+
+    `settings` are those of the parser, by keyword; each is an attribute of the component, too. Raises ConfigError for
+    an unknown one and for values that are not allowed.
+    """
+
+    factory: ClassVar[str]
+    """The name that the component has for `nlp.add_pipe`."""
+    SETTINGS: ClassVar[Mapping[str, Setting]]
+    """The settings that go to the parser's `with_settings`; None is always allowed and is the model's own."""
+    OWN: ClassVar[tuple[str, ...]] = ()
+    """The names of settings that stay with the component, for messages."""
+    default_model: ClassVar[Callable[[], Path]]
+    """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+    """Kinds of parsers that are not taken, each with the factory that is for them."""
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        parser: Any = None,
+        model: str | Path | None = None,
+        scorer: Callable | None = None,
+        **settings: Any,
+    ):
+        name = name or self.factory
+        unknown = sorted(set(settings) - set(self.SETTINGS))
+        if unknown:
+            allowed = ", ".join(("model", *self.SETTINGS, *self.OWN, "scorer"))
+            raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
+        for setting, (fits, wanted) in self.SETTINGS.items():
+            value = settings.get(setting)
+            if value is not None and not fits(value):
+                raise ConfigError(f"{name}: {setting} = {value!r}; it is {wanted}, or None for the model's own setting")
+            setattr(self, setting, value)
+        self.name = name
+        self.scorer = scorer
+        self._nlp: weakref.ref[Language] | None = None
+        self._warned: set[str] = set()
+        self._source: str | None = None if model is None else str(model)
+        self._own_parser: Any = None
+        self._searching: Any = None
+        if parser is not None:
+            self.set_parser(parser)
+        elif self._source not in (None, SAVED):
+            path = self._find(str(model))
+            if path.exists():
+                self._load(path)
+            else:
+                warnings.warn(
+                    f"{name}: there is no model file {path}; the component can only be used after its data is "
+                    "loaded from disk (as spacy.load does), or with another `model`",
+                    stacklevel=5,
+                )
+
+    @staticmethod
+    def read_parser(source: Path | bytes) -> Any:
+        """The parser of a model file or of its bytes."""
+        from ..parsers import load_parser
+
+        return load_parser(source)
+
+    def prepare(self) -> None:
+        """What must be done in a process before the component is used there."""
+
+    # ---- the parser ----
+
+    @property
+    def parser(self) -> Any:
+        """The parser, loaded now if it was not. Raises ModelFormatError when there is none."""
+        if self._own_parser is None:
+            if self._source == SAVED:
+                raise ModelFormatError(
+                    f"{self.name}: this pipeline was saved without the model of {self.name!r} (or it was excluded "
+                    "while loading); save it again with its model, or set `model` to a path, or to null for the "
+                    "embedded English one"
+                )
+            self._load(type(self).default_model() if self._source is None else self._find(self._source))
+        assert self._own_parser is not None
+        return self._own_parser
+
+    @property
+    def configured_parser(self) -> Any:
+        """`parser` with this component's settings: what parses."""
+        assert self.parser is not None and self._searching is not None
+        return self._searching
+
+    def set_parser(self, parser: Any) -> None:
+        """Use `parser` from now on, with this component's settings.
+
+        Raises ModelFormatError for a kind of parser that another factory is for, ConfigError for settings that it does
+        not have, and then nothing changes.
+        """
+        if parser.name in self.ELSEWHERE:
+            raise ModelFormatError(
+                f"{self.name}: a model of kind {parser.name!r} is not one for the factory {self.factory!r}; use it "
+                f"with nlp.add_pipe({self.ELSEWHERE[parser.name]!r}, config={{'model': …}}), or give this one another"
+            )
+        given = {setting: getattr(self, setting) for setting in self.SETTINGS}
+        more = given.pop(MORE, None) or {}
+        known = inspect.signature(parser.with_settings).parameters.values()
+        allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY and p.name not in given]
+        unknown = sorted(set(more) - set(allowed))
+        if unknown:
+            raise ConfigError(
+                f"{self.name}: the setting {MORE!r} has {', '.join(unknown)}; for a model of kind {parser.name!r} it "
+                f"may have {', '.join(allowed) or 'nothing'}. Take the others out, or give a model that has them"
+            )
+        self._searching = parser.with_settings(**given, **more)
+        self._own_parser = parser
+
+    def _find(self, source: str) -> Path:
+        return find_model(Path(source), self.factory)
+
+    def _load(self, source: Path | bytes) -> None:
+        try:
+            self.set_parser(self.read_parser(source))
+        except ModelFormatError as error:
+            if isinstance(source, bytes) or str(source) in str(error):
+                raise
+            raise ModelFormatError(f"{self.name}: {source}: {str(error).removeprefix(f'{self.name}: ')}") from error
+
+    @property
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The labels of the parser's trees, () while no model is loaded.
+
+        spaCy asks for them when it writes meta.json, before it writes the config: the moment to take a
+        model's path out of the config, since the model itself goes along.
+        """
+        if self._own_parser is None:
+            return ()
+        self._forget_path()
+        return tuple(self._own_parser.labels)
+
+    def attach(self, nlp: Language) -> None:
+        """Remember (weakly) the pipeline whose config names this component's model."""
+        self._nlp = weakref.ref(nlp)
+
+    def _forget_path(self) -> None:
+        nlp = self._nlp() if self._nlp is not None else None
+        if nlp is None or self._source is None:
+            return
+        for name, component in nlp.components:
+            if component is self:
+                nlp.get_pipe_config(name)["model"] = SAVED
+
+    def _warn_once(self, kind: str, message: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
+            warnings.warn(message, stacklevel=3)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Any]],
+        *,
+        nlp: Optional[Language] = None,  # noqa: UP045
+        model: Optional[Union[str, Path]] = None,  # noqa: UP007, UP045
+    ) -> None:
+        """Load `model`, the setting of [initialize.components.NAME]; nothing changes when it is not given.
+
+        Raises ModelFormatError when the file is missing, cannot be read, or is for another factory.
+        """
+        if model is None:
+            return
+        self._load(self._find(str(model)))
+        self._source = str(model)
+        if nlp is not None:
+            self.attach(nlp)
+
+    # ---- serialization: the model only; settings are the config's ----
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The component's model as bytes."""
+        message: Dict[str, bytes] = {} if MODEL_FILE in exclude else {MODEL_FILE: self.parser.to_bytes()}  # noqa: UP006
+        return srsly.msgpack_dumps(message)
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
+        """Take over the model of `to_bytes`. Raises ModelFormatError when the bytes are something else."""
+        try:
+            message = srsly.msgpack_loads(data)
+        except Exception as error:
+            raise ModelFormatError(f"{self.name}: the bytes are not those of a {self.factory} component") from error
+        if not isinstance(message, dict):
+            raise ModelFormatError(f"{self.name}: the bytes are not those of a {self.factory} component")
+        if MODEL_FILE in message and MODEL_FILE not in exclude:
+            self._load(message[MODEL_FILE])
+            self._source = SAVED
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the model to `path`/model; the folder is made."""
+        folder = Path(path)
+        data = b"" if MODEL_FILE in exclude else self.parser.to_bytes()
+        folder.mkdir(parents=True, exist_ok=True)
+        if data:
+            (folder / MODEL_FILE).write_bytes(data)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
+        """Take over the model at `path`/model.
+
+        A folder that was never written (the component was excluded while saving) leaves the configured
+        model in place. Raises ModelFormatError when there is then no model, or the file cannot be read.
+        """
+        file = Path(path) / MODEL_FILE
+        if MODEL_FILE in exclude:
+            return self
+        if file.exists():
+            self._load(file)
+            self._source = SAVED
+        elif self._own_parser is None and self._source is not None:
+            raise ModelFormatError(
+                f"{self.name}: there is no model in {path} (was the component excluded while saving?); "
+                f"load the pipeline with exclude=[{self.name!r}], or set `model` in its config to null or to a path"
+            )
+        return self
+
+    def __reduce__(self) -> tuple:
+        parser = self._own_parser
+        packed = None if parser is None else (type(parser), parser.to_bytes())
+        return _revive, (type(self), self.name, self._plain_state(), packed)
+
+    def __deepcopy__(self, memo: dict) -> "ModelPipe":
+        revived = _revive(type(self), self.name, copy.deepcopy(self._plain_state(), memo), None)
+        if self._own_parser is not None:
+            revived.set_parser(self._own_parser)  # immutable, so shared
+        return revived
+
+    def _plain_state(self) -> dict[str, Any]:
+        """All attributes but the parser, its twin with this component's settings, and the weak reference."""
+        left_out = ("_nlp", "_own_parser", "_searching")
+        return {key: value for key, value in self.__dict__.items() if key not in left_out}
+
+
+def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes] | None) -> ModelPipe:
+    component = cls.__new__(cls)
+    component.name = name  # a C attribute of Pipe, not in __dict__
+    component.__dict__.update(state, _nlp=None, _own_parser=None, _searching=None)
+    component.prepare()
+    if packed is not None:
+        parser_class, data = packed
+        component.set_parser(parser_class.from_bytes(data))
+    return component
