@@ -46,9 +46,12 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
 
 
 def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 256) -> list[tuple[str, ...]]:
-    """The pipeline's tags for the words of each sentence, a Doc of its own; boundaries and parsers are left
-    out.
-    """
+    """`tag_lists` for the words of sentences."""
+    return tag_lists(nlp, [sentence.tree.words for sentence in sentences], batch_size)
+
+
+def tag_lists(nlp: Language, lists: Sequence[Sequence[str]], batch_size: int = 256) -> list[tuple[str, ...]]:
+    """The pipeline's tags for each list of words, a Doc of its own; boundaries and parsers are left out."""
     from spacy.tokens import Doc
 
     from spacy_dtparse.pipeline.component import FACTORIES
@@ -58,7 +61,7 @@ def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 25
         for n in nlp.pipe_names
         if nlp.get_pipe_meta(n).factory in (*FACTORIES, "senter", "parser", "sentencizer")
     ]
-    docs = (Doc(nlp.vocab, words=list(sentence.tree.words)) for sentence in sentences)
+    docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):
         return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=batch_size)]
 

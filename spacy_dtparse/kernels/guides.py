@@ -14,12 +14,14 @@ from .jit import kernel
 
 
 class Guide(NamedTuple):
-    """`heads`: int32 (n + 1,), heads[0] = -1; of length 1 there is no guide. `outermost`: int32 (n + 1, 2), a token's
+    """`heads`: int32 (n + 1,), heads[0] = -1; of length 1 there is no guide. `labels`: int32 (n + 1,), atoms of the
+    links' labels, see `label_atoms`; 0: not known. `outermost`: int32 (n + 1, 2), a token's
     leftmost dependent on its left and rightmost on its right, 0: none. `counts`: int32 (n + 1, 2), dependents left and
     right. `near`: int32 (n + 1, n + 2); near[x, y] tokens below y (of 0 … n) have a link with x.
     """
 
     heads: np.ndarray
+    labels: np.ndarray
     outermost: np.ndarray
     counts: np.ndarray
     near: np.ndarray
@@ -27,7 +29,7 @@ class Guide(NamedTuple):
 
 @kernel
 def read_guide(heads, outermost, counts, near):
-    """Fill the other arrays of a Guide, all zero, from `heads`."""
+    """Fill the arrays of a Guide that follow from `heads`, all zero."""
     n = heads.shape[0] - 1
     for d in range(1, n + 1):
         h = heads[d]
@@ -45,14 +47,25 @@ def read_guide(heads, outermost, counts, near):
             near[x, y + 1] += near[x, y]
 
 
-def make_guide(heads: np.ndarray | None) -> Guide:
-    """The Guide of a tree's heads, int32 (n + 1,), or no guide."""
+def label_atoms(labels: np.ndarray) -> np.ndarray:
+    """Numbers of labels, int32 (n + 1,), as atoms: 1 for what is no link (the root's), else from 2."""
+    atoms = np.asarray(labels, np.int32) + np.int32(2)
+    atoms[0] = 1
+    return atoms
+
+
+def make_guide(heads: np.ndarray | None, labels: np.ndarray | None = None) -> Guide:
+    """The Guide of a tree's heads and the atoms of its labels, each int32 (n + 1,), or no guide."""
     if heads is None:
         heads = np.full(1, -1, np.int32)
     n = len(heads) - 1
     guide = Guide(
-        heads, np.zeros((n + 1, 2), np.int32), np.zeros((n + 1, 2), np.int32), np.zeros((n + 1, n + 2), np.int32)
+        heads,
+        np.zeros(n + 1, np.int32) if labels is None else labels,
+        np.zeros((n + 1, 2), np.int32),
+        np.zeros((n + 1, 2), np.int32),
+        np.zeros((n + 1, n + 2), np.int32),
     )
     if n:
-        read_guide(*guide)
+        read_guide(guide.heads, guide.outermost, guide.counts, guide.near)
     return guide

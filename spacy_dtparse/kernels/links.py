@@ -26,7 +26,7 @@ OTHER, PUNCTUATION, VERB, CONJUNCTION = range(4)
 MAX_ATOMS, MAX_TAGS = 2**24, 2**12
 NONE = 1
 """Atom of a tag that is not there; the first tag of a model's list is what is before a sentence."""
-MAX_KEYS = 72
+MAX_KEYS = 80
 """Most keys of a link without those of the tags between."""
 DISTANCES = 7
 _TEMPLATE_AT, _DISTANCE_AT = np.uint64(48), np.uint64(56)  # templates below 128 and bins below 16 in between
@@ -187,7 +187,19 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
         count = put_two(keys, count, 61, atoms[first + 1, WORD], tag_pair(hp, mp))
     if last > 0:
         count = put_two(keys, count, 62, atoms[last + 1, WORD], tag_pair(hp, mp))
-    return count
+    own, heads_own = guide.labels[dependent], guide.labels[head]
+    inner_label = guide.labels[inner] if inner > 0 else NONE
+    outer_label = guide.labels[outer] if outer > 0 else NONE
+    count = put_four(keys, count, 100, own, same, hp, mp)
+    count = put_four(keys, count, 101, own, state, 1, mp)
+    count = put_four(keys, count, 102, heads_own, same, hp, mp)
+    count = put_four(keys, count, 103, heads_own, own, hp, mp)
+    count = put_two(keys, count, 104, mwp, tag_pair(heads_own, same))
+    count = put_four(keys, count, 105, inner_label, same, hp, mp)
+    count = put_four(keys, count, 106, inner_label, own, hp, mp)
+    count = put_four(keys, count, 107, outer_label, same, hp, mp)
+    count = put_four(keys, count, 108, guide.labels[first] if first > 0 else NONE, same, hp, mp)
+    return put_four(keys, count, 109, guide.labels[last] if last > 0 else NONE, same, hp, mp)
 
 
 @inner_kernel

@@ -86,7 +86,7 @@ def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) 
 @dataclass(frozen=True)
 class DependencyModel:
     """`parts`: what words and tags have a number. `stages`: each but the first reads the tree of the one before as its
-    guide. `label_names`: by number; `root_label`: the number of the one that the root's dependent has. `labels`: None
+    guide. `label_names`: by number, the first is that of the root's dependent. `labels`: None
     for a parser without labels. `decoder`: one of DECODERS. `meta`: plain data about the model.
 
     Raises ModelFormatError when parts do not fit together.
@@ -134,11 +134,6 @@ class DependencyModel:
         )
         if not fits:
             raise ModelFormatError(f"the weights of labels do not fit its {names} labels; {FETCH}")
-
-    @property
-    def root_label(self) -> int:
-        """Number of the label of the root's dependent: the first."""
-        return 0
 
     def fingerprint(self) -> str:
         """Digest of all that decides a parse (16 hex digits)."""

@@ -13,9 +13,9 @@ from .sentences import MissingAnnotationError, is_blank, sentence_bounds
 
 
 class Agreement(NamedTuple):
-    """`tokens`: words, and `same_heads`: of them with the head that head rules find in the constituents. `constituents`:
-    of more than one word and less than their sentence, and `connected`: of them with exactly one word whose head is
-    outside, as a phrase with a head has it. White space does not count."""
+    """`tokens`: words, and `same_heads`: of them with the head that head rules find in the constituents.
+    `constituents`: of more than one word and less than their sentence, and `connected`: of them with exactly one word
+    whose head is outside, as a phrase with a head has it. White space does not count."""
 
     tokens: int
     same_heads: int

@@ -17,6 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--train", nargs="+", default=[], metavar=SPEC, help="CoNLL-U files, or bracketed trees (.mrg)"
     )
     parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="development files")
+    parser.add_argument(
+        "--tagger", help="a spaCy pipeline whose tags take the place of the files' (embedded: the English one)"
+    )
     parser.add_argument("--source", default="tag", help="parts of speech to read: tag (default), pos or pos+tag")
     parser.add_argument(
         "--places", type=int, nargs="*", default=[], help="characters of a positional tag that count, from 0"
@@ -51,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
     chosen = changed_fields(start, options.settings, but=("rules", "decoder"))
     facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
-        options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers
+        options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,
+        options.tagger,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

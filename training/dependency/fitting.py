@@ -17,11 +17,12 @@ from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linkparts import LinkParts
 from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.guides import make_guide
+from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import score_links
-from spacy_dtparse.model.dependency import DependencyModel, LinkStage, pack_labels, pack_links
+from spacy_dtparse.model.dependency import DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.decoding import best_tree
+from spacy_dtparse.parsers.dependency.labeller import Labeller
 from spacy_dtparse.scoring.attachment import AttachmentReport
 
 from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
@@ -54,7 +55,8 @@ class LinkTable:
         """The heads of the best tree, int32 (n + 1,)."""
         n = len(example.heads) - 1
         scores = np.zeros((n + 1, n + 1))
-        score_links(example.atoms, make_guide(example.guide), self.slots, by_slot, scores)
+        guide = make_guide(example.guide, example.guide_labels)
+        score_links(example.atoms, guide, self.slots, by_slot, scores)
         return best_tree(scores, projective)[0]
 
 
@@ -97,6 +99,8 @@ def fit_model(
     _own(workdir, options, chosen)
     parts = LinkParts.build((sentence.columns for sentence in train), options.rules)
     examples, dev_examples = make_examples(chosen, parts), make_examples(dev, parts)
+    names = label_list([sentence.labels for sentence in chosen])
+    labels, labellers = _train_labels(examples, chosen, names, options, tell)
     stages: list[LinkStage] = []
     for number in range(options.stages):
         folder = workdir / f"stage{number}"
@@ -117,24 +121,55 @@ def fit_model(
             weights = packed.weights(final.weights * 2.0**-final.grid)
             projective = options.decoder == "projective"
             dev_guides = [packed.heads(example, weights, projective) for example in dev_examples]
-            examples = [replace(example, guide=guide) for example, guide in zip(examples, guides, strict=True)]
-            dev_examples = [replace(e, guide=guide) for e, guide in zip(dev_examples, dev_guides, strict=True)]
-    names = label_list([sentence.labels for sentence in chosen])
-    labels = None
-    if options.label_members:
-        began = time.perf_counter()
-        label_keys, weights = train_labels(examples, [sentence.labels for sentence in chosen], names, options)
-        labels = pack_labels(label_keys, weights, options.max_label_weights)
-        tell(
-            labels=len(names), label_features=len(label_keys), label_weights=len(labels.weights),
-            seconds=round(time.perf_counter() - began),
-        )  # fmt: skip
+            folds = folds_of(len(examples), options.folds).tolist()
+            examples = [
+                _guided(example, guide, labellers.get(fold))
+                for example, guide, fold in zip(examples, guides, folds, strict=True)
+            ]
+            dev_examples = [
+                _guided(example, guide, labellers.get(-1))
+                for example, guide in zip(dev_examples, dev_guides, strict=True)
+            ]
     model = DependencyModel(parts, tuple(stages), labels, names, options.decoder, meta)
     if dev:
         report = judge(DependencyParser(model), dev)
         model.meta["dev"] = report.to_dict()
         tell(result=report.line())
     return model
+
+
+def _train_labels(
+    examples: Sequence[Example],
+    sentences: Sequence[DependencySentence],
+    names: Sequence[str],
+    options: DependencyOptions,
+    tell: Tell,
+) -> tuple[LabelStage | None, dict[int, Labeller]]:
+    """The labeller's stage, and labellers for guides by the fold that they have not learned from, -1: from all."""
+    if not options.label_members:
+        return None, {}
+    began = time.perf_counter()
+    labels = [sentence.labels for sentence in sentences]
+    keys, weights = train_labels(examples, labels, names, options)
+    stage = pack_labels(keys, weights, options.max_label_weights)
+    tell(
+        labels=len(names), label_features=len(keys), label_weights=len(stage.weights),
+        seconds=round(time.perf_counter() - began),
+    )  # fmt: skip
+    labellers = {-1: Labeller(stage, len(names))}
+    folds = folds_of(len(examples), options.folds)
+    for fold in sorted(set(folds.tolist())) if options.stages > 1 else ():
+        chosen = np.flatnonzero(folds != fold).tolist()
+        if chosen:
+            found = train_labels([examples[k] for k in chosen], [labels[k] for k in chosen], names, options, 1)
+            labellers[fold] = Labeller(pack_labels(*found, options.max_label_weights), len(names))
+    return stage, labellers
+
+
+def _guided(example: Example, heads: np.ndarray, labeller: Labeller | None) -> Example:
+    """The example with a guide and, where there is a labeller, its labels."""
+    labels = None if labeller is None else label_atoms(labeller.label(example.atoms, heads))
+    return replace(example, guide=heads, guide_labels=labels)
 
 
 def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> AttachmentReport:

@@ -41,10 +41,15 @@ def _numbered(keys, slots, numbers, found, ends, first_end):
 
 
 def train_labels(
-    examples: Sequence[Example], labels: Sequence[Sequence[str]], names: Sequence[str], options: DependencyOptions
+    examples: Sequence[Example],
+    labels: Sequence[Sequence[str]],
+    names: Sequence[str],
+    options: DependencyOptions,
+    members: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(Keys uint64 (F,), weights float64 (F, labels)): the mean of `label_members` averaged perceptrons on gold
-    trees."""
+    """(Keys uint64 (F,), weights float64 (F, labels)): the mean of `members` (by default the options'
+    `label_members`) averaged perceptrons on gold trees."""
+    members = options.label_members if members is None else members
     numbers_of = {name: number for number, name in enumerate(names)}
     rows, counts = [], []
     for example in examples:
@@ -68,10 +73,10 @@ def train_labels(
     gold = np.array([numbers_of[label] for sentence in labels for label in sentence], INDEX)
     links = np.flatnonzero(gold != 0)
     mean = np.zeros((len(table), len(names)))
-    for member in range(options.label_members):
+    for member in range(members):
         weights, sums, clock = np.zeros(mean.shape, np.float32), np.zeros(mean.shape, np.float32), 1.0
         for epoch in range(options.label_epochs):
             order = np.random.default_rng((options.seed, 1000, member, epoch)).permutation(links)
             _, clock = label_pass(order, listed, starts, gold, 0, weights, sums, clock)
         mean += weights - sums / clock
-    return table, mean / max(1, options.label_members)
+    return table, mean / max(1, members)

@@ -35,11 +35,13 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """`atoms`: see `kernels.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None."""
+    """`atoms`: see `kernels.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None, and the atoms of its
+    labels, or None."""
 
     atoms: np.ndarray
     heads: np.ndarray
     guide: np.ndarray | None = None
+    guide_labels: np.ndarray | None = None
 
 
 def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
@@ -50,7 +52,7 @@ def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
     found = np.zeros(0, np.uint64)
     counts = np.zeros(0, np.int64)
     for number, example in enumerate(examples):
-        guide = make_guide(example.guide)
+        guide = make_guide(example.guide, example.guide_labels)
         count = tree_keys(example.atoms, guide, example.heads, room)
         if count > len(room):
             room = np.empty(2 * count, np.uint64)
@@ -72,7 +74,7 @@ def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -
     feature_from, end_from, gold_from = [0], [0], [0]
     with (folder / "features.i32").open("wb") as features, (folder / "ends.i32").open("wb") as ends:
         for example in examples:
-            n, guide = len(example.heads) - 1, make_guide(example.guide)
+            n, guide = len(example.heads) - 1, make_guide(example.guide, example.guide_labels)
             own_ends = np.zeros((n + 1) * n, INDEX)
             count = list_features(example.atoms, guide, slots, numbers, own_ends, room)
             if count > len(room):

@@ -33,12 +33,12 @@ class DependencyOptions:
     step: float = 0.1
     members: int = 10
     epochs: int = 6
-    folds: int = 5
+    folds: int = 10
     guide_members: int = 2
     seed: int = 0
     max_words: int = 100
     least: int = 1
-    max_features: int = 1_000_000
+    max_features: int = 2_000_000
     label_members: int = 3
     label_epochs: int = 5
     label_least: int = 1

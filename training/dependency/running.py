@@ -6,15 +6,17 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.trees.heads import head_rules
 
+from ..evaluate import tag_lists
 from ..fitting import write_atomically
 from ..processes import worker_pool
 from ..telling import tell
@@ -22,6 +24,9 @@ from ..treebanks import TreebankFile, read_files
 from .corpus import DependencySentence, from_tree, read_conllu
 from .fitting import fit_model
 from .options import DependencyOptions
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
@@ -65,11 +70,25 @@ def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[Depen
             raise TrainingDataError(
                 f"{path}:{number}: {len(tags)} tags for {len(sentence.heads)} tokens; give one for each"
             )
-        columns = sentence.columns._replace(tags=tags)
-        made.append(
-            DependencySentence(columns, sentence.heads, sentence.labels, sentence.punctuation, sentence.source)
-        )
+        made.append(replace(sentence, columns=sentence.columns._replace(tags=tags)))
     return made
+
+
+def _load_tagger(name: str) -> Language:
+    import spacy
+
+    import spacy_dtparse
+
+    try:
+        return spacy_dtparse.load() if name == "embedded" else spacy.load(name)
+    except OSError as error:
+        raise ConfigError(f"--tagger {name}: there is no such spaCy pipeline ({error})") from None
+
+
+def tagged(nlp: Language, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
+    """The sentences with a pipeline's fine tags."""
+    tags = tag_lists(nlp, [sentence.columns.words for sentence in sentences])
+    return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
 
 
 def _blocks(sentences: Sequence[DependencySentence], block: str, text: str) -> list[DependencySentence]:
@@ -92,9 +111,12 @@ def fit_dependency(
     out: Path,
     workdir: Path | None = None,
     workers: int = 2,
+    tagger: str | None = None,
 ) -> float:
     """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
-    model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed.
+    model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
+    pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
+    not have been trained on them, or its tags are better here than in use.
 
     Raises TrainingDataError and ConfigError for what cannot be used.
     """
@@ -102,6 +124,9 @@ def fit_dependency(
     lang = facts.get("lang", "en")
     sentences = [s for text in train for s in read_treebank_file(text, lang)]
     held_out = [s for text in dev for s in read_treebank_file(text, lang)]
+    if tagger is not None:
+        nlp = _load_tagger(tagger)
+        sentences, held_out = tagged(nlp, sentences), tagged(nlp, held_out)
     with contextlib.ExitStack() as stack:
         if workdir is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -114,6 +139,7 @@ def fit_dependency(
             **facts,
             "sentences": len(sentences),
             "tokens": sum(len(sentence.heads) for sentence in sentences),
+            "tags": "gold" if tagger is None else f"predicted by {tagger}",
             "options": options.facts(),
         }
         log = partial(tell, None if workdir is None else folder / "log.jsonl")

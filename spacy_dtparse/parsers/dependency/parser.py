@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...features.linkparts import TokenColumns
-from ...kernels.feature_table import make_slots
-from ...kernels.guides import make_guide
-from ...kernels.link_labels import label_links
+from ...kernels.guides import label_atoms, make_guide
 from ...kernels.links import score_links
 from ...model.dependency import KIND, DependencyModel, read_model, write_model
 from ..stored import StoredParser
 from .decoding import best_tree, best_trees
+from .labeller import Labeller
 from .settings import DependencySettings
 
 
@@ -50,9 +48,7 @@ class DependencyParser(StoredParser):
             raise ConfigError(f"parser setting 'stages' is {used}; the model has {len(model.stages)}")
         self._tables = model.tables[:used]
         self._projective = (self.settings.decoder or model.decoder) == "projective"
-        if model.labels is not None:
-            self._label_slots, self._label_numbers = make_slots(model.labels.keys)
-            self._label_weights = model.labels.weights * np.float32(2.0**-model.labels.grid)
+        self._labeller = None if model.labels is None else Labeller(model.labels, len(model.label_names))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -151,24 +147,20 @@ class DependencyParser(StoredParser):
 
     def _scores(self, atoms: np.ndarray) -> np.ndarray:
         n = len(atoms) - 3
-        heads: np.ndarray | None = None
+        guide = make_guide(None)
         scores = np.zeros((n + 1, n + 1))
         for number, (slots, weights) in enumerate(self._tables):
             if number:
                 heads, _ = best_tree(scores, self._projective)
-            score_links(atoms, make_guide(heads), slots, weights, scores)
+                labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
+                guide = make_guide(heads, labels)
+            score_links(atoms, guide, slots, weights, scores)
         return scores
 
     def _labelled(self, atoms: np.ndarray, heads: np.ndarray) -> tuple[str, ...]:
-        model = self.model
-        if model.labels is None:
+        if self._labeller is None:
             return ()
-        found = np.zeros(len(heads), INDEX)
-        label_links(
-            atoms, make_guide(heads), self._label_slots, self._label_numbers, model.labels.starts, model.labels.labels,
-            self._label_weights, len(model.label_names), model.root_label, found,
-        )  # fmt: skip
-        return tuple(model.label_names[label] for label in found[1:].tolist())
+        return tuple(self.model.label_names[label] for label in self._labeller.label(atoms, heads)[1:].tolist())
 
     def _in_pieces(self, sentence: TokenColumns, n: int, most: int) -> DependencyResult:
         """Pieces of at most `most` tokens, parsed each for itself; the root of each but the first depends on that of

@@ -1,0 +1,229 @@
+"""Dependency parsers in four languages: averaged perceptron, MIRA, Bayes point, stages, decoders; and peers.
+
+    python benchmarks/bench_dependency.py relations --ud FOLDER --work build/bpm/relations --json
+    build/bpm/relations.json python benchmarks/bench_dependency.py parsers --ud FOLDER --work build/bpm/parsers --json
+    build/bpm/parsers.json
+
+`relations` trains the paper's parser (one stage, no labels) by three seeds and gives the learning curve over members,
+MIRA, and both decoders. `parsers` trains the parser as it is meant to be used, and measures its accuracy, speed and
+size beside each token's best head without a tree, and spaCy's transition parser where --spacy names a folder with a
+trained pipeline for a language (FOLDER/LANG/model-best).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.features.linkparts import TextRules
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.scoring.attachment import AttachmentReport
+from training.dependency.corpus import DependencySentence
+from training.dependency.fitting import fit_model, judge
+from training.dependency.options import DependencyOptions
+from training.dependency.running import read_treebank_file
+from training.processes import worker_pool
+from training.telling import tell
+
+CZECH = ("cs_fictree/cs_fictree-ud-dev.conllu", "cs_cac/cs_cac-ud-dev.conllu")
+FILES = {
+    "en": (["en_ewt/en_ewt-ud-train.conllu"], ["en_ewt/en_ewt-ud-dev.conllu"]),
+    "zh": (["zh_gsd_v1.4/zh-ud-train.conllu"], ["zh_gsd_v1.4/zh-ud-dev.conllu"]),
+    "cs": (
+        ["cs_pdtc_faust/cs_pdtc-ud-train-ft.conllu", "cs_cltt/cs_cltt-ud-train.conllu"]
+        + [f"{path},block=-1/5" for path in CZECH],
+        ["cs_cltt/cs_cltt-ud-dev.conllu", *[f"{path},block=1/5" for path in CZECH]],
+    ),
+    "ar": (["ar_padt_2016/ar-ud-dev.conllu,block=-1/5"], ["ar_padt_2016/ar-ud-dev.conllu,block=1/5"]),
+}
+"""Training and development files below the folder of Universal Dependencies; where there is no training part, blocks of
+the one that there is."""
+RULES = {
+    "en": TextRules("pos+tag"),
+    "zh": TextRules("pos+tag", stem="first", numbers="chinese"),
+    "cs": TextRules("pos+tag", places=(0, 1, 4)),
+    "ar": TextRules("pos+tag", places=(0, 1, 8), stem="lemma"),
+}
+"""The paper's stems and numbers; of positional tags, part of speech, its kind, and case."""
+DECODERS = {"en": "projective", "zh": "projective", "cs": "spanning", "ar": "projective"}
+
+
+def sentences_of(ud: Path, lang: str) -> tuple[list[DependencySentence], list[DependencySentence]]:
+    """(Training, development) sentences of a language."""
+    train, dev = ([s for f in files for s in read_treebank_file(f"{ud}/{f}", lang)] for files in FILES[lang])
+    return train, dev
+
+
+def figures(report: AttachmentReport) -> dict[str, float]:
+    """The rates of a report in per cent."""
+    found = report.to_dict()
+    everything, words = found["all"], found["without_punctuation"]
+    rates = {
+        "uas": everything["uas"], "las": everything["las"], "complete": everything["complete"],
+        "uas_words": words["uas"], "las_words": words["las"], "complete_words": words["complete"],
+        "root": found["root_accuracy"],
+    }  # fmt: skip
+    return {name: round(100 * value, 2) for name, value in rates.items()}
+
+
+def relations(options: argparse.Namespace) -> dict[str, Any]:
+    """Curves of three seeds, MIRA, and the other decoder."""
+    table: dict[str, Any] = {}
+    for lang in options.langs:
+        train, dev = sentences_of(options.ud, lang)
+        base = DependencyOptions(
+            rules=RULES[lang], decoder=DECODERS[lang], stages=1, label_members=0, members=options.members,
+            epochs=options.epochs,
+        )  # fmt: skip
+        runs = {f"{DECODERS[lang]} {seed}": replace(base, seed=seed) for seed in range(options.seeds)}
+        runs |= {
+            f"mira {seed}": replace(base, seed=seed, method="mira", members=min(3, options.members))
+            for seed in range(options.seeds)
+        }
+        if lang in ("cs", "ar"):
+            other = "projective" if DECODERS[lang] == "spanning" else "spanning"
+            runs |= {f"{other} {seed}": replace(base, seed=seed, decoder=other) for seed in range(options.seeds)}
+        for name, chosen in runs.items():
+            told: list[dict[str, Any]] = []
+
+            def hear(told: list[dict[str, Any]] = told, **facts: Any) -> None:
+                told.append(facts)
+                tell(None, **facts)
+
+            began = time.perf_counter()
+            with worker_pool(options.workers) as pool:
+                model = fit_model(train, dev, chosen, options.work / f"{lang}-{name.replace(' ', '-')}", {}, pool, hear)
+            members = [facts for facts in told if "member" in facts]
+            table[f"{lang} {name}"] = {
+                "alone": [round(facts["alone_uas"], 3) for facts in members],
+                "mean": [round(facts["mean_uas"], 3) for facts in members],
+                "alone_words": [round(facts["alone_uas_words"], 3) for facts in members],
+                "mean_words": [round(facts["mean_uas_words"], 3) for facts in members],
+                "final": figures(judge(DependencyParser(model), dev)),
+                "seconds": round(time.perf_counter() - began),
+            }
+            write(options.json, table)
+    for lang in options.langs:
+        kinds = sorted({key.split()[1] for key in table if key.startswith(f"{lang} ")})
+        for kind in kinds:
+            runs_of = [table[key] for key in table if key.startswith(f"{lang} {kind} ")]
+            first = [run["alone"][0] for run in runs_of]
+            means = [run["mean"][-1] for run in runs_of]
+            print(
+                f"{lang} {kind}: one learner {statistics.mean(first):.2f} ({', '.join(f'{x:.2f}' for x in first)}), "
+                f"mean of {len(runs_of[0]['mean'])} {statistics.mean(means):.2f} "
+                f"({', '.join(f'{x:.2f}' for x in means)})"
+            )
+    return table
+
+
+def best_heads(parser: DependencyParser, dev: list[DependencySentence]) -> AttachmentReport:
+    """Each token's best head by the scores of the first stage, tree or not."""
+    report = AttachmentReport()
+    first = parser.with_settings(stages=1)
+    for sentence in dev:
+        scores = first.link_scores(sentence.columns)
+        np.fill_diagonal(scores, -np.inf)
+        report.add(sentence.heads, scores[:, 1:].argmax(axis=0).tolist(), sentence.punctuation)
+    return report
+
+
+def spacy_peer(folder: Path, dev: list[DependencySentence]) -> dict[str, Any]:
+    """Accuracy, speed and size of a spaCy pipeline's parser on the words of the sentences."""
+    import spacy
+    from spacy.tokens import Doc
+
+    nlp = spacy.load(folder)
+    docs = [Doc(nlp.vocab, words=list(sentence.columns.words)) for sentence in dev]
+    list(nlp.pipe(docs[:50]))
+    docs = [Doc(nlp.vocab, words=list(sentence.columns.words)) for sentence in dev]
+    began = time.process_time()
+    parsed = list(nlp.pipe(docs))
+    seconds = time.process_time() - began
+    report = AttachmentReport()
+    for sentence, doc in zip(dev, parsed, strict=True):
+        heads = [0 if token.head.i == token.i else token.head.i + 1 for token in doc]
+        labels = ["root" if token.head.i == token.i else token.dep_ for token in doc]
+        if heads.count(0) != 1:  # cut into several sentences: the first root is the root, the others are wrong
+            roots = [place for place, head in enumerate(heads) if head == 0]
+            heads = [roots[0] + 1 if place in roots[1:] else head for place, head in enumerate(heads)]
+        report.add(sentence.heads, heads, sentence.punctuation, sentence.labels, labels)
+    size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    tokens = sum(len(sentence.heads) for sentence in dev)
+    return {**figures(report), "tokens_per_second": round(tokens / seconds), "megabytes": round(size / 1e6, 2)}
+
+
+def speed(parser: DependencyParser, dev: list[DependencySentence]) -> int:
+    """Tokens per CPU second, the best of three rounds."""
+    for sentence in dev[:20]:
+        parser.parse(sentence.columns)
+    best = 0.0
+    for _ in range(3):
+        began = time.process_time()
+        for sentence in dev:
+            parser.parse(sentence.columns)
+        best = max(best, sum(len(s.heads) for s in dev) / (time.process_time() - began))
+    return round(best)
+
+
+def parsers(options: argparse.Namespace) -> dict[str, Any]:
+    """The parser as it is meant to be used, and its peers."""
+    table: dict[str, Any] = {}
+    for lang in options.langs:
+        train, dev = sentences_of(options.ud, lang)
+        chosen = DependencyOptions(rules=RULES[lang], decoder=DECODERS[lang], members=options.members)
+        began = time.perf_counter()
+        with worker_pool(options.workers) as pool:
+            model = fit_model(train, dev, chosen, options.work / lang, {}, pool, partial(tell, None))
+        seconds = round(time.perf_counter() - began)
+        parser = DependencyParser(model)
+        rows = table[lang] = {"training_seconds": seconds, "sentences": len(train), "dev_sentences": len(dev)}
+        for name, settings in (("all stages", {}), ("first stage", {"stages": 1})):
+            used = parser.with_settings(**settings)
+            rows[name] = {**figures(judge(used, dev)), "tokens_per_second": speed(used, dev)}
+        data = parser.to_bytes()
+        rows["all stages"]["megabytes"] = round(len(data) / 1e6, 2)
+        (options.work / f"{lang}.model").write_bytes(data)
+        rows["best heads, no tree"] = figures(best_heads(parser, dev))
+        if options.spacy is not None and (options.spacy / lang / "model-best").is_dir():
+            rows["spaCy parser"] = spacy_peer(options.spacy / lang / "model-best", dev)
+        for name, row in rows.items():
+            print(lang, name, row, flush=True)
+        write(options.json, table)
+    return table
+
+
+def write(path: Path | None, table: dict[str, Any]) -> None:
+    """Keep what has been measured so far."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(table, indent=1))
+
+
+def main() -> None:
+    """Run a part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("relations", "parsers"))
+    parser.add_argument("--ud", type=Path, required=True, help="folder of Universal Dependencies treebanks")
+    parser.add_argument("--work", type=Path, required=True, help="folder for training; finished learners are kept")
+    parser.add_argument("--langs", nargs="+", default=list(FILES), choices=list(FILES))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--members", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--spacy", type=Path, help="folder of spaCy pipelines, LANG/model-best")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    {"relations": relations, "parsers": parsers}[options.part](options)
+
+
+if __name__ == "__main__":
+    main()
