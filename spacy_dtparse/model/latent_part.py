@@ -33,6 +33,13 @@ class Emissions(NamedTuple):
         """The emissions among the arrays of a grammar."""
         return cls(*(as_type(arrays[name], dtype) for name, dtype in zip(cls._fields, _TYPES, strict=True)))
 
+    def check(self, n: int, kind: str) -> None:
+        """Raise ModelFormatError unless the tables fit together and name only symbols below n, in words a `kind`."""
+        if len(self.floor) != n or len(self.symbol) != len(self.weight) or len(self.symbol) != int(self.from_class[-1]):
+            raise ModelFormatError(f"the emissions' tables do not fit {n} {kind}s; write the model again")
+        if len(self.symbol) and not 0 <= int(self.symbol.min()) <= int(self.symbol.max()) < n:
+            raise ModelFormatError(f"an emission names a {kind} outside of the {n} there are; write the model again")
+
 
 _TYPES = (OFFSET, INDEX, SCORE, SCORE)
 
@@ -67,11 +74,7 @@ class LatentPart:
             raise ModelFormatError(f"a latent rule names a symbol outside of the {n} there are; write the model again")
         if int(self.starts[-1]) != len(self.values) or not bool(np.all((self.values >= 0.0) & (self.values <= 1.0))):
             raise ModelFormatError("the latent rules' probabilities do not fit their sizes; write the model again")
-        e, total = self.emissions, int(self.sizes.sum())
-        if len(e.floor) != total or len(e.symbol) != len(e.weight) or len(e.symbol) != int(e.from_class[-1]):
-            raise ModelFormatError("the latent emissions' tables do not fit together; write the model again")
-        if len(e.symbol) and not 0 <= int(e.symbol.min()) <= int(e.symbol.max()) < total:
-            raise ModelFormatError("a latent emission names a value that is not there; write the model again")
+        self.emissions.check(int(self.sizes.sum()), "latent value")
 
     @cached_property
     def starts(self) -> np.ndarray:

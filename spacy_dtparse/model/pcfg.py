@@ -73,14 +73,11 @@ class PcfgGrammar:
                 raise ModelFormatError(f"a rule names a symbol outside of the {n} there are; write the model again")
             if not bool(np.all(weight <= 0.0)):
                 raise ModelFormatError("a rule's log probability is above 0 or no number; write the model again")
-        e = self.emissions
-        fit = len(e.floor) == n and len(e.symbol) == len(e.weight) == int(e.from_class[-1])
-        if not fit or int(e.from_class[0]) != 0 or np.any(np.diff(e.from_class) < 1):
+        self.emissions.check(n, "symbol")
+        if int(self.emissions.from_class[0]) != 0 or np.any(np.diff(self.emissions.from_class) < 1):
             raise ModelFormatError(
-                "the emissions' tables do not fit together, or a word class has no tag; write the model again"
+                "the emissions' tables do not fit together: a word class has no tag; write the model again"
             )
-        if len(e.symbol) and not (0 <= int(e.symbol.min()) and int(e.symbol.max()) < n):
-            raise ModelFormatError(f"an emission names a symbol outside of the {n} there are; write the model again")
         if np.any(np.diff(self.coarse) < 0):
             raise ModelFormatError("symbols are not sorted by their coarse symbol; write the model again")
 

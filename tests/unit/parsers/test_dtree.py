@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
+from tests.unit.parsers.checks import (
+    parse_all,
+    refuses_bad_input,
+    same_in_a_process,
+    same_in_any_order,
+    same_in_threads,
+)
 
 pytestmark = KERNEL_MARKS
 
@@ -22,42 +27,26 @@ def sentences() -> list:
     return [sentence(rng, n) for n in ((1, 2, 4) if SLOW else (1, 2, 30, 4, 12, 7))]
 
 
-def parse_all(parser: DtreeParser, work: list) -> list:
-    return [repr(parser.parse(*one).cost.hex()) + repr(parser.parse(*one)) for one in work]
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_order_does_not_matter(strategy):
     parser = DtreeParser(hand_made(strategy, seed=1).model, SearchSettings(budget=20 if SLOW else 200))
     work = sentences()
-    forward = parse_all(parser, work)
-    assert parse_all(parser, work[::-1])[::-1] == forward
-    assert parse_all(DtreeParser(parser.model, parser.settings), work) == forward
+    assert parse_all(DtreeParser(parser.model, parser.settings), work) == same_in_any_order(parser, work)
 
 
 def test_threads_do_not_matter():
     parser = DtreeParser(hand_made("shift_reduce", seed=1).model, SearchSettings(budget=20 if SLOW else 300))
-    work = sentences()
-    expected = parse_all(parser, work)
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda _: parse_all(parser, work), range(6))) == [expected] * 6
+    same_in_threads(parser, sentences())
 
 
 def test_processes_do_not_matter():
     parser = DtreeParser(hand_made("bottom_up", seed=1).model, SearchSettings(budget=20 if SLOW else 200))
-    work = sentences()
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert pool.submit(parse_all, parser, work).result(timeout=240) == parse_all(parser, work)
+    same_in_a_process(parser, sentences())
 
 
 def test_bad_input_is_refused():
     parser = DtreeParser(hand_made("shift_reduce", seed=1).model)
-    with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
-        parser.parse(["a", "b"], ["NN"])
-    with pytest.raises(DtparseError, match="an empty sentence has no parse"):
-        parser.parse([], [])
-    unseen = parser.with_settings(budget=0).parse(["\u00e9t\u00e9", "a b"], ["NEVER", ""])
-    assert unseen.tree.tags == ("NEVER", "") and unseen.tree.words == ("\u00e9t\u00e9", "a b")
+    refuses_bad_input(parser.with_settings(budget=0))
     assert isinstance(parser, ConstituentParser) and parser.name == "dtree"
 
 

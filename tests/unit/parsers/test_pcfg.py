@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import pickle
 import random
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
 from spacy_dtparse.model.pcfg import PcfgModel
 from spacy_dtparse.model.pcfg_bundle import read_model, write_model
@@ -22,6 +20,13 @@ from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.parsers.pcfg.parser import GLUE_COST
 from spacy_dtparse.trees import Recipe
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+from tests.unit.parsers.checks import (
+    parse_all,
+    refuses_bad_input,
+    same_in_a_process,
+    same_in_any_order,
+    same_in_threads,
+)
 from training.corpus import Sentence, read_treebank
 from training.pcfg import Markov, PcfgOptions, binarise, train_pcfg
 from training.pcfg.counting import RuleCounts
@@ -44,10 +49,6 @@ def model(markov: Markov = MARKOV, recipe: Recipe = Recipe.PLAIN, given: bool = 
 
 def work(most: int = 5 if SLOW else 40) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     return [(s.tree.words, s.tags) for s in sample("dev")[: 3 if SLOW else 30] if len(s.tree.words) <= most * 2]
-
-
-def parse_all(parser: PcfgParser, sentences: list) -> list[str]:
-    return [repr(parser.parse(*one).cost.hex()) + repr(parser.parse(*one)) for one in sentences]
 
 
 def test_the_protocol():
@@ -212,25 +213,15 @@ def test_settings():
 
 
 def test_bad_input_is_refused():
-    parser = PcfgParser(model())
-    with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
-        parser.parse(["a", "b"], ["NN"])
-    with pytest.raises(DtparseError, match="an empty sentence has no parse"):
-        parser.parse([], [])
-    unseen = parser.parse(["\u00e9t\u00e9", "a b"], ["NEVER", ""])
-    assert unseen.tree.tags == ("NEVER", "") and unseen.tree.words == ("\u00e9t\u00e9", "a b")
+    refuses_bad_input(PcfgParser(model()))
 
 
 def test_order_and_threads_do_not_matter():
     parser = PcfgParser(model())
-    forward = parse_all(parser, work())
-    assert parse_all(parser, work()[::-1])[::-1] == forward
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(lambda _: parse_all(parser, work()), range(3))) == [forward] * 3
+    same_in_any_order(parser, work())
+    same_in_threads(parser, work(), 3)
 
 
 @pytest.mark.skipif(SLOW, reason="two more processes")
 def test_processes_do_not_matter():
-    parser = PcfgParser(model())
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert pool.submit(parse_all, parser, work()[:5]).result(timeout=240) == parse_all(parser, work()[:5])
+    same_in_a_process(PcfgParser(model()), work()[:5])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 import random
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,6 +15,13 @@ from spacy_dtparse.parsers.span import SpanParser, SpanSettings
 from spacy_dtparse.trees import Tree
 from tests.span_models import SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+from tests.unit.parsers.checks import (
+    parse_all,
+    refuses_bad_input,
+    same_in_a_process,
+    same_in_any_order,
+    same_in_threads,
+)
 
 pytestmark = KERNEL_MARKS
 
@@ -27,10 +32,6 @@ def sentences() -> list:
     for n in (1, 2, 3) if SLOW else (1, 2, 30, 4, 12, 7):
         work.append(([rng.choice(words) for _ in range(n)], [rng.choice(tags) for _ in range(n)]))
     return [*work, *SENTENCES]
-
-
-def parse_all(parser: SpanParser, work: list) -> list:
-    return [repr(parser.parse(*one)) + parser.parse(*one).cost.hex() for one in work]
 
 
 def test_every_sentence_gets_a_tree() -> None:
@@ -46,13 +47,9 @@ def test_every_sentence_gets_a_tree() -> None:
 
 def test_order_threads_and_processes_do_not_matter() -> None:
     parser, work = SpanParser(random_model()), sentences()
-    expected = parse_all(parser, work)
-    assert parse_all(parser, work[::-1])[::-1] == expected
-    assert parse_all(pickle.loads(pickle.dumps(parser)), work) == expected
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda _: parse_all(parser, work), range(6))) == [expected] * 6
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert pool.submit(parse_all, parser, work).result(timeout=240) == expected
+    assert parse_all(pickle.loads(pickle.dumps(parser)), work) == same_in_any_order(parser, work)
+    same_in_threads(parser, work)
+    same_in_a_process(parser, work)
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 6])
@@ -105,12 +102,7 @@ def test_posteriors_are_those_of_the_chosen_constituents() -> None:
 
 def test_bad_input_is_refused() -> None:
     parser = SpanParser(random_model())
-    with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
-        parser.parse(["a", "b"], ["NN"])
-    with pytest.raises(DtparseError, match="an empty sentence has no parse"):
-        parser.parse([], [])
-    unseen = parser.parse(["\u00e9t\u00e9", "a b"], ["NEVER", ""])
-    assert unseen.tree.tags == ("NEVER", "") and unseen.tree.words == ("\u00e9t\u00e9", "a b")
+    refuses_bad_input(parser)
     assert isinstance(parser, ConstituentParser) and parser.name == "span"
     assert parser.labels == ("NP", "PP", "S", "VP") and parser.describe()["networks"] == "2 of 2"
 

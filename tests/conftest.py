@@ -1,0 +1,7 @@
+"""Compiled kernels of all tests in one folder, that of copies of the trainers too."""
+
+import os
+from pathlib import Path
+
+# Read when numba is imported, here and in the processes that tests start.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parents[1] / "build" / "kernels"))

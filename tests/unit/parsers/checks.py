@@ -1,0 +1,50 @@
+"""What holds for parsers of every kind: bad input is refused, and the same input gives the same bits anywhere."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.parsers.base import ConstituentParser
+
+Work = Sequence[tuple[Sequence[str], Sequence[str]]]
+
+
+def parse_all(parser: ConstituentParser, work: Work) -> list[str]:
+    """All of each parse, its cost to the last bit."""
+    found = [parser.parse(*one) for one in work]
+    return [f"{result!r} {result.cost.hex()}" for result in found]
+
+
+def same_in_any_order(parser: ConstituentParser, work: Work) -> list[str]:
+    """Check that the order of sentences does not matter; returns what `parse_all` gives."""
+    forward = parse_all(parser, work)
+    assert parse_all(parser, work[::-1])[::-1] == forward
+    return forward
+
+
+def same_in_threads(parser: ConstituentParser, work: Work, times: int = 6) -> None:
+    """Check that several threads at once get what one gets."""
+    expected = parse_all(parser, work)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: parse_all(parser, work), range(times))) == [expected] * times
+
+
+def same_in_a_process(parser: ConstituentParser, work: Work) -> None:
+    """Check that a new process, which gets the parser as a pickle, gets what this one gets."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(parse_all, parser, work).result(timeout=240) == parse_all(parser, work)
+
+
+def refuses_bad_input(parser: ConstituentParser) -> None:
+    """Check what raises, and that unseen words and tags do not."""
+    with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
+        parser.parse(["a", "b"], ["NN"])
+    with pytest.raises(DtparseError, match="an empty sentence has no parse"):
+        parser.parse([], [])
+    unseen = parser.parse(["\u00e9t\u00e9", "a b"], ["NEVER", ""])
+    assert unseen.tree.tags == ("NEVER", "") and unseen.tree.words == ("\u00e9t\u00e9", "a b")
