@@ -34,6 +34,7 @@ _KINDS = {
     **dict.fromkeys(("VERB", "AUX", "MD"), VERB),
     **dict.fromkeys(("CC", "CCONJ", "SCONJ", "CONJ"), CONJUNCTION),
 }
+_ALL_KINDS = (OTHER, PUNCTUATION, VERB, CONJUNCTION)
 _POSITIONAL = {"Z": PUNCTUATION, "V": VERB, "J": CONJUNCTION}
 
 
@@ -146,6 +147,11 @@ class LinkParts:
             raise DtparseError("the list of tags does not begin with the edges of a sentence")
         if not len(self.kinds):
             object.__setattr__(self, "kinds", np.array([tag_kind(tag) for tag in self.tags], INDEX))
+        if len(self.kinds) != len(self.tags) or not set(self.kinds.tolist()) <= set(_ALL_KINDS):
+            raise DtparseError(
+                f"{len(self.kinds)} kinds for {len(self.tags)} tags; there must be one for each, from "
+                f"{min(_ALL_KINDS)} to {max(_ALL_KINDS)}"
+            )
         for name, table in (("_word_tag", self.word_tags), ("_stem_tag", self.stem_tags)):
             pairs = {(int(a), int(b)): number for number, (a, b) in enumerate(table.tolist(), 1)}
             object.__setattr__(self, name, pairs)

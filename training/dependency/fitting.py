@@ -96,7 +96,7 @@ def fit_model(
         raise TrainingDataError(
             f"there is no sentence of at most {options.max_words} tokens (max_words) to learn from; give treebanks"
         )
-    _own(workdir, options, chosen)
+    _own(workdir, options, train)
     parts = LinkParts.build((sentence.columns for sentence in train), options.rules)
     examples, dev_examples = make_examples(chosen, parts), make_examples(dev, parts)
     names = label_list([sentence.labels for sentence in chosen])

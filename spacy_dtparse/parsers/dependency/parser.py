@@ -138,11 +138,14 @@ class DependencyParser(StoredParser):
         n = len(sentence.words)
         if not n:
             raise DtparseError("an empty sentence has no tree; give at least one word")
-        wanted = {"tag": ("tags",), "pos": ("pos",), "pos+tag": ("tags", "pos")}[self.source]
-        for name in (*wanted, *(("lemmas",) if self.needs_lemmas else ())):
+        wanted: tuple[str, ...] = {"tag": ("tags",), "pos": ("pos",), "pos+tag": ("tags", "pos")}[self.source]
+        wanted += ("lemmas",) if self.needs_lemmas else ()
+        for name in ("tags", "pos", "lemmas"):
             column: Sequence[str] = getattr(sentence, name)
-            if len(column) != n:
+            if len(column) != n and name in wanted:
                 raise DtparseError(f"{n} words but {len(column)} {name}; the model reads them: give one per word")
+            if len(column) not in (0, n):
+                raise DtparseError(f"{n} words but {len(column)} {name}; give one per word, or none at all")
         return n
 
     def _scores(self, atoms: np.ndarray) -> np.ndarray:

@@ -213,6 +213,50 @@ def test_heads_of_a_deep_tree():
     assert found[-1] == 4999
 
 
+@pytest.mark.parametrize(
+    ("text", "found", "own", "upper"),
+    [
+        ("(TOP (NN a))", [-1], ["TOP"], [None]),
+        (
+            "(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))",
+            [1, 2, -1, 2, 5, 3, 2],
+            ["DT", "NP", "TOP", "PP", "DT", "NP", "."],
+            ["NP", "S", None, "VP", "NP", "PP", "S"],
+        ),
+        (
+            "(TOP (S (NP (NP (NNS cats)) (CC and) (NP (NNS dogs))) (VP (VP (VBP run)))))",
+            [3, 0, 0, -1],
+            ["NP", "CC", "NP", "TOP"],
+            ["S", "NP", "NP", None],
+        ),
+    ],
+)
+def test_links_of_a_tree(text, found, own, upper):
+    tree = parse_tree(text)
+    tokens, mine, above = COLLINS.links(tree)
+    assert list(tokens) == found
+    assert [tree.labels[k] if k >= 0 else tree.tags[t] for t, k in enumerate(mine)] == own
+    assert [tree.labels[k] if k >= 0 else None for k in above] == upper
+
+
+def test_links_agree_with_heads():
+    rng = random.Random(3)
+    for rules in (COLLINS, HeadRules.from_dict({})):
+        for _ in range(100):
+            tree = naive.random_tree(rng, rng.randint(1, 10))
+            found, own, upper = rules.links(tree)
+            tokens, n = rules.heads(tree), len(tree.words)
+            assert found.count(-1) == 1 and found[tokens[0]] == -1
+            for token in range(n):
+                headed = [k for k in range(len(tree)) if tokens[k] == token]  # in pre-order, so the largest first
+                assert own[token] == (headed[0] if headed else -1)
+                around = [
+                    k for k in range(len(tree)) if tree.starts[k] <= token < tree.ends[k] and tokens[k] != token
+                ]
+                assert upper[token] == (around[-1] if around else -1)
+                assert found[token] == (tokens[around[-1]] if around else -1)
+
+
 OTHER = HeadRules.from_dict(
     {
         "rules": {

@@ -1,0 +1,383 @@
+"""Features of links and of their labels against readable twins: which are shared, what they add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.guides import make_guide
+from spacy_dtparse.kernels.link_labels import MAX_LABEL_KEYS, label_links, tree_label_keys
+from spacy_dtparse.kernels.links import (
+    COLUMNS,
+    LONG,
+    MAX_KEYS,
+    TAG,
+    WITHOUT_DISTANCE,
+    list_features,
+    score_links,
+    tree_keys,
+)
+from tests.reference.dependencies import (
+    BETWEEN,
+    GUIDED,
+    LABELS,
+    LINKS,
+    Atoms,
+    Feature,
+    Heads,
+    Link,
+    label_features,
+    link_features,
+    tokens,
+    trees,
+)
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+
+pytestmark = KERNEL_MARKS
+
+SIZES = (1, 2, 5) if SLOW else (1, 2, 5, 7, 13)
+
+
+class Case(NamedTuple):
+    """A sentence; `tree`: its gold tree; `guide`: another tree, or None."""
+
+    atoms: np.ndarray
+    tree: Heads
+    guide: Heads | None
+
+    @property
+    def n(self) -> int:
+        return len(self.tree) - 1
+
+    @property
+    def links(self) -> list[tuple[int, int]]:
+        return [(head, d) for head in range(self.n + 1) for d in range(1, self.n + 1) if head != d]
+
+
+def random_tree(n: int, rng: np.random.Generator) -> Heads:
+    if n <= 5:
+        return trees(n)[rng.integers(len(trees(n)))]
+    order = (rng.permutation(n) + 1).tolist()
+    heads = [-1] + [0] * n
+    for place, token in enumerate(order[1:], 1):
+        heads[token] = order[rng.integers(place)]
+    return tuple(heads)
+
+
+def random_case(n: int, rng: np.random.Generator, guided: bool, unknown: float = 0.1) -> Case:
+    """Few words and tags, so that links share many features; some are not known."""
+    atoms = np.zeros((n + 3, COLUMNS), np.int32)
+    for row in range(n + 3):
+        edge = {0: 1, 1: 2, n + 2: 3}.get(row)
+        word, tag, stem = (edge,) * 3 if edge else (int(rng.integers(4, 4 + most)) for most in (8, 4, 4))
+        pairs = ((word, tag), (stem, tag))
+        numbers = [10 * first + second for first, second in pairs]
+        long = 0 if edge else int(rng.integers(2))
+        atoms[row] = word, tag, numbers[0], stem, numbers[1], long, 0 if edge else int(rng.integers(4))
+        if not edge:
+            atoms[row, :LONG][rng.random(LONG) < unknown] = 0
+    return Case(atoms, random_tree(n, rng), random_tree(n, rng) if guided else None)
+
+
+def cases(guided: bool, seed: int = 0) -> list[Case]:
+    rng = np.random.default_rng(seed)
+    return [random_case(n, rng, guided) for n in SIZES]
+
+
+def guide_of(case: Case):
+    return make_guide(None if case.guide is None else np.array(case.guide, np.int32))
+
+
+def keys_of(case: Case, links: Mapping[int, int]) -> list[int]:
+    """Keys of the links dependent: head."""
+    heads = np.full(case.n + 1, -1, np.int32)
+    for d, head in links.items():
+        heads[d] = head
+    written = np.zeros(2 * len(links) * (MAX_KEYS + case.n), np.uint64)
+    count = tree_keys(case.atoms, guide_of(case), heads, written)
+    return written[:count].tolist()
+
+
+def twin_features(case: Case, head: int, dependent: int) -> list[Feature]:
+    return link_features(tokens(case.atoms), case.guide, head, dependent)
+
+
+def paired(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> dict[Feature, int]:
+    """A key for each feature: one that occurs at the same links. Fails unless there are as many of each."""
+    at_links: tuple[dict, dict] = {}, {}
+    for places, lists in zip(at_links, (keys, features), strict=True):
+        for link, found in lists.items():
+            assert len(found) == len(set(found)), f"twice at {link}"
+            for one in found:
+                places.setdefault(one, []).append(link)
+    groups: tuple[dict, dict] = {}, {}
+    for group, places in zip(groups, at_links, strict=True):
+        for one, where in places.items():
+            group.setdefault(tuple(where), []).append(one)
+    ours, twins = groups
+    assert set(ours) == set(twins)
+    for where in ours:
+        assert len(ours[where]) == len(twins[where]), twins[where]
+    return {feature: key for where in ours for feature, key in zip(twins[where], ours[where], strict=True)}
+
+
+@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
+def test_keys_are_shared_where_features_are(guided: bool) -> None:
+    keys, features = {}, {}
+    for number, case in enumerate(cases(guided)):
+        for head, d in case.links:
+            keys[number, head, d] = keys_of(case, {d: head})
+            features[number, head, d] = twin_features(case, head, d)
+            assert len(keys[number, head, d]) == len(features[number, head, d])
+            plain, with_bin = keys[number, head, d][::2], keys[number, head, d][1::2]
+            (place,) = {key >> 56 for key in with_bin} or {0}
+            assert with_bin == [key | place << 56 for key in plain] and max(plain, default=0) <= WITHOUT_DISTANCE
+    check_shared(keys, features)
+    found = paired(keys, features)
+    assert len(found) > 1000 and 0 not in found.values()
+
+
+def check_shared(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> None:
+    """Any two links share as many keys as features."""
+    sets = [({*own}, {*features[link]}) for link, own in keys.items()]
+    for (one, first), (other, second) in combinations(sets, 2):
+        assert len(one & other) == len(first & second), first & second
+
+
+def names(case: Case) -> set[str]:
+    return {name for head, d in case.links for name, _, _ in twin_features(case, head, d)}
+
+
+def test_every_template_occurs() -> None:
+    found = {name for case in cases(True) for name in names(case)}
+    assert found == {*LINKS, *BETWEEN, *GUIDED}
+    labels = {
+        name for case in cases(True) for d in range(1, case.n + 1)
+        for name, _, _ in label_features(tokens(case.atoms), case.tree, d)
+    }  # fmt: skip
+    assert labels == {*LABELS}
+
+
+def test_a_long_distance_has_a_bin_of_its_own() -> None:
+    case = random_case(13, np.random.default_rng(5), False, unknown=0.0)
+    bins: dict[str, set[int]] = {}
+    for head, d in case.links:
+        if head in (1, 13):
+            bins.setdefault(Link(tokens(case.atoms), head, d).bin, set()).add(keys_of(case, {d: head})[1] >> 56)
+    assert sorted(map(sorted, bins.values())) == [[number] for number in range(1, 15)]
+
+
+@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
+def test_what_is_not_known_has_no_feature(guided: bool) -> None:
+    case = random_case(3, np.random.default_rng(1), guided)
+    case.atoms[:, :LONG] = 0
+    left = [name for name, _, _ in twin_features(case, 1, 2)]
+    assert left == (["state", "state"] if guided else []), "only the state has no atom"
+    assert all(len(keys_of(case, {d: head})) == len(left) for head, d in case.links)
+
+
+def test_the_largest_atoms_do_not_run_into_each_other() -> None:
+    case = random_case(3, np.random.default_rng(2), True, unknown=0.0)
+    most = np.array([2**24, 2**12, 2**24, 2**24, 2**24], np.int32)
+    large = case._replace(atoms=case.atoms.copy())
+    large.atoms[2:-1, :LONG] = most - case.atoms[2:-1, :LONG]
+    lists = [{}, {}]
+    for found, sentence in zip(lists, (case, large), strict=True):
+        for head, d in case.links:
+            found[head, d] = keys_of(sentence, {d: head})
+    assert all(len(lists[0][link]) == len(lists[1][link]) for link in case.links)
+    for number, one in enumerate((case, large)):
+        paired(lists[number], {(head, d): twin_features(one, head, d) for head, d in case.links})
+
+
+def test_a_tree_has_the_keys_of_its_links() -> None:
+    for case in cases(True, 3):
+        heads = dict(enumerate(case.tree[1:], 1))
+        expected = Counter(key for d, head in heads.items() for key in keys_of(case, {d: head}))
+        assert Counter(keys_of(case, heads)) == expected
+        count, room = sum(expected.values()), np.zeros(11, np.uint64)
+        assert tree_keys(case.atoms, guide_of(case), np.array(case.tree, np.int32), room) == count
+        assert np.array_equal(room[:10], keys_of(case, heads)[:10]) and room[10] == 0, "no more than there is room for"
+
+
+def some_weights(several: Iterable[Case], seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[int, float]]:
+    """(Slots, numbers, weights by slot, weights by key) of the keys of the cases' trees."""
+    keys = np.unique(np.concatenate([keys_of(case, dict(enumerate(case.tree[1:], 1))) for case in several]))
+    slots, numbers = make_slots(keys.astype(np.uint64))
+    values = np.random.default_rng(seed).integers(-512, 512, len(keys)) / 64  # whose sums are exact
+    by_slot = np.where(slots != 0, values[numbers], 0.0).astype(np.float32)
+    return slots, numbers, by_slot, dict(zip(keys.tolist(), values.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
+def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
+    several = cases(guided, 7)
+    slots, numbers, by_slot, weights = some_weights(several, 8)
+    keys, features = {}, {}
+    for number, case in enumerate(several):
+        for head, d in case.links:
+            keys[number, head, d] = keys_of(case, {d: head})
+            features[number, head, d] = twin_features(case, head, d)
+    key_of = paired(keys, features)
+    partly = 0
+    for number, case in enumerate(several):
+        n = case.n
+        scores = np.full((n + 1, n + 1), 77.0)
+        score_links(case.atoms, guide_of(case), slots, by_slot, scores)
+        ends, listed = np.zeros((n + 1) * n, np.int32), np.full(40_000, -1, np.int32)
+        count = list_features(case.atoms, guide_of(case), slots, numbers, ends, listed)
+        assert count == ends[-1] and (listed[:count] >= 0).all() and (listed[count:] == -1).all()
+        if count > 4:
+            few = np.full(4, -1, np.int32)
+            assert list_features(case.atoms, guide_of(case), slots, numbers, ends.copy(), few) == count
+        starts = np.concatenate([[0], ends[:-1]])
+        values = np.zeros(len(weights))
+        values[numbers[slots != 0]] = by_slot[slots != 0]
+        for head in range(n + 1):
+            for d in range(1, n + 1):
+                link = head * n + d - 1
+                own = listed[starts[link] : ends[link]]
+                if head == d:
+                    assert not len(own) and scores[head, d] == 77.0
+                    continue
+                known = [key_of[one] for one in features[number, head, d] if key_of[one] in weights]
+                assert scores[head, d] == sum(weights[key] for key in known), (number, head, d)
+                assert len(own) == len(set(own.tolist())) == len(known) and values[own].sum() == scores[head, d]
+                partly += 0 < len(known) < len(features[number, head, d])
+        assert (scores[:, 0] == 77.0).all()
+    assert partly > 20, "many links have some features that a tree has, and others"
+
+
+def test_a_feature_with_its_distance_is_only_looked_for_beside_the_one_without() -> None:
+    case = random_case(4, np.random.default_rng(9), False)
+    keys = np.array(sorted(keys_of(case, {2: 1})), np.uint64)
+    with_bin = keys[keys > WITHOUT_DISTANCE]
+    scores = np.zeros((5, 5))
+    for used, expected in ((keys, len(keys)), (with_bin, 0), (keys[keys <= WITHOUT_DISTANCE], len(keys) / 2)):
+        slots, _ = make_slots(used)
+        score_links(case.atoms, guide_of(case), slots, (slots != 0).astype(np.float32), scores)
+        assert scores[1, 2] == expected
+
+
+def test_what_the_guide_says_of_a_link_and_how_many_cross_it() -> None:
+    """Where no atom is known, what is left is the state of the link in the guide."""
+    rng = np.random.default_rng(4)
+    seen: dict[str, set[tuple[int, ...]]] = {}
+    for n in [1, 4, 6] if SLOW else [1, 4, 4, 6, 6, 9, 12, 12]:
+        case = random_case(n, rng, True)
+        case.atoms[:, :LONG] = 0
+        for head, d in case.links:
+            link = Link(tokens(case.atoms), head, d, case.guide or ())
+            seen.setdefault(link.state, set()).add(tuple(keys_of(case, {d: head})[::2]))
+    assert all(len(keys) == 1 for keys in seen.values()) and len(set.union(*seen.values())) == len(seen)
+    assert {"same 0", "other 0", "other 1", "other 2", "other 3", "other above 0", "other above 1"} <= set(seen)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_a_guide_says_what_its_heads_say(n: int) -> None:
+    for heads in trees(n)[:: 1 if n < 4 else 7]:
+        guide = make_guide(np.array(heads, np.int32))
+        for place in range(n + 1):
+            left = [d for d in range(1, place) if heads[d] == place]
+            right = [d for d in range(place + 1, n + 1) if heads[d] == place]
+            assert guide.outermost[place].tolist() == [left[0] if left else 0, right[-1] if right else 0]
+            assert guide.counts[place].tolist() == [len(left), len(right)]
+            linked = {*left, *right, *([heads[place]] if place else [])}
+            assert guide.near[place].tolist() == [len({x for x in linked if x < y}) for y in range(n + 2)]
+    nothing = make_guide(None)
+    assert [len(array) for array in nothing] == [1, 1, 1, 1]
+
+
+def label_key_lists(case: Case) -> list[list[int]]:
+    """The keys of each link of the case's tree."""
+    written, ends = np.zeros(case.n * MAX_LABEL_KEYS, np.uint64), np.full(case.n + 1, -1, np.int64)
+    count = tree_label_keys(case.atoms, make_guide(np.array(case.tree, np.int32)), written, ends)
+    assert ends[0] == 0 and ends[-1] == count
+    return [written[ends[d - 1] : ends[d]].tolist() for d in range(1, case.n + 1)]
+
+
+def labelled_cases() -> list[Case]:
+    """Each sentence several times, with other trees."""
+    rng, found = np.random.default_rng(11), []
+    for case in cases(False, 12) * (2 if SLOW else 6):
+        found.append(case._replace(tree=random_tree(case.n, rng)))
+    return found
+
+
+def label_lists(several: list[Case]) -> tuple[dict, dict]:
+    keys, features = {}, {}
+    for number, case in enumerate(several):
+        for d, own in enumerate(label_key_lists(case), 1):
+            keys[number, d] = own
+            features[number, d] = label_features(tokens(case.atoms), case.tree, d)
+    return keys, features
+
+
+def test_label_keys_are_shared_where_features_are() -> None:
+    keys, features = label_lists(labelled_cases())
+    check_shared(keys, features)
+    found = paired(keys, features)
+    assert len(found) > (200 if SLOW else 1000) and 0 not in found.values()
+    unknown = labelled_cases()[2]
+    unknown.atoms[:, :LONG] = 0
+    assert label_key_lists(unknown) == [[]] * unknown.n
+
+
+def test_keys_of_labels_are_none_of_links() -> None:
+    several = cases(True)
+    links = {key for case in several for key in keys_of(case, dict(enumerate(case.tree[1:], 1)))}
+    assert not links & {key for case in several for own in label_key_lists(case) for key in own}
+
+
+def test_a_link_gets_the_label_of_the_greatest_sum() -> None:
+    several, n_labels, root = labelled_cases(), 5, 3
+    keys, features = label_lists(several)
+    key_of = paired(keys, features)
+    table = np.unique(np.concatenate(list(keys.values())).astype(np.uint64))[::2]
+    rng = np.random.default_rng(13)
+    dense = rng.integers(-2, 3, (len(table), n_labels)) / 4 * (rng.random((len(table), n_labels)) < 0.3)
+    rows, pair_labels = np.nonzero(dense)
+    starts = np.zeros(len(table) + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=len(table)), out=starts[1:])
+    weights = {key: dense[row] for row, key in enumerate(table.tolist())}
+    slots, numbers = make_slots(table)
+    ties = 0
+    for number, case in enumerate(several):
+        found = np.full(case.n + 1, -1, np.int32)
+        label_links(
+            case.atoms, make_guide(np.array(case.tree, np.int32)), slots, numbers, starts,
+            pair_labels.astype(np.int32), dense[rows, pair_labels].astype(np.float32), n_labels, root, found,
+        )  # fmt: skip
+        assert found[0] == -1
+        for d in range(1, case.n + 1):
+            if case.tree[d] == 0:
+                assert found[d] == root
+                continue
+            sums = np.zeros(n_labels)
+            for one in features[number, d]:
+                sums += weights.get(key_of[one], 0.0)
+            sums[root] = -np.inf
+            assert found[d] == int(np.argmax(sums)), "the first of equals"
+            ties += int((sums == sums.max()).sum() > 1)
+    assert ties or SLOW
+
+
+def test_without_another_label_all_have_the_roots() -> None:
+    case = random_case(3, np.random.default_rng(1), False)
+    slots, numbers = make_slots(np.zeros(0, np.uint64))
+    found = np.full(4, -1, np.int32)
+    label_links(
+        case.atoms, make_guide(np.array(case.tree, np.int32)), slots, numbers, np.zeros(1, np.int32),
+        np.zeros(0, np.int32), np.zeros(0, np.float32), 1, 0, found,
+    )  # fmt: skip
+    assert found.tolist() == [-1, 0, 0, 0]
+
+
+def test_rows_of_the_twin_are_those_of_the_kernels() -> None:
+    assert len(Atoms._fields) == COLUMNS and Atoms._fields.index("long") == LONG and Atoms._fields.index("p") == TAG
