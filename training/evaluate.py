@@ -51,12 +51,12 @@ def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 25
     """
     from spacy.tokens import Doc
 
-    from spacy_dtparse.pipeline.component import FACTORIES
+    from spacy_dtparse.pipeline.component import ALL_FACTORIES
 
     skipped = [
         n
         for n in nlp.pipe_names
-        if nlp.get_pipe_meta(n).factory in (*FACTORIES, "senter", "parser", "sentencizer")
+        if nlp.get_pipe_meta(n).factory in (*ALL_FACTORIES, "senter", "parser", "sentencizer")
     ]
     docs = (Doc(nlp.vocab, words=list(sentence.tree.words)) for sentence in sentences)
     with nlp.select_pipes(disable=skipped):
