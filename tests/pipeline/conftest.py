@@ -87,10 +87,14 @@ def train_links(folder, limit=None, change=None, **options):
     return DependencyParser(fit_model(sentences, [], DependencyOptions(**small), folder, meta))
 
 
+TAUGHT = 120
+"""Trees that the dependency parser of the tests learns from."""
+
+
 @pytest.fixture(scope="session")
 def link_parser(tmp_path_factory):
     """A dependency parser with two stages and labels."""
-    return train_links(tmp_path_factory.mktemp("links"))
+    return train_links(tmp_path_factory.mktemp("links"), TAUGHT)
 
 
 @pytest.fixture(scope="session")
