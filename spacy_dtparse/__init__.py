@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from .pipeline.agreement import Agreement, agreement
     from .pipeline.attributes import (
         children,
         constituents,
@@ -43,8 +44,13 @@ _ATTRIBUTES = (
 """Functions of `pipeline.attributes` that are loaded at first use (`trees` is there too: here it is the
 room)."""
 
+_AGREEMENT = ("Agreement", "agreement")
+"""What is loaded from `pipeline.agreement` at first use."""
+
 __all__ = [
+    "Agreement",
     "__version__",
+    "agreement",
     "children",
     "constituents",
     "is_parsed",
@@ -77,6 +83,8 @@ def load(**overrides: Any) -> Language:
 def __getattr__(name: str) -> Any:
     if name in _ATTRIBUTES:
         return getattr(import_module(".pipeline.attributes", __name__), name)
+    if name in _AGREEMENT:
+        return getattr(import_module(".pipeline.agreement", __name__), name)
     if name == "register_extensions":
         return import_module(".pipeline.extensions", __name__).register_extensions
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -54,12 +54,12 @@ def tag_lists(nlp: Language, lists: Sequence[Sequence[str]], batch_size: int = 2
     """The pipeline's tags for each list of words, a Doc of its own; boundaries and parsers are left out."""
     from spacy.tokens import Doc
 
-    from spacy_dtparse.pipeline.component import FACTORIES
+    from spacy_dtparse.pipeline.component import ALL_FACTORIES
 
     skipped = [
         n
         for n in nlp.pipe_names
-        if nlp.get_pipe_meta(n).factory in (*FACTORIES, "senter", "parser", "sentencizer")
+        if nlp.get_pipe_meta(n).factory in (*ALL_FACTORIES, "senter", "parser", "sentencizer")
     ]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):

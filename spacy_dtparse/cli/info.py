@@ -5,10 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .pipelines import add_pipeline_arguments, get_component, load_pipeline
+from .pipelines import (
+    DEPENDENCIES,
+    add_pipeline_arguments,
+    dependency_component,
+    get_component,
+    has_constituents,
+    load_pipeline,
+    model_kind,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,25 +42,16 @@ def run(options: argparse.Namespace) -> None:
 def collect(
     pipeline: str | None = None, model: str | None = None, budget: int | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Versions, pipeline and model as plain data by section."""
+    """Versions, pipeline and models as plain data by section.
+
+    "parser" is that of constituents. "dependency parser" is a bpm_parser's, or alone the `model` where it is one.
+    """
     import numba
     import spacy
 
     from ..kernels.jit import KERNEL_ROOT, _cache_folder
 
-    nlp = load_pipeline(pipeline, model, budget)
-    component = get_component(nlp)
-    parser = component.configured_parser
-    settings = {name: getattr(component, name) for name in component.SETTINGS}
-    about = {
-        "kind": parser.name,
-        "bytes": len(parser.to_bytes()),
-        "labels": list(parser.labels),
-        **{name: "the model's own" if value is None else value for name, value in settings.items()},
-        **getattr(parser, "describe", dict)(),
-    }
-    meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}
-    return {
+    facts: dict[str, dict[str, Any]] = {
         "software": {
             "spacy-dtparse": __version__,
             "spacy": spacy.__version__,
@@ -59,6 +59,31 @@ def collect(
             "python": platform.python_version(),
             "compiled kernels": str(_cache_folder(KERNEL_ROOT) or "in memory only (no writable folder)"),
         },
-        "pipeline": {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")},
-        "parser": {**about, **{name: value for name, value in parser.meta.items() if name not in about}},
     }
+    if model is not None and model_kind(None, model) == DEPENDENCIES:
+        from ..models import find_model
+        from ..parsers import load_dependency_parser
+
+        facts["dependency parser"] = _about(load_dependency_parser(find_model(Path(model))), {})
+        return facts
+    nlp = load_pipeline(pipeline, model, budget, dependencies=True)
+    meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}
+    facts["pipeline"] = {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")}
+    constituents = get_component(nlp) if has_constituents(nlp) else None
+    for section, component in (("parser", constituents), ("dependency parser", dependency_component(nlp))):
+        if component is not None:
+            settings = {name: getattr(component, name) for name in component.SETTINGS}
+            facts[section] = _about(component.configured_parser, settings)
+    return facts
+
+
+def _about(parser: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """What a parser is, the `settings` of its component, and what its model says of itself."""
+    about = {
+        "kind": parser.name,
+        "bytes": len(parser.to_bytes()),
+        "labels": list(parser.labels),
+        **{name: "the model's own" if value is None else value for name, value in settings.items()},
+        **getattr(parser, "describe", dict)(),
+    }
+    return {**about, **{name: value for name, value in parser.meta.items() if name not in about}}

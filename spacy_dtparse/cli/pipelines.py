@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from ..pipeline.base import ConstituentPipe
+    from ..pipeline.dependencies import BpmParser
+
+DEPENDENCIES = "dependency"
+"""The kind of model files that have no constituents."""
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,23 +60,30 @@ def positive_number(text: str) -> int:
 
 
 def load_pipeline(
-    pipeline: str | None = None, model: str | None = None, budget: int | None = None
+    pipeline: str | None = None, model: str | None = None, budget: int | None = None, dependencies: bool = False
 ) -> Language:
     """A pipeline with a dtparse or pcfgla component; `model` and `budget` replace what the first of them has.
 
-    A pipeline that has none gets one at its end: pcfgla for a PCFG, else dtparse. Raises ModelFormatError when there is
-    no such pipeline or model.
+    A pipeline that has none gets one at its end: pcfgla for a PCFG, else dtparse. With `dependencies` a pipeline with a
+    bpm_parser needs no other. Raises ModelFormatError when there is no such pipeline or model, or the model has no
+    constituents.
     """
     gc.disable()  # importing and loading leave no garbage, and looking for it takes a tenth of their time
     try:
-        return _load_pipeline(pipeline, model, budget)
+        return _load_pipeline(pipeline, model, budget, dependencies)
     finally:
         gc.freeze()  # nor need the collector walk through all that again, neither later nor at exit (half a second)
         gc.enable()
 
 
-def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None) -> Language:
+def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, dependencies: bool) -> Language:
     kind = model_kind(pipeline, model)
+    if model is not None and kind == DEPENDENCIES:
+        raise ModelFormatError(
+            f"{model}: a model of kind 'dependency' has no constituents, which this command is about. `dtparse info "
+            f"--model {model}` says what is in it; parse with it in a pipeline: nlp.add_pipe('bpm_parser', "
+            "config={'model': …}), nlp.to_disk, then `spacy apply` and `spacy evaluate`"
+        )
     compiles = announce_compilation(kind)  # first: another process compiles while this one imports spaCy
     import spacy
 
@@ -104,7 +115,9 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None) 
         except ValueError as error:  # spaCy's words for a config it cannot build
             raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
     given = None if model is None else load_parser(find_model(Path(model)))
-    if _first_component(nlp) is None:
+    if not has_constituents(nlp):
+        if given is None and dependencies and dependency_component(nlp) is not None:
+            return nlp
         nlp.add_pipe("pcfgla" if given is not None and given.name == "pcfg" else "dtparse")
     parser = get_component(nlp)
     if given is not None:
@@ -125,6 +138,18 @@ def _first_component(nlp: Language) -> str | None:
     return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in FACTORIES), None)
 
 
+def has_constituents(nlp: Language) -> bool:
+    """Whether the pipeline has a dtparse or pcfgla component."""
+    return _first_component(nlp) is not None
+
+
+def dependency_component(nlp: Language) -> BpmParser | None:
+    """The pipeline's first bpm_parser component, None when it has none."""
+    names = (name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "bpm_parser")
+    name = next(names, None)
+    return None if name is None else cast("BpmParser", nlp.get_pipe(name))
+
+
 def component_name(nlp: Language) -> str:
     """The name of the pipeline's first dtparse or pcfgla component. Raises DtparseError when it has none."""
     name = _first_component(nlp)
@@ -141,9 +166,10 @@ def get_component(nlp: Language) -> ConstituentPipe:
 
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
-    """The components to run on Docs whose sentence boundaries are known: no splitters, or only the parser."""
+    """The components to run on Docs whose sentence boundaries are known, for constituents: no splitters and no parsers
+    of dependencies, or only the parser."""
     own = component_name(nlp)
-    splitters = ("senter", "parser", "sentencizer")
+    splitters = ("senter", "parser", "sentencizer", "bpm_parser")
     return [
         name
         for name in nlp.pipe_names

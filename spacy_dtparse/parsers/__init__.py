@@ -86,8 +86,9 @@ def _dependency_parser(data: bytes) -> DependencyParser:
 
     kind = container_kind(data)
     if kind in ("dtree", "pcfg", "span"):
+        factory = "pcfgla" if kind == "pcfg" else "dtparse"
         raise ModelFormatError(
-            f"a model of kind {kind!r} builds constituents, not dependencies; use it with nlp.add_pipe('dtparse', "
+            f"a model of kind {kind!r} builds constituents, not dependencies; use it with nlp.add_pipe({factory!r}, "
             "config={'model': …}) or parsers.load_parser"
         )
     return DependencyParser.from_bytes(data)

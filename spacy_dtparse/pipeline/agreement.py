@@ -15,7 +15,7 @@ from .sentences import MissingAnnotationError, is_blank, sentence_bounds
 class Agreement(NamedTuple):
     """`tokens`: words, and `same_heads`: of them with the head that head rules find in the constituents.
     `constituents`: of more than one word and less than their sentence, and `connected`: of them with exactly one word
-    whose head is outside, as a phrase with a head has it. White space does not count."""
+    whose head is outside, as a phrase with a head has it. White space does not count, a unary chain counts once."""
 
     tokens: int
     same_heads: int
@@ -46,7 +46,8 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
             "this Doc has no dependency heads; put a component that sets them, such as bpm_parser, into the pipeline"
         )
     rules = rules or head_rules(doc.lang_)
-    tokens = same = 0
+    extents = sorted(set(zip(found.starts, found.ends, strict=True)))
+    tokens = same = phrases = connected = at = 0
     for start, end in sentence_bounds(doc):
         words = [token for token in doc[start:end] if not is_blank(token.text)]
         if not words:
@@ -57,30 +58,11 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
         for token, head in zip(words, heads, strict=True):
             own = -1 if token.head.i == token.i else places.get(token.head.i, -2)
             same += own == head
-    whole = set(sentence_bounds(doc))
-    extents = {
-        (start, end) for start, end in zip(found.starts, found.ends, strict=True) if _is_phrase(doc, start, end, whole)
-    }
-    connected = sum(
-        sum(
-            1
-            for token in doc[start:end]
-            if not is_blank(token.text) and (token.head.i == token.i or not start <= token.head.i < end)
-        )
-        == 1
-        for start, end in extents
-    )
-    return Agreement(tokens, same, len(extents), connected)
-
-
-def _is_phrase(doc: Doc, start: int, end: int, whole: set[tuple[int, int]]) -> bool:
-    """Whether an extent has more than one word, and less than its sentence has."""
-    n_words = sum(not is_blank(token.text) for token in doc[start:end])
-    if n_words < 2:
-        return False
-    return not any(first <= start and end <= last and _covers(doc, first, last, start, end) for first, last in whole)
-
-
-def _covers(doc: Doc, first: int, last: int, start: int, end: int) -> bool:
-    """Whether [start, end) has every word of the sentence [first, last)."""
-    return all(is_blank(token.text) for token in (*doc[first:start], *doc[end:last]))
+        while at < len(extents) and extents[at][0] < end:
+            first, last = extents[at]
+            at += 1
+            inside = [token for token in words if first <= token.i < last]
+            if 1 < len(inside) < len(words):
+                phrases += 1
+                connected += sum(token.head.i == token.i or not first <= token.head.i < last for token in inside) == 1
+    return Agreement(tokens, same, phrases, connected)

@@ -8,7 +8,7 @@ and numba are imported where a model is loaded.
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -23,6 +23,9 @@ from .sentences import SentenceInput, has_boundaries, read_sentences
 
 FACTORIES = ("dtparse", "pcfgla")
 """The factories of this package's constituent parsers."""
+
+ALL_FACTORIES = (*FACTORIES, "bpm_parser")
+"""The factories of all parsers of this package, none of which is needed for tags or sentence boundaries."""
 
 ASSIGNS = ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"]
 
@@ -58,6 +61,7 @@ class ConstituentPipe(ModelPipe):
     """
 
     OWN = ("spans_key",)
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"dependency": "bpm_parser"}
 
     def __init__(
         self,

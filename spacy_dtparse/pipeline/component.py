@@ -13,11 +13,12 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 
 from ..models import embedded_latent_model, embedded_model
-from .base import ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
+from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
 from .dependencies import BpmParser, make_bpm_parser
 from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
 
 __all__ = [
+    "ALL_FACTORIES",
     "FACTORIES",
     "SAVED",
     "BpmParser",
@@ -66,7 +67,7 @@ class PcfgLa(ConstituentPipe):
         "max_tokens": whole_number(1),
     }
     """A setting of PcfgSettings has a line here, one in the signature of `make_pcfgla`, and no more."""
-    ELSEWHERE = {"dtree": "dtparse", "span": "dtparse"}  # noqa: RUF012
+    ELSEWHERE = {**ConstituentPipe.ELSEWHERE, "dtree": "dtparse", "span": "dtparse"}  # noqa: RUF012
 
     tags: Optional[str]  # noqa: UP045
 

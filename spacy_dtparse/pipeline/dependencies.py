@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
-from spacy.attrs import DEP, HEAD
+from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -58,6 +58,7 @@ class BpmParser(ModelPipe):
 
     factory = "bpm_parser"
     default_model = staticmethod(embedded_dependency_model)
+    ELSEWHERE = {"dtree": "dtparse", "span": "dtparse", "pcfg": "pcfgla"}  # noqa: RUF012 (never changed)
     SETTINGS = {  # noqa: RUF012 (never changed)
         "decoder": one_of("projective", "spanning"),
         "stages": whole_number(1),
@@ -93,6 +94,7 @@ class BpmParser(ModelPipe):
             columns[:, 0] = heads.view(np.uint64)
             columns[:, 1] = [strings.add(label) for label in labels]
             doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
+            _keep_boundaries(doc, [sentence.start for sentence in sentences])
         return doc
 
     def _parse(self, parser: Any, sentence: WordColumns, heads: np.ndarray, labels: list[str]) -> None:
@@ -154,6 +156,17 @@ class BpmParser(ModelPipe):
                 "sets them (senter, sentencizer) before it",
             )
         return sentences
+
+
+def _keep_boundaries(doc: Doc, starts: list[int]) -> None:
+    """Mark sentence starts again where spaCy found others.
+
+    It takes them from the left edges of trees, and gives up on the edges of trees with many links across one another.
+    """
+    flags = np.full(len(doc), -1, np.int64)
+    flags[starts] = 1
+    if not np.array_equal(doc.to_array([SENT_START]).reshape(-1).astype(np.int64), flags):
+        doc.from_array([SENT_START], flags.view(np.uint64).reshape(-1, 1))  # type: ignore[arg-type]
 
 
 _SETTERS = {"tag_": "tagger", "pos_": "morphologizer", "lemma_": "lemmatizer"}

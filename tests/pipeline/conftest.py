@@ -1,4 +1,4 @@
-"""A tagger by word list, and pipelines with the rule parser in place of a trained one."""
+"""A tagger by word list, pipelines with the rule parser in place of a trained one, and small dependency models."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 import spacy_dtparse.parsers
 from spacy_dtparse.pipeline.component import FACTORIES, DtParse, PcfgLa
 
+from ..documents import ROOT
 from .rule_parser import MAGIC, RuleParser
 
 TAGS = {
@@ -67,3 +68,64 @@ def factory():
 @pytest.fixture
 def nlp(model_file, factory):
     return make_nlp(model_file, factory)
+
+
+def train_links(folder, limit=None, change=None, **options):
+    """A small dependency parser of the sample trees; `change` makes other columns of a sentence's."""
+    from dataclasses import replace
+
+    from spacy_dtparse.parsers.dependency import DependencyParser
+    from training.dependency.fitting import fit_model
+    from training.dependency.options import DependencyOptions
+    from training.dependency.running import read_treebank_file
+
+    sentences = read_treebank_file(str(ROOT / "assets" / "sample" / "train.mrg"), "en")[:limit]
+    if change is not None:
+        sentences = [replace(sentence, columns=change(sentence.columns)) for sentence in sentences]
+    small = {"members": 2, "epochs": 3, "stages": 2, "label_members": 1, **options}
+    meta = {"name": "tiny", "lang": "en"}
+    return DependencyParser(fit_model(sentences, [], DependencyOptions(**small), folder, meta))
+
+
+TAUGHT = 120
+"""Trees that the dependency parser of the tests learns from."""
+
+
+@pytest.fixture(scope="session")
+def link_parser(tmp_path_factory):
+    """A dependency parser with two stages and labels."""
+    return train_links(tmp_path_factory.mktemp("links"), TAUGHT)
+
+
+@pytest.fixture(scope="session")
+def kept_link_model(link_parser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("link_model") / "links.model"
+    link_parser.to_disk(path)
+    return path
+
+
+@pytest.fixture
+def link_model(kept_link_model, tmp_path):
+    """A file that the test may remove."""
+    path = tmp_path / "links.model"
+    path.write_bytes(kept_link_model.read_bytes())
+    return path
+
+
+def make_links_nlp(model, **config):
+    """A tagger and bpm_parser; a model of None is left to the data from disk."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("list_tagger")
+    nlp.add_pipe("bpm_parser", config={"model": None if model is None else str(model), **config})
+    return nlp
+
+
+@pytest.fixture
+def linked(link_model):
+    return make_links_nlp(link_model)
+
+
+def tree_of(doc):
+    """What bpm_parser writes."""
+    return [(token.head.i, token.dep_, token.is_sent_start) for token in doc]
