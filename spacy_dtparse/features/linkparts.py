@@ -11,12 +11,14 @@ import numpy as np
 
 from ..dtypes import INDEX
 from ..errors import ConfigError, DtparseError
+from ..kernels.guides import label_atoms
 from ..kernels.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB
 from ..symbols import SymbolTable
 
 STEMS = ("prefix", "first", "lemma")
 NUMBERS = ("one", "chinese")
 SOURCES = ("tag", "pos", "pos+tag")
+GUIDES = ("none", "constituents")
 _BEFORE, _ROOT, _AFTER = "<before>", "<root>", "<after>"
 _PREFIX = 5
 
@@ -53,12 +55,15 @@ def tag_kind(tag: str) -> int:
 
 class TokenColumns(NamedTuple):
     """A sentence as parsers of dependencies take it: `words`, and as many `tags`, coarse parts of speech `pos` and
-    `lemmas`, each empty where the model needs none."""
+    `lemmas`, each empty where the model needs none; and for a model that has a guide from elsewhere, `guide_heads`,
+    places from 0 and -1 for a root, and `guide_labels`."""
 
     words: Sequence[str]
     tags: Sequence[str] = ()
     pos: Sequence[str] = ()
     lemmas: Sequence[str] = ()
+    guide_heads: Sequence[int] = ()
+    guide_labels: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class TextRules:
     "pos+tag". `places`: of a positional tag only the characters at these places, from 0, count; () is all. `stem`: what
     stands for a long word beside itself: "prefix" is its first five characters, "first" its first, "lemma" its lemma.
     `numbers`: "one" makes all numbers one word, "chinese" keeps years, months and dates apart. Words are lower-cased.
+    `guide`: "none", or "constituents" where the first stage has a guide: the dependencies of a constituent tree.
 
     Raises ConfigError for other values.
     """
@@ -77,9 +83,10 @@ class TextRules:
     places: tuple[int, ...] = ()
     stem: str = "prefix"
     numbers: str = "one"
+    guide: str = "none"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("source", SOURCES), ("stem", STEMS), ("numbers", NUMBERS)):
+        for name, allowed in (("source", SOURCES), ("stem", STEMS), ("numbers", NUMBERS), ("guide", GUIDES)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
         if any(isinstance(place, bool) or not isinstance(place, int) or place < 0 for place in self.places):
@@ -111,17 +118,21 @@ class TextRules:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"source": self.source, "places": list(self.places), "stem": self.stem, "numbers": self.numbers}
+        return {
+            "source": self.source, "places": list(self.places), "stem": self.stem, "numbers": self.numbers,
+            "guide": self.guide,
+        }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextRules:
         """The rules of `to_dict`."""
-        return cls(data["source"], tuple(data["places"]), data["stem"], data["numbers"])
+        return cls(data["source"], tuple(data["places"]), data["stem"], data["numbers"], data["guide"])
 
 
 @dataclass(frozen=True)
 class LinkParts:
-    """Lists of words, tags and stems and of the pairs that occur; an atom is a string's or pair's place from 1.
+    """Lists of words, tags and stems and of the pairs that occur; an atom is a string's or pair's place from 1; and the
+    labels of guides from elsewhere.
 
     `word_tags`, `stem_tags`: int32 (P, 2) of numbers from 1. `kinds`: int32, a kind for each tag, which follows from
     the tag unless training says otherwise.
@@ -134,6 +145,7 @@ class LinkParts:
     word_tags: np.ndarray
     stem_tags: np.ndarray
     kinds: np.ndarray = field(default_factory=lambda: np.zeros(0, INDEX))
+    guide_labels: SymbolTable = field(default_factory=lambda: SymbolTable(()))
 
     def __post_init__(self) -> None:
         if max(len(self.words), len(self.stems), len(self.word_tags), len(self.stem_tags)) >= MAX_ATOMS:
@@ -163,7 +175,9 @@ class LinkParts:
         words, tags, stems = (dict.fromkeys(edges) for _ in range(3))
         pairs: dict[tuple[str, str], None] = {(edge, edge): None for edge in edges}
         stem_pairs = dict(pairs)
+        guide_labels: dict[str, None] = {}
         for sentence in sentences:
+            guide_labels |= dict.fromkeys(sentence.guide_labels)
             for word, tag, stem in _strings(sentence, rules):
                 words[word] = tags[tag] = stems[stem] = None
                 pairs[word, tag] = stem_pairs[stem, tag] = None
@@ -172,7 +186,19 @@ class LinkParts:
         def numbered(found: Iterable[tuple[str, str]], first: SymbolTable) -> np.ndarray:
             return np.array([[first.number(a) + 1, tables[1].number(b) + 1] for a, b in found], INDEX).reshape(-1, 2)
 
-        return cls(rules, *tables, numbered(pairs, tables[0]), numbered(stem_pairs, tables[2]))
+        return cls(
+            rules, *tables, numbered(pairs, tables[0]), numbered(stem_pairs, tables[2]),
+            guide_labels=SymbolTable(list(guide_labels)[: MAX_TAGS - 4]),
+        )  # fmt: skip
+
+    def encode_guide(self, sentence: TokenColumns) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The heads and the atoms of the labels of a guide from elsewhere, int32 (n + 1,) as `kernels.guides` takes
+        them; None where the model has no such guide. A label that is not listed is unknown."""
+        if self.rules.guide == "none":
+            return None, None
+        heads = np.array([-1, *(head + 1 for head in sentence.guide_heads)], INDEX)
+        numbers = np.array([0, *(self.guide_labels.number(label, -2) for label in sentence.guide_labels)], INDEX)
+        return heads, label_atoms(numbers)
 
     def encode(self, sentence: TokenColumns) -> np.ndarray:
         """Atoms, int32 (n + 3, COLUMNS); see `kernels.links`."""
@@ -193,7 +219,7 @@ class LinkParts:
         """Strings and rules as plain data; pairs and kinds are arrays."""
         return {
             "rules": self.rules.to_dict(),
-            **{name: list(getattr(self, name)) for name in ("words", "tags", "stems")},
+            **{name: list(getattr(self, name)) for name in ("words", "tags", "stems", "guide_labels")},
         }
 
     @classmethod
@@ -204,7 +230,8 @@ class LinkParts:
         word_tags, stem_tags = (
             np.ascontiguousarray(arrays[name], INDEX).reshape(-1, 2) for name in ("word_tags", "stem_tags")
         )
-        return cls(rules, words, tags, stems, word_tags, stem_tags, np.ascontiguousarray(arrays["kinds"], INDEX))
+        kinds = np.ascontiguousarray(arrays["kinds"], INDEX)
+        return cls(rules, words, tags, stems, word_tags, stem_tags, kinds, SymbolTable(data["guide_labels"]))
 
 
 def _strings(sentence: TokenColumns, rules: TextRules) -> list[tuple[str, str, str]]:

@@ -177,6 +177,17 @@ class HeadRules:
         return tuple(heads), tuple(own), tuple(upper)
 
 
+def tree_guide(tree: Tree, rules: HeadRules) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The dependencies of a constituent tree: heads from 0, -1 for the root, and labels, such as "NP<VP" for a token
+    that heads an NP and meets its head in a VP (its tag, where it heads no constituent), and "root"."""
+    heads, own, upper = rules.links(tree)
+    labels = tuple(
+        f"{tree.labels[mine] if mine >= 0 else tree.tags[token]}<{tree.labels[above]}" if above >= 0 else "root"
+        for token, (mine, above) in enumerate(zip(own, upper, strict=True))
+    )
+    return heads, labels
+
+
 def resort_is_right(rule: Rule) -> bool:
     """Whether a rule that finds nothing falls back on the right end, where its last scan started."""
     return bool(rule) and (rule[-1][0].startswith("right") or rule[-1][0] == "last")

@@ -12,6 +12,7 @@ from spacy_dtparse.errors import ConfigError, DtparseError
 from . import (
     assemble,
     bpm,
+    bpm_evaluate,
     clean,
     collect,
     convert,
@@ -41,6 +42,7 @@ COMMANDS = {
     "pcfgla": pcfgla,
     "span": span,
     "bpm": bpm,
+    "bpm-evaluate": bpm_evaluate,
     "pcfgla-study": latent_study,
     "self-train": self_train,
     "self-train-compare": self_train_compare,

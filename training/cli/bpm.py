@@ -20,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tagger", help="a spaCy pipeline whose tags take the place of the files' (embedded: the English one)"
     )
+    parser.add_argument(
+        "--guide", type=Path, help="a constituent parser's model, whose trees guide the first stage"
+    )
     parser.add_argument("--source", default="tag", help="parts of speech to read: tag (default), pos or pos+tag")
     parser.add_argument(
         "--places", type=int, nargs="*", default=[], help="characters of a positional tag that count, from 0"
@@ -49,12 +52,13 @@ def run(options: argparse.Namespace) -> None:
 
     if not options.train:
         raise ConfigError("there is nothing to learn from; give --train FILE …")
-    rules = TextRules(options.source, tuple(options.places), options.stem, options.numbers)
+    rules = TextRules(options.source, tuple(options.places), options.stem, options.numbers,
+                      "none" if options.guide is None else "constituents")  # fmt: skip
     start = DependencyOptions(rules=rules, decoder=options.decoder)
     chosen = changed_fields(start, options.settings, but=("rules", "decoder"))
     facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
         options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,
-        options.tagger,
+        options.tagger, options.guide,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -9,7 +9,7 @@ from pathlib import Path
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linkparts import TokenColumns
 from spacy_dtparse.trees import Tree
-from spacy_dtparse.trees.heads import HeadRules
+from spacy_dtparse.trees.heads import HeadRules, tree_guide
 
 _COLUMNS = 10
 
@@ -122,12 +122,8 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, s
     labelled with that largest constituent's label, or the token's tag, and the constituent's in which they meet:
     "NP<VP". `tags`: to be used instead of the tree's.
     """
-    found, own, upper = rules.links(tree)
+    found, labels = tree_guide(tree, rules)
     heads = [head + 1 for head in found]
-    labels = [
-        f"{tree.labels[mine] if mine >= 0 else tree.tags[token]}<{tree.labels[above]}" if above >= 0 else "root"
-        for token, (mine, above) in enumerate(zip(own, upper, strict=True))
-    ]
     punctuation = tuple(tag in rules.punctuation for tag in tree.tags)
     used = tuple(tree.tags if tags is None else tags)
     return DependencySentence(TokenColumns(tuple(tree.words), used), tuple(heads), tuple(labels), punctuation, source)

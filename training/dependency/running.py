@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.parsers import ConstituentParser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.trees.heads import head_rules
+from spacy_dtparse.trees.heads import head_rules, tree_guide
 
 from ..evaluate import tag_lists
 from ..fitting import write_atomically
@@ -74,7 +75,8 @@ def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[Depen
     return made
 
 
-def _load_tagger(name: str) -> Language:
+def load_tagger(name: str) -> Language:
+    """A spaCy pipeline by folder or name; "embedded" is the English one of this package. Raises ConfigError."""
     import spacy
 
     import spacy_dtparse
@@ -89,6 +91,20 @@ def tagged(nlp: Language, sentences: Sequence[DependencySentence]) -> list[Depen
     """The sentences with a pipeline's fine tags."""
     tags = tag_lists(nlp, [sentence.columns.words for sentence in sentences])
     return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
+
+
+def guided(
+    parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str
+) -> list[DependencySentence]:
+    """The sentences with the dependencies of a constituent parser's trees as their guide."""
+    rules = head_rules(lang)
+    made = []
+    for sentence in sentences:
+        columns = sentence.columns
+        tree = parser.parse(columns.words, columns.tags).tree
+        heads, labels = tree_guide(tree, rules)
+        made.append(replace(sentence, columns=columns._replace(guide_heads=heads, guide_labels=labels)))
+    return made
 
 
 def _blocks(sentences: Sequence[DependencySentence], block: str, text: str) -> list[DependencySentence]:
@@ -112,11 +128,13 @@ def fit_dependency(
     workdir: Path | None = None,
     workers: int = 2,
     tagger: str | None = None,
+    guide: Path | None = None,
 ) -> float:
     """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
     model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
     pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
-    not have been trained on them, or its tags are better here than in use.
+    not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
+    whose trees guide the first stage, for options with such rules; the same holds for it.
 
     Raises TrainingDataError and ConfigError for what cannot be used.
     """
@@ -125,8 +143,11 @@ def fit_dependency(
     sentences = [s for text in train for s in read_treebank_file(text, lang)]
     held_out = [s for text in dev for s in read_treebank_file(text, lang)]
     if tagger is not None:
-        nlp = _load_tagger(tagger)
+        nlp = load_tagger(tagger)
         sentences, held_out = tagged(nlp, sentences), tagged(nlp, held_out)
+    if guide is not None:
+        constituents = load_parser(guide)
+        sentences, held_out = guided(constituents, sentences, lang), guided(constituents, held_out, lang)
     with contextlib.ExitStack() as stack:
         if workdir is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -139,6 +160,7 @@ def fit_dependency(
             **facts,
             "sentences": len(sentences),
             "tokens": sum(len(sentence.heads) for sentence in sentences),
+            "guide": None if guide is None else constituents.meta.get("name", constituents.name),
             "tags": "gold" if tagger is None else f"predicted by {tagger}",
             "options": options.facts(),
         }

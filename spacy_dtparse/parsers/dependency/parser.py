@@ -61,6 +61,11 @@ class DependencyParser(StoredParser):
         return self.model.parts.rules.source
 
     @property
+    def needs_guide(self) -> bool:
+        """Whether the model reads a guide from elsewhere, the dependencies of a constituent tree."""
+        return self.model.parts.rules.guide != "none"
+
+    @property
     def needs_lemmas(self) -> bool:
         """Whether the model reads lemmas."""
         return self.model.parts.rules.stem == "lemma"
@@ -109,7 +114,7 @@ class DependencyParser(StoredParser):
         if n > most:
             return self._in_pieces(sentence, n, most)
         atoms = self.model.parts.encode(sentence)
-        heads, score = best_tree(self._scores(atoms), self._projective)
+        heads, score = best_tree(self._scores(atoms, sentence), self._projective)
         return DependencyResult(tuple((heads[1:] - 1).tolist()), self._labelled(atoms, heads), score)
 
     def parse_k_best(self, sentence: TokenColumns, k: int) -> list[DependencyResult]:
@@ -126,13 +131,13 @@ class DependencyParser(StoredParser):
         atoms = self.model.parts.encode(sentence)
         return [
             DependencyResult(tuple((heads[1:] - 1).tolist()), self._labelled(atoms, heads), score)
-            for heads, score in best_trees(self._scores(atoms), self._projective, k)
+            for heads, score in best_trees(self._scores(atoms, sentence), self._projective, k)
         ]
 
     def link_scores(self, sentence: TokenColumns) -> np.ndarray:
         """The last stage's scores[h, d] of links, float64 (n + 1, n + 1), places from 1, 0 for the root."""
         self._check(sentence)
-        return self._scores(self.model.parts.encode(sentence))
+        return self._scores(self.model.parts.encode(sentence), sentence)
 
     def _check(self, sentence: TokenColumns) -> int:
         n = len(sentence.words)
@@ -140,17 +145,21 @@ class DependencyParser(StoredParser):
             raise DtparseError("an empty sentence has no tree; give at least one word")
         wanted: tuple[str, ...] = {"tag": ("tags",), "pos": ("pos",), "pos+tag": ("tags", "pos")}[self.source]
         wanted += ("lemmas",) if self.needs_lemmas else ()
-        for name in ("tags", "pos", "lemmas"):
+        if self.needs_guide:
+            wanted += ("guide_heads", "guide_labels")
+        for name in ("tags", "pos", "lemmas", "guide_heads", "guide_labels"):
             column: Sequence[str] = getattr(sentence, name)
             if len(column) != n and name in wanted:
                 raise DtparseError(f"{n} words but {len(column)} {name}; the model reads them: give one per word")
             if len(column) not in (0, n):
                 raise DtparseError(f"{n} words but {len(column)} {name}; give one per word, or none at all")
+        if self.needs_guide and not _leads_to_roots(sentence.guide_heads):
+            raise DtparseError("the guide's heads are no trees: they leave the sentence or go round in a circle")
         return n
 
-    def _scores(self, atoms: np.ndarray) -> np.ndarray:
+    def _scores(self, atoms: np.ndarray, sentence: TokenColumns) -> np.ndarray:
         n = len(atoms) - 3
-        guide = make_guide(None)
+        guide = make_guide(*self.model.parts.encode_guide(sentence))
         scores = np.zeros((n + 1, n + 1))
         for number, (slots, weights) in enumerate(self._tables):
             if number:
@@ -172,7 +181,7 @@ class DependencyParser(StoredParser):
         labels: list[str] = []
         total, before = 0.0, -1
         for start in range(0, n, most):
-            piece = TokenColumns(*(column[start : start + most] for column in sentence))
+            piece = _piece(sentence, start, min(start + most, n))
             found = self.parse(piece)
             root = found.heads.index(-1)
             heads += [before if head < 0 else head + start for head in found.heads]
@@ -188,3 +197,27 @@ class DependencyParser(StoredParser):
         """The label between pieces: parataxis where the model has it, else its last."""
         names = self.model.label_names
         return "parataxis" if "parataxis" in names else names[-1]
+
+
+def _piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
+    """The tokens from `start` to below `end`; what hangs on another in the guide becomes a root."""
+    piece = TokenColumns(*(column[start:end] for column in sentence))  # type: ignore[arg-type]
+    heads = tuple(head - start if start <= head < end else -1 for head in piece.guide_heads)
+    return piece._replace(guide_heads=heads)
+
+
+def _leads_to_roots(heads: Sequence[int]) -> bool:
+    """Whether every way up ends at -1."""
+    done = [False] * len(heads)
+    for start in range(len(heads)):
+        path, place = set(), start
+        while place != -1 and 0 <= place < len(heads) and not done[place]:
+            if place in path:
+                return False
+            path.add(place)
+            place = heads[place]
+        if place != -1 and not 0 <= place < len(heads):
+            return False
+        for place in path:
+            done[place] = True
+    return True
