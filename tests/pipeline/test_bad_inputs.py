@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import partial
 
 import pytest
 
@@ -34,6 +35,7 @@ def pipeline():
 @pytest.fixture
 def bench(tmp_path, request):
     bench = Bench(tmp_path)
+    bench.link_model = partial(request.getfixturevalue, "kept_link_model")
     if "embedded" in request.keywords:
         bench.nlp = request.getfixturevalue("pipeline")
     return bench

@@ -18,6 +18,9 @@ import pytest
 import spacy
 import srsly
 
+from spacy_dtparse.cli import build_parser as dtparse_parser
+from spacy_dtparse.features.linkparts import TokenColumns
+from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
 from training.boosting.config import PathConfig
 from training.cli import TAGGING
@@ -44,7 +47,8 @@ def test_workflow_and_commands(project):
     assert project["workflows"]["train"] == STEPS
     assert project["workflows"]["train-span"] == [{"fit": "span", "assemble": "assemble-span"}.get(s, s) for s in STEPS]
     commands = {command["name"]: command for command in project["commands"]}
-    later = ["span", "assemble-span", "pcfgla", "self-train", "collect", "package", "benchmark", "clean"]
+    assert project["workflows"]["train-bpm"] == ["bpm"]
+    later = ["span", "assemble-span", "bpm", "pcfgla", "self-train", "collect", "package", "benchmark", "clean"]
     assert list(commands) == [*STEPS, *later]
     for command in commands.values():
         assert command["help"]
@@ -54,6 +58,8 @@ def test_workflow_and_commands(project):
             assert not {"&&", "|", ">", ";"} & set(words)
             if words[1:3] == ["-m", "training"] and words[3] not in TAGGING:
                 assert training_parser().parse_args(words[3:]).command == words[3]
+            elif words[1:3] == ["-m", "spacy_dtparse"]:
+                assert dtparse_parser().parse_args(words[3:]).command == words[3]
             elif words[1].endswith(".py"):
                 assert (ROOT / words[1]).is_file()
 
@@ -141,3 +147,26 @@ def test_train_from_nothing(tmp_path):
     assert spans.returncode == 0, spans.stdout + spans.stderr
     assert spans.stdout.count("nothing changed") == 2, "convert and tag need not run again"
     assert spacy.load(out / "pipeline").get_pipe("dtparse").parser.name == "span"
+
+
+def test_train_dependencies_from_nothing(tmp_path):
+    """train-bpm on a CoNLL-U file named in the variables, and on the sample trees."""
+    shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
+    shutil.copyfile(ROOT / "project.yml", tmp_path / "project.yml")
+    rows = [("She", "PRON", 2, "nsubj"), ("sleeps", "VERB", 0, "root"), (".", "PUNCT", 2, "punct")]
+    lines = [f"{k}\t{w}\t_\t{p}\t_\t_\t{head}\t{label}\t_\t_\n" for k, (w, p, head, label) in enumerate(rows, 1)]
+    (tmp_path / "own.conllu").write_text("".join([*lines, "\n"]) * 10)
+    command = [sys.executable, "-m", "spacy", "project", "run", "train-bpm", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    small = "--vars.bpm_settings=members=1 epochs=1 stages=1 label_members=1"
+    own = ["--vars.bpm_train=own.conllu", "--vars.bpm_dev=own.conllu", "--vars.bpm_source=pos", "--vars.run=own"]
+    for name, chosen in (("own", own), ("sample", ["--vars.bpm_train=assets/sample/train.mrg,limit=40"])):
+        done = subprocess.run([*command, small, *chosen], env=environment, text=True, capture_output=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        parser = load_dependency_parser(tmp_path / "build" / name / "bpm.model")
+        assert f"words: {parser.describe()['words']}" in done.stdout and parser.meta["lang"] == "en"
+        assert parser.source == ("pos" if name == "own" else "tag") and parser.meta["dev"]["all"]["uas"] > 0.3
+    found = load_dependency_parser(tmp_path / "build" / "own" / "bpm.model").parse(
+        TokenColumns([row[0] for row in rows], (), [row[1] for row in rows])
+    )
+    assert (found.heads, found.labels) == ((1, -1, 1), ("nsubj", "root", "punct"))

@@ -1,7 +1,8 @@
 """The table of bad and odd inputs, by subject."""
 
 from .files import MODELS, TREEBANKS
+from .links import CONLLU, LINKS
 from .settings import COMMANDS, RECIPES, SETTINGS
 from .texts import DOCS, TEXTS
 
-CASES = [*TEXTS, *DOCS, *TREEBANKS, *MODELS, *SETTINGS, *RECIPES, *COMMANDS]
+CASES = [*TEXTS, *DOCS, *TREEBANKS, *MODELS, *SETTINGS, *RECIPES, *COMMANDS, *LINKS, *CONLLU]

@@ -15,9 +15,13 @@ from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word
 from spacy_dtparse.trees.brackets import parse_tree, unescape_token
 
+from ..rule_parser import RuleParser
+
 
 class Bench:
-    """What the rows are made with: the embedded pipeline, and a folder for files."""
+    """What the rows are made with: the embedded pipeline, a small dependency model, and a folder for files."""
+
+    link_model: Callable[[], Path]
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -42,6 +46,9 @@ class Bench:
         """The Doc of `doc` through a dtparse component that has not warned yet."""
         component = DtParse(parser=self.nlp.get_pipe("dtparse").parser)
         return component(self.doc(*arguments))  # type: ignore[arg-type]
+
+    def rule_parser(self) -> Any:
+        return RuleParser()
 
     def model(self) -> bytes:
         return (EMBEDDED_PIPELINE / "dtparse" / MODEL_FILE).read_bytes()

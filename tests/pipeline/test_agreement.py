@@ -1,0 +1,146 @@
+"""How far heads and constituents of a Doc agree, counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+import spacy
+from spacy.tokens import Doc, Span
+
+import spacy_dtparse
+from spacy_dtparse import Agreement, agreement
+from spacy_dtparse.errors import TreeError
+from spacy_dtparse.pipeline.attributes import to_tree
+from spacy_dtparse.pipeline.constituents import NotParsedError
+from spacy_dtparse.pipeline.corpus import doc_from_trees
+from spacy_dtparse.pipeline.sentences import MissingAnnotationError
+from spacy_dtparse.trees import parse_tree
+from spacy_dtparse.trees.heads import LEFTMOST, head_rules
+
+from .conftest import make_links_nlp, make_nlp
+
+CAT = "(TOP (S (NP (DT The) (JJ old) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))"
+SHE = "(TOP (S (NP (PRP She)) (VP (VBZ sleeps) (ADVP (RB quietly))) (. .)))"
+CAT_HEADS = [2, 2, 3, 3, 3, 6, 4, 3]
+SHE_HEADS = [1, 1, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return spacy.blank("en").vocab
+
+
+def with_heads(vocab, strings, heads, blanks=()):
+    """A Doc with the constituents of trees and these heads (in the whole Doc); `blanks`: before which tokens white
+    space comes in; its head is the token before it, or the first word."""
+    trees = doc_from_trees([parse_tree(string) for string in strings], vocab)
+    words, tags = [token.text for token in trees], [token.tag_ for token in trees]
+    moved = list(range(len(words)))
+    extents = [(span.start, span.end, span.label_) for span in trees.spans["constituents"]]
+    for place in sorted(blanks, reverse=True):
+        words.insert(place, "\n")
+        tags.insert(place, "_SP")
+        moved = [at + (at >= place) for at in moved]
+        heads = [head + (head >= place) for head in heads]
+        heads.insert(place, place - 1 if place else 1)
+    deps = ["ROOT" if head == place else "dep" for place, head in enumerate(heads)]
+    doc = Doc(vocab, words=words, tags=tags, heads=heads, deps=deps)
+    doc.spans["constituents"] = [Span(doc, moved[s], moved[e - 1] + 1, label) for s, e, label in extents]
+    assert len(list(doc.sents)) == len(strings)
+    return doc
+
+
+def rule_heads(strings):
+    """The heads that the English rules find, in the whole Doc."""
+    heads, start = [], 0
+    for string in strings:
+        found = head_rules("en").links(parse_tree(string))[0]
+        heads += [start + (head if head >= 0 else place) for place, head in enumerate(found)]
+        start += len(found)
+    return heads
+
+
+def test_heads_by_the_rules_agree_in_full(vocab):
+    assert rule_heads([CAT, SHE]) == CAT_HEADS + [8 + head for head in SHE_HEADS]
+    found = agreement(with_heads(vocab, [CAT, SHE], rule_heads([CAT, SHE])))
+    # NP, VP, PP, NP; of the second sentence the VP, as (NP She) and (ADVP quietly) have one word
+    assert found == Agreement(tokens=12, same_heads=12, constituents=5, connected=5)
+    assert (found.heads, found.phrases) == (1.0, 1.0)
+    assert spacy_dtparse.agreement is agreement and "agreement" in dir(spacy_dtparse)
+
+
+def test_one_moved_head(vocab):
+    heads = list(CAT_HEADS)
+    heads[1] = 3  # old under sat: the noun phrase has two ways out
+    assert agreement(with_heads(vocab, [CAT], heads)) == Agreement(8, 7, 4, 3)
+    heads = list(CAT_HEADS)
+    heads[4] = 2  # on under cat: the verb phrase has two ways out, the prepositional one still one
+    found = agreement(with_heads(vocab, [CAT], heads))
+    assert found == Agreement(8, 7, 4, 3) and found.heads == 7 / 8 and found.phrases == 3 / 4
+    heads[5] = 4  # the under on: inside of its phrases but not under mat
+    assert agreement(with_heads(vocab, [CAT], heads)) == Agreement(8, 6, 4, 2)
+
+
+def test_another_root(vocab):
+    """quietly heads the sentence: every head is another, but sleeps alone leads out of no phrase but its own."""
+    found = agreement(with_heads(vocab, [SHE], [2, 2, 2, 2]))
+    assert found == Agreement(tokens=4, same_heads=0, constituents=1, connected=1)
+
+
+def test_another_convention_leaves_the_phrases_connected(vocab):
+    """Prepositions below nouns, as in Universal Dependencies."""
+    found = agreement(with_heads(vocab, [CAT], [2, 2, 3, 3, 6, 6, 3, 3]))
+    assert found == Agreement(8, 6, 4, 4)
+
+
+def test_other_rules(vocab):
+    doc = with_heads(vocab, [CAT], CAT_HEADS)
+    heads = LEFTMOST.links(parse_tree(CAT))[0]
+    same = sum(a == b for a, b in zip(heads, [2, 2, 3, -1, 3, 6, 4, 3], strict=True))
+    assert agreement(doc, rules=LEFTMOST) == Agreement(8, same, 4, 4) and same < 8
+
+
+@pytest.mark.parametrize("blanks", [(0,), (8,), (3,), (2, 5, 6), (0, 1, 4, 8)])
+def test_white_space_does_not_count(vocab, blanks):
+    doc = with_heads(vocab, [CAT], CAT_HEADS, blanks)
+    assert any(token.is_space for token in doc) and str(to_tree(doc[:])) == str(parse_tree(CAT))
+    assert agreement(doc) == Agreement(8, 8, 4, 4)
+
+
+def test_a_head_that_is_white_space_is_none(vocab):
+    hung = Doc(vocab, words=["She", "\n", "sat"], tags=["PRP", "_SP", "VBD"], heads=[1, 2, 2], deps=["a", "b", "ROOT"])
+    hung.spans["constituents"] = [Span(hung, 0, 3, "S"), Span(hung, 0, 1, "NP"), Span(hung, 2, 3, "VP")]
+    assert agreement(hung) == Agreement(2, 1, 0, 0)
+
+
+def test_nothing_to_compare(vocab):
+    empty = Doc(vocab)
+    empty.spans["constituents"] = []
+    blank = Doc(vocab, words=["\n"], heads=[0], deps=["ROOT"])
+    blank.spans["constituents"] = []
+    for doc in (empty, blank):
+        found = agreement(doc)
+        assert found == Agreement(0, 0, 0, 0) and (found.heads, found.phrases) == (1.0, 1.0)
+
+
+def test_what_is_missing_is_said(vocab):
+    unparsed = Doc(vocab, words=["She", "sat"], heads=[1, 1], deps=["a", "ROOT"])
+    with pytest.raises(NotParsedError, match="add 'dtparse' to the pipeline"):
+        agreement(unparsed)
+    no_heads = doc_from_trees([parse_tree(SHE)], vocab)
+    with pytest.raises(MissingAnnotationError, match=r"no dependency heads.*bpm_parser"):
+        agreement(no_heads)
+    crossing = Doc(vocab, words=["a", "b", "c"], heads=[0, 0, 0], deps=["ROOT", "x", "x"])
+    crossing.spans["constituents"] = [Span(crossing, 0, 2, "A"), Span(crossing, 1, 3, "B")]
+    with pytest.raises(TreeError, match="cross"):
+        agreement(crossing)
+
+
+def test_of_two_components_and_a_key(model_file, kept_link_model):
+    nlp = make_nlp(model_file, spans_key="rule")
+    nlp.add_pipe("bpm_parser", config={"model": str(kept_link_model)})
+    doc = nlp("The old cat sat on the mat. \n She sleeps quietly.")
+    found = agreement(doc, "rule")
+    assert found == agreement(doc) and found.tokens == 12
+    assert 0 < found.same_heads <= 12 and 0 < found.connected <= found.constituents
+    with pytest.raises(NotParsedError):
+        agreement(make_links_nlp(kept_link_model)("The cat sat."), "rule")
