@@ -14,7 +14,11 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..errors import ConfigError
 from ..models import embedded_dependency_model
+from ..trees.heads import head_rules, tree_guide
+from .attributes import to_tree
+from .constituents import DEFAULT_KEY, group_key
 from .model_pipe import ModelPipe, one_of, whole_number
 from .sentences import MissingAnnotationError, has_boundaries, is_blank, plain_word, sentence_bounds
 
@@ -53,7 +57,8 @@ class BpmParser(ModelPipe):
     and sentence boundaries, and writes a tree for each sentence: one root, every other token on or below it. White
     space is not shown to the parser and depends on the word before it. A Doc without boundaries is taken as one
     sentence, and one with some of its tags missing is parsed, with a warning once each; a Doc without any tags raises
-    MissingAnnotationError, which goes to nlp's error handler. On an error a Doc is left as it was.
+    MissingAnnotationError, which goes to nlp's error handler. On an error a Doc is left as it was. A model whose guide
+    are constituents (as the embedded one) needs them in `doc.spans[spans_key]`, where dtparse puts them.
     """
 
     factory = "bpm_parser"
@@ -68,6 +73,16 @@ class BpmParser(ModelPipe):
     decoder: Optional[str]  # noqa: UP045
     stages: Optional[int]  # noqa: UP045
     max_tokens: Optional[int]  # noqa: UP045
+
+    OWN = ("spans_key",)
+
+    def __init__(self, name: str = "", *, spans_key: str = DEFAULT_KEY, **settings: Any):
+        if not isinstance(spans_key, str) or not spans_key:
+            raise ConfigError(
+                f"{name or self.factory}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans"
+            )
+        self.spans_key = spans_key
+        super().__init__(name, **settings)
 
     @staticmethod
     def read_parser(source: Path | bytes) -> Any:
@@ -86,8 +101,14 @@ class BpmParser(ModelPipe):
         parser = self.configured_parser
         sentences = self._read(doc, parser)
         heads, labels = np.zeros(len(doc), np.int64), [OTHER] * len(doc)
+        if parser.needs_guide and any(s.words for s in sentences) and group_key(doc, self.spans_key) is None:
+            raise MissingAnnotationError(
+                f"{self.name}: its model is guided by constituents, and this Doc has none in doc.spans"
+                f"[{self.spans_key!r}]. Put dtparse before {self.name!r} in the pipeline, set spans_key to the key "
+                "that it writes, or give a model without a guide"
+            )
         for sentence in sentences:
-            self._parse(parser, sentence, heads, labels)
+            self._parse(parser, sentence, self._guide(doc, parser, sentence), heads, labels)
         if len(doc):
             strings = doc.vocab.strings
             columns = np.empty((len(doc), 2), np.uint64)
@@ -97,7 +118,21 @@ class BpmParser(ModelPipe):
             _keep_boundaries(doc, [sentence.start for sentence in sentences])
         return doc
 
-    def _parse(self, parser: Any, sentence: WordColumns, heads: np.ndarray, labels: list[str]) -> None:
+    def _guide(self, doc: Doc, parser: Any, sentence: WordColumns) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The heads and labels of a guide, where the model reads one."""
+        if not parser.needs_guide or not sentence.words:
+            return (), ()
+        rules = head_rules(parser.meta.get("lang") or doc.lang_)
+        return tree_guide(to_tree(doc[sentence.start : sentence.end], self.spans_key), rules)
+
+    def _parse(
+        self,
+        parser: Any,
+        sentence: WordColumns,
+        guide: tuple[tuple[int, ...], tuple[str, ...]],
+        heads: np.ndarray,
+        labels: list[str],
+    ) -> None:
         """Set the sentence's part of `heads`, relative as spaCy has them, and of `labels`."""
         from ..features.linkparts import TokenColumns
 
@@ -106,7 +141,7 @@ class BpmParser(ModelPipe):
             heads[start : sentence.end] = start - np.arange(start, sentence.end)
             labels[start] = ROOT
             return
-        found = parser.parse(TokenColumns(sentence.words, sentence.tags, sentence.pos, sentence.lemmas))
+        found = parser.parse(TokenColumns(sentence.words, sentence.tags, sentence.pos, sentence.lemmas, *guide))
         for place, head, label in zip(places, found.heads, found.labels or [OTHER] * len(places), strict=True):
             heads[place] = places[head] - place if head >= 0 else 0
             labels[place] = label if head >= 0 else ROOT
@@ -178,6 +213,7 @@ _SETTERS = {"tag_": "tagger", "pos_": "morphologizer", "lemma_": "lemmatizer"}
     default_config={
         "model": None,
         **dict.fromkeys(BpmParser.SETTINGS),
+        "spans_key": DEFAULT_KEY,
         "scorer": {"@scorers": "spacy.parser_scorer.v1"},
     },
     default_score_weights=SCORE_WEIGHTS,
@@ -189,6 +225,7 @@ def make_bpm_parser(
     decoder: Optional[str],  # noqa: UP045
     stages: Optional[int],  # noqa: UP045
     max_tokens: Optional[int],  # noqa: UP045
+    spans_key: str,
     scorer: Optional[Callable],  # noqa: UP045
 ) -> BpmParser:
     """Build the component for `nlp.add_pipe("bpm_parser", config={…})`.
@@ -197,10 +234,12 @@ def make_bpm_parser(
     with one. A path is read at once; where it is gone the component waits for its data from disk and says so.
     `decoder`: "projective" (Eisner 1996) or "spanning" (Chu & Liu 1965, Edmonds 1967). `stages`: how many of the
     model's stages are run; 1 is the parser of the paper. `max_tokens`: longer sentences are parsed in pieces. None for
-    any of these is the model's own setting. Raises ConfigError for a value that is not allowed.
+    any of these is the model's own setting. `spans_key`: where the constituents are that guide a model trained with
+    such a guide. Raises ConfigError for a value that is not allowed.
     """
     component = BpmParser(
-        name, model=model, scorer=scorer, decoder=decoder, stages=stages, max_tokens=max_tokens
+        name, model=model, scorer=scorer, decoder=decoder, stages=stages, max_tokens=max_tokens,
+        spans_key=spans_key,
     )
     component.attach(nlp)
     return component

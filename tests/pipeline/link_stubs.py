@@ -15,6 +15,7 @@ class Chain:
     labels = ("next",)
     source = "tag"
     needs_lemmas = False
+    needs_guide = False
 
     def __init__(self):
         self.seen = []

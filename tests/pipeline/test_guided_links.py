@@ -1,0 +1,138 @@
+"""bpm_parser with a model that constituents guide."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from spacy.tokens import Doc
+
+import spacy_dtparse
+from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.features.linkparts import TextRules, TokenColumns
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers import load_dependency_parser, load_parser
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.pipeline.attributes import to_tree
+from spacy_dtparse.pipeline.sentences import MissingAnnotationError
+from spacy_dtparse.trees.heads import COLLINS, tree_guide
+from training.dependency.fitting import fit_model, judge
+from training.dependency.options import DependencyOptions
+from training.dependency.running import guided, read_treebank_file
+
+from ..documents import ROOT
+
+pytestmark = pytest.mark.embedded
+TEXT = "The old cat sat on the mat. She gave it to her friend in the garden."
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    """(A parser of the sample's dependencies, guided by the embedded constituent parser; what it learned from)."""
+    sentences = read_treebank_file(f"{ROOT}/assets/sample/train.mrg,limit=120", "en")
+    sentences = guided(load_parser(embedded_model()), sentences, "en")
+    options = DependencyOptions(
+        rules=TextRules(guide="constituents"), stages=2, members=2, epochs=3, folds=3, guide_members=1, label_members=1
+    )
+    model = fit_model(sentences, (), options, tmp_path_factory.mktemp("guided"), {"lang": "en"})
+    return DependencyParser(model), sentences
+
+
+@pytest.fixture(scope="module")
+def model_path(taught, tmp_path_factory):
+    path = tmp_path_factory.mktemp("guided-model") / "model"
+    taught[0].to_disk(path)
+    return path
+
+
+@pytest.fixture
+def nlp(model_path):
+    nlp = spacy_dtparse.load()
+    nlp.add_pipe("bpm_parser", config={"model": str(model_path)})
+    return nlp
+
+
+def heads_of(doc):
+    return [(token.head.i, token.dep_) for token in doc]
+
+
+def test_it_learns_and_says_what_it_needs(taught):
+    parser, sentences = taught
+    assert parser.needs_guide and not parser.needs_lemmas
+    assert judge(parser, sentences).to_dict()["all"]["uas"] > 0.97  # 0.99 when this was written
+    assert load_dependency_parser(parser.to_bytes()).parse(sentences[0].columns) == parser.parse(sentences[0].columns)
+
+
+def test_the_guide_counts(taught):
+    """With another tree as its guide the parser finds other heads."""
+    parser, sentences = taught
+    changed = 0
+    for sentence in sentences[:30]:
+        n = len(sentence.heads)
+        flat = sentence.columns._replace(guide_heads=tuple(range(-1, n - 1)), guide_labels=("root",) * n)
+        changed += parser.parse(flat).heads != parser.parse(sentence.columns).heads
+    assert changed > 0
+
+
+def test_the_pipeline_gives_it_the_doc_s_constituents(nlp, taught):
+    doc = nlp(TEXT)
+    for sent in doc.sents:
+        words, tags = [t.text for t in sent], [t.tag_ for t in sent]
+        guide = tree_guide(to_tree(sent), COLLINS)
+        found = taught[0].parse(TokenColumns(words, tags, (), (), *guide))
+        assert [t.head.i - sent.start if t.head.i != t.i else -1 for t in sent] == list(found.heads)
+
+
+def test_without_constituents_the_error_says_what_to_do(model_path):
+    nlp = spacy_dtparse.load(exclude=["dtparse"])
+    nlp.add_pipe("bpm_parser", config={"model": str(model_path)})
+    with pytest.raises(MissingAnnotationError, match=r"guided by constituents.*Put dtparse before"):
+        nlp(TEXT)
+    assert len(nlp("")) == 0
+    caught = []
+    nlp.set_error_handler(lambda name, component, docs, error: caught.append(type(error)))
+    assert list(nlp.pipe([TEXT, TEXT])) == [] and caught == [MissingAnnotationError] * 2
+
+
+def test_constituents_under_another_key(model_path, nlp):
+    other = spacy_dtparse.load(exclude=["dtparse"])
+    other.add_pipe("dtparse", config={"spans_key": "phrases"})
+    other.add_pipe("bpm_parser", config={"model": str(model_path), "spans_key": "phrases"})
+    assert heads_of(other(TEXT)) == heads_of(nlp(TEXT))
+    with pytest.raises(ConfigError, match="spans_key"):
+        other.add_pipe("bpm_parser", name="again", config={"model": str(model_path), "spans_key": ""})
+
+
+def test_white_space_and_long_docs(nlp):
+    doc = nlp("  The old cat  sat on the mat.\n\nShe slept.  ")
+    assert sum(token.dep_ == "ROOT" for token in doc) == len(list(doc.sents))
+    tagger = nlp.get_pipe("tagger")
+    words = ["cat", "sat", "and"] * 300
+    long = tagger(nlp.get_pipe("tok2vec")(Doc(nlp.vocab, words=words)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has no sentence boundaries
+        long = nlp.get_pipe("bpm_parser")(nlp.get_pipe("dtparse")(long))
+    assert sum(token.dep_ == "ROOT" for token in long) == 1
+
+
+@pytest.mark.parametrize("heads", [(1, 0, -1), (5, -1, -1), (-2, 0, 0), (0, -1, 1)])
+def test_a_guide_that_is_no_tree_is_refused(taught, heads):
+    columns = TokenColumns(("a", "b", "c"), ("NN", "NN", "NN"), (), (), heads, ("root",) * 3)
+    with pytest.raises(DtparseError, match="guide's heads are no trees"):
+        taught[0].parse(columns)
+
+
+def test_a_guide_of_another_length_is_refused(taught):
+    with pytest.raises(DtparseError, match="guide_heads"):
+        taught[0].parse(TokenColumns(("a", "b"), ("NN", "NN"), (), (), (-1,), ("root", "root")))
+    with pytest.raises(DtparseError, match="guide_heads"):
+        taught[0].parse(TokenColumns(("a", "b"), ("NN", "NN")))
+
+
+def test_processes_and_bytes(nlp, model_path):
+    wanted = [heads_of(doc) for doc in nlp.pipe([TEXT, "Run!", TEXT])]
+    assert [heads_of(doc) for doc in nlp.pipe([TEXT, "Run!", TEXT], n_process=2)] == wanted
+    again = spacy_dtparse.load()
+    again.add_pipe("bpm_parser", config={"model": str(model_path)})
+    again.from_bytes(nlp.to_bytes())
+    assert heads_of(again(TEXT)) == wanted[0]
