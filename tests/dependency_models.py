@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,7 @@ def random_labels(parts: LinkParts, seed: int = 0, n_labels: int = len(LABELS)) 
     return pack_labels(keys, weights)
 
 
+@cache
 def random_model(
     stages: int = 2, seed: int = 0, *, decoder: str = "projective", labels: bool = True, **rules: Any
 ) -> DependencyModel:
