@@ -87,7 +87,7 @@ def train_links(folder, limit=None, change=None, **options):
     return DependencyParser(fit_model(sentences, [], DependencyOptions(**small), folder, meta))
 
 
-TAUGHT = 120
+TAUGHT = 60
 """Trees that the dependency parser of the tests learns from."""
 
 
