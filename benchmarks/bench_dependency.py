@@ -85,7 +85,7 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
         )  # fmt: skip
         runs = {f"{DECODERS[lang]} {seed}": replace(base, seed=seed) for seed in range(options.seeds)}
         runs |= {
-            f"mira {seed}": replace(base, seed=seed, method="mira", members=min(3, options.members))
+            f"mira {seed}": replace(base, seed=seed, method="mira", members=1)
             for seed in range(options.seeds)
         }
         if lang in ("cs", "ar"):

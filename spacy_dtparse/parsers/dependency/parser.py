@@ -40,8 +40,9 @@ class DependencyParser(StoredParser):
 
     name = KIND
 
-    def __init__(self, model: DependencyModel, settings: DependencySettings | None = None):
+    def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: bytes | None = None):
         self.model = model
+        self._data = data  # the bytes that the model came from: packing them again takes seconds
         self.settings = settings or DependencySettings()
         used = len(model.stages) if self.settings.stages is None else self.settings.stages
         if used > len(model.stages):
@@ -91,11 +92,13 @@ class DependencyParser(StoredParser):
     @classmethod
     def from_bytes(cls, data: bytes, settings: DependencySettings | None = None) -> DependencyParser:
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        return cls(read_model(data), settings)
+        return cls(read_model(data), settings, bytes(data))
 
     def to_bytes(self) -> bytes:
         """The whole model as one container."""
-        return write_model(self.model)
+        if self._data is None:
+            self._data = write_model(self.model)
+        return self._data
 
     def with_settings(
         self, *, decoder: str | None = None, stages: int | None = None, max_tokens: int | None = None
@@ -105,7 +108,7 @@ class DependencyParser(StoredParser):
         Raises ConfigError for a value out of range.
         """
         changed = self.settings.with_given(decoder=decoder, stages=stages, max_tokens=max_tokens)
-        return DependencyParser(self.model, changed)
+        return DependencyParser(self.model, changed, self._data)
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
         """The best tree of one sentence."""
