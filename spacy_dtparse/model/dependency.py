@@ -13,7 +13,7 @@ from ..dtypes import INDEX
 from ..errors import ModelFormatError
 from ..features.linkparts import LinkParts
 from ..kernels.feature_table import make_slots
-from ..kernels.links import WITHOUT_DISTANCE
+from ..kernels.links import MAX_TAGS, WITHOUT_DISTANCE
 from .container import container_to_bytes
 from .reading import FETCH, read_checked
 
@@ -22,6 +22,8 @@ VERSION = 1
 DECODERS = ("projective", "spanning")
 """Eisner's chart, and the maximum spanning tree of Chu, Liu and Edmonds."""
 MAX_STAGES = 4
+MAX_LABELS = MAX_TAGS - 4
+"""Labels that features of guides can tell apart."""
 _LEVELS = 32767
 
 
@@ -71,8 +73,8 @@ def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) 
     """The stage of ascending keys and float weights (F, labels): the `most` greatest, without those that round to 0."""
     packed, grid = on_grid(weights)
     if most is not None and np.count_nonzero(packed) > most:
-        sizes = np.sort(np.abs(packed[packed != 0].astype(np.int32)))
-        packed = np.where(np.abs(packed.astype(np.int32)) >= max(1, sizes[-most]), packed, 0).astype(np.int16)
+        order = np.argsort(-np.abs(packed.astype(np.int32)), axis=None, kind="stable")
+        packed.reshape(-1)[order[most:]] = 0
     rows = np.flatnonzero(packed.any(axis=1))
     packed = packed[rows]
     features, labels = np.nonzero(packed)
@@ -108,6 +110,10 @@ class DependencyModel:
             raise ModelFormatError(
                 f"the model names the decoder {self.decoder!r}; this release has {', '.join(DECODERS)}: install a "
                 "newer one"
+            )
+        if len(self.label_names) > MAX_LABELS:
+            raise ModelFormatError(
+                f"the model has {len(self.label_names)} labels; at most {MAX_LABELS} can be told apart: train with fewer"
             )
         if not self.label_names:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")

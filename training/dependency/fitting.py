@@ -19,7 +19,7 @@ from spacy_dtparse.features.linkparts import LinkParts
 from spacy_dtparse.kernels.feature_table import make_slots
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import score_links
-from spacy_dtparse.model.dependency import DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
+from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.decoding import best_tree
 from spacy_dtparse.parsers.dependency.labeller import Labeller
@@ -106,6 +106,10 @@ def fit_model(
     parts = LinkParts.build((sentence.columns for sentence in train), options.rules)
     examples, dev_examples = make_examples(chosen, parts), make_examples(dev, parts)
     names = label_list([sentence.labels for sentence in chosen])
+    if len(names) > MAX_LABELS:
+        raise TrainingDataError(
+            f"{len(names)} different labels; at most {MAX_LABELS} can be told apart. Use treebanks with fewer labels"
+        )
     labels, labellers = _train_labels(examples, chosen, names, options, tell)
     stages: list[LinkStage] = []
     for number in range(options.stages):
