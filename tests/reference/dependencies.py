@@ -91,12 +91,13 @@ NOBODY = Atoms(*["none"] * 7)  # type: ignore[arg-type]
 @dataclass(frozen=True)
 class Link:
     """What a template can ask: of the ends `h` and `m`, of their neighbours `hl`, `hr`, `ml`, `mr`, of what is
-    `between` them, and of a tree: a guide, or the one that is labelled."""
+    `between` them, and of a tree: a guide, or the one that is labelled; `labels`: atoms of a guide's labels."""
 
     atoms: tuple[Atoms, ...]
     head: int
     dependent: int
     tree: Heads = ()
+    labels: tuple[int, ...] = ()
 
     def at(self, place: int) -> Atoms:
         """The token at a place; -1 and n + 1 are beyond the sentence."""
@@ -158,6 +159,16 @@ class Link:
         left, right = self.sides(self.head)
         return [d for d in (right if self.dependent > self.head else left[::-1]) if d != self.dependent]
 
+    def label(self, places: Sequence[int], which: int) -> Hashable:
+        """The label of one of a list of places."""
+        return self.labels[places[which]] if places else "none"
+
+    own_label = property(lambda x: x.labels[x.dependent])
+    heads_label = property(lambda x: x.labels[x.head])
+    inner_label = property(lambda x: x.label([d for d in x.on_side if d in x.inside], -1))
+    outer_label = property(lambda x: x.label([d for d in x.on_side if d not in x.inside], 0))
+    first_label = property(lambda x: x.label(x.sides(x.dependent)[0], 0))
+    last_label = property(lambda x: x.label(x.sides(x.dependent)[1], -1))
     inner = property(lambda x: x.token([d for d in x.on_side if d in x.inside], -1))
     outer = property(lambda x: x.token([d for d in x.on_side if d not in x.inside], 0))
     first = property(lambda x: x.token(x.sides(x.dependent)[0], 0))
@@ -249,6 +260,16 @@ GUIDED: dict[str, Template] = {
     "own dependents; tag; tag": lambda x: [x.n_own, x.h.p, x.m.p],
     "first: word; tag; tag": lambda x: [x.first.w, x.h.p, x.m.p] if x.first is not NOBODY else None,
     "last: word; tag; tag": lambda x: [x.last.w, x.h.p, x.m.p] if x.last is not NOBODY else None,
+    "label; same; tag; tag": lambda x: [x.own_label, x.same, x.h.p, x.m.p],
+    "label; state; dependent: tag": lambda x: [x.own_label, x.state, x.m.p],
+    "head: label; same; tag; tag": lambda x: [x.heads_label, x.same, x.h.p, x.m.p],
+    "head: label; label; tag; tag": lambda x: [x.heads_label, x.own_label, x.h.p, x.m.p],
+    "head: label; same; dependent: word, tag": lambda x: [x.heads_label, x.same, x.m.wp],
+    "inner: label; same; tag; tag": lambda x: [x.inner_label, x.same, x.h.p, x.m.p],
+    "inner: label; label; tag; tag": lambda x: [x.inner_label, x.own_label, x.h.p, x.m.p],
+    "outer: label; same; tag; tag": lambda x: [x.outer_label, x.same, x.h.p, x.m.p],
+    "first: label; same; tag; tag": lambda x: [x.first_label, x.same, x.h.p, x.m.p],
+    "last: label; same; tag; tag": lambda x: [x.last_label, x.same, x.h.p, x.m.p],
 }
 """Templates of links where there is a guide."""
 
@@ -301,9 +322,11 @@ def known(name: str, values: Sequence[Hashable] | None) -> Iterator[tuple[str, t
         yield name, tuple(values)
 
 
-def link_features(atoms: Sequence[Atoms], guide: Heads | None, head: int, dependent: int) -> list[Feature]:
-    """The features of a link, alone and with its bin."""
-    link = Link(tuple(atoms), head, dependent, guide or ())
+def link_features(
+    atoms: Sequence[Atoms], guide: Heads | None, labels: Sequence[int] | None, head: int, dependent: int
+) -> list[Feature]:
+    """The features of a link, alone and with its bin; without `labels` none of the guide's is known."""
+    link = Link(tuple(atoms), head, dependent, guide or (), tuple(labels or [0] * len(guide or ())))
     found = [one for name, template in LINKS.items() for one in known(name, template(link))]
     found += [one for name, several in BETWEEN.items() for values in several(link) for one in known(name, values)]
     if guide is not None:

@@ -94,7 +94,7 @@ def test_the_sample_has_what_it_is_there_for() -> None:
     assert sum(not is_projective(sentence.heads) for sentence in found) == 2
     assert len({sentence.columns.words for sentence in found}) == len(found)
     for sentence in found:
-        assert all(all(column) and len(column) == len(sentence.heads) for column in sentence.columns)
+        assert all(all(column) and len(column) == len(sentence.heads) for column in sentence.columns[:4])
         for tag, mark in zip(sentence.columns.pos, sentence.punctuation, strict=True):
             assert mark == (tag == "PUNCT")
 
@@ -386,7 +386,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-@pytest.mark.parametrize("at", [1, 3, 4, 5])
+@pytest.mark.parametrize("at", [2, 4, 5, 6])
 def test_a_run_that_was_killed_goes_on_to_the_same_bytes(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

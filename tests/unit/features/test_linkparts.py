@@ -190,3 +190,16 @@ def test_kinds_that_a_kernel_could_not_count_are_refused(kinds: list[int]) -> No
     with pytest.raises(DtparseError, match=rf"{len(kinds)} kinds for 7 tags; .* from 0 to 3"):
         LinkParts(*lists, np.array(kinds, np.int32))
     assert LinkParts(*lists, np.array([3] * 7, np.int32)).encode(SENTENCES[0])[:, KIND].tolist() == [3] * 6
+
+
+def test_a_guide_from_elsewhere_becomes_heads_and_atoms_of_labels() -> None:
+    rules = TextRules(guide="constituents")
+    guided = TokenColumns(("a", "b", "c"), ("X", "Y", "X"), (), (), (1, -1, 1), ("NP<S", "root", "NP<S"))
+    parts = LinkParts.build([guided], rules)
+    assert list(parts.guide_labels) == ["NP<S", "root"] and TextRules.from_dict(rules.to_dict()) == rules
+    heads, labels = parts.encode_guide(guided._replace(guide_labels=("NP<S", "root", "never")))
+    assert heads.tolist() == [-1, 2, 0, 2] and labels.tolist() == [1, 2, 3, 0]
+    assert heads.dtype == labels.dtype == np.int32
+    assert LinkParts.build([guided], TextRules()).encode_guide(guided) == (None, None), "the model has none"
+    with pytest.raises(ConfigError, match="guide is 'tree'; it must be one of none, constituents"):
+        TextRules(guide="tree")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.guides import make_guide
+from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.link_labels import MAX_LABEL_KEYS, label_links, tree_label_keys
 from spacy_dtparse.kernels.links import (
     COLUMNS,
@@ -46,11 +46,13 @@ SIZES = (1, 2, 5) if SLOW else (1, 2, 5, 7, 13)
 
 
 class Case(NamedTuple):
-    """A sentence; `tree`: its gold tree; `guide`: another tree, or None."""
+    """A sentence; `tree`: its gold tree; `guide`: another tree, or None; `labels`: atoms of the guide's labels, or
+    None."""
 
     atoms: np.ndarray
     tree: Heads
     guide: Heads | None
+    labels: tuple[int, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -83,16 +85,20 @@ def random_case(n: int, rng: np.random.Generator, guided: bool, unknown: float =
         atoms[row] = word, tag, numbers[0], stem, numbers[1], long, 0 if edge else int(rng.integers(4))
         if not edge:
             atoms[row, :LONG][rng.random(LONG) < unknown] = 0
-    return Case(atoms, random_tree(n, rng), random_tree(n, rng) if guided else None)
+    if not guided:
+        return Case(atoms, random_tree(n, rng), None)
+    labels = np.where(rng.random(n) < unknown, 0, rng.integers(2, 6, n)).tolist()
+    return Case(atoms, random_tree(n, rng), random_tree(n, rng), (1, *labels))
 
 
 def cases(guided: bool, seed: int = 0) -> list[Case]:
     rng = np.random.default_rng(seed)
-    return [random_case(n, rng, guided) for n in SIZES]
+    found = [random_case(n, rng, guided) for n in SIZES]
+    return [*found, found[-2]._replace(labels=None)]
 
 
 def guide_of(case: Case):
-    return make_guide(None if case.guide is None else np.array(case.guide, np.int32))
+    return make_guide(*(None if part is None else np.array(part, np.int32) for part in (case.guide, case.labels)))
 
 
 def keys_of(case: Case, links: Mapping[int, int]) -> list[int]:
@@ -106,7 +112,7 @@ def keys_of(case: Case, links: Mapping[int, int]) -> list[int]:
 
 
 def twin_features(case: Case, head: int, dependent: int) -> list[Feature]:
-    return link_features(tokens(case.atoms), case.guide, head, dependent)
+    return link_features(tokens(case.atoms), case.guide, case.labels, head, dependent)
 
 
 def paired(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> dict[Feature, int]:
@@ -155,11 +161,12 @@ def names(case: Case) -> set[str]:
     return {name for head, d in case.links for name, _, _ in twin_features(case, head, d)}
 
 
-def test_every_template_occurs() -> None:
-    found = {name for case in cases(True) for name in names(case)}
-    assert found == {*LINKS, *BETWEEN, *GUIDED}
+def test_every_template_of_the_twin_has_features() -> None:
+    rng = np.random.default_rng(0)
+    several = [random_case(n, rng, True) for n in (2, 5, 7, 13)]
+    assert {name for case in several for name in names(case)} == {*LINKS, *BETWEEN, *GUIDED}
     labels = {
-        name for case in cases(True) for d in range(1, case.n + 1)
+        name for case in several for d in range(1, case.n + 1)
         for name, _, _ in label_features(tokens(case.atoms), case.tree, d)
     }  # fmt: skip
     assert labels == {*LABELS}
@@ -178,6 +185,7 @@ def test_a_long_distance_has_a_bin_of_its_own() -> None:
 def test_what_is_not_known_has_no_feature(guided: bool) -> None:
     case = random_case(3, np.random.default_rng(1), guided)
     case.atoms[:, :LONG] = 0
+    case = case._replace(labels=None)
     left = [name for name, _, _ in twin_features(case, 1, 2)]
     assert left == (["state", "state"] if guided else []), "only the state has no atom"
     assert all(len(keys_of(case, {d: head})) == len(left) for head, d in case.links)
@@ -186,7 +194,7 @@ def test_what_is_not_known_has_no_feature(guided: bool) -> None:
 def test_the_largest_atoms_do_not_run_into_each_other() -> None:
     case = random_case(3, np.random.default_rng(2), True, unknown=0.0)
     most = np.array([2**24, 2**12, 2**24, 2**24, 2**24], np.int32)
-    large = case._replace(atoms=case.atoms.copy())
+    large = case._replace(atoms=case.atoms.copy(), labels=(1, *(2**12 - label for label in case.labels[1:])))
     large.atoms[2:-1, :LONG] = most - case.atoms[2:-1, :LONG]
     lists = [{}, {}]
     for found, sentence in zip(lists, (case, large), strict=True):
@@ -306,6 +314,10 @@ def test_counts_stop_at_three() -> None:
     assert {"0/3", "1/3", "2/3", "3/0", "3/1"} <= siblings
 
 
+def test_labels_become_atoms() -> None:
+    assert label_atoms(np.array([7, 0, 3, -2], np.int32)).tolist() == [1, 2, 5, 0], "no link, labels 0 and 3, unknown"
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_a_guide_says_what_its_heads_say(n: int) -> None:
     for heads in trees(n)[:: 1 if n < 4 else 7]:
@@ -318,7 +330,7 @@ def test_a_guide_says_what_its_heads_say(n: int) -> None:
             linked = {*left, *right, *([heads[place]] if place else [])}
             assert guide.near[place].tolist() == [len({x for x in linked if x < y}) for y in range(n + 2)]
     nothing = make_guide(None)
-    assert [len(array) for array in nothing] == [1, 1, 1, 1]
+    assert [len(array) for array in nothing] == [1, 1, 1, 1, 1]
 
 
 def label_key_lists(case: Case) -> list[list[int]]:
