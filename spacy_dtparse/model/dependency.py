@@ -113,7 +113,7 @@ class DependencyModel:
             )
         if len(self.label_names) > MAX_LABELS:
             raise ModelFormatError(
-                f"the model has {len(self.label_names)} labels; at most {MAX_LABELS} can be told apart: train with fewer"
+                f"the model has {len(self.label_names)} labels, and at most {MAX_LABELS} can be told apart; {FETCH}"
             )
         if not self.label_names:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")

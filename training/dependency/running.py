@@ -64,8 +64,9 @@ def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[Depen
     try:
         lines = path.read_text(encoding="utf8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a UTF-8 file with a line of tags for each "
-                                "sentence") from error
+        raise TrainingDataError(
+            f"{path}: cannot read the tags ({error}); give a UTF-8 file with a line of tags for each sentence"
+        ) from error
     if len(lines) != len(sentences):
         raise TrainingDataError(f"{path}: {len(lines)} lines of tags for {len(sentences)} sentences; give one for each")
     made = []
