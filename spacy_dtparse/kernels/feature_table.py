@@ -31,8 +31,8 @@ def fill_slots(keys, slots, numbers):
 
 
 def make_slots(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(slots, numbers) of a table that is a third to two thirds full; see `fill_slots`."""
-    size = 1 << max(4, int(1.5 * len(keys)).bit_length())
+    """(slots, numbers) of a table that is at most half full; see `fill_slots`."""
+    size = 1 << max(4, int(2 * len(keys)).bit_length())
     slots, numbers = np.zeros(size, np.uint64), np.zeros(size, np.int32)
     fill_slots(keys, slots, numbers)
     return slots, numbers

@@ -29,11 +29,15 @@ NONE = 1
 MAX_KEYS = 80
 """Most keys of a link without those of the tags between."""
 DISTANCES = 7
+UNLIKELY = -(2.0**20)
+"""Score of a link that is not looked at: below all others, and on every grid of weights."""
 _TEMPLATE_AT, _DISTANCE_AT = np.uint64(48), np.uint64(56)  # templates below 128 and bins below 16 in between
 WITHOUT_DISTANCE = np.uint64(2**56 - 1)
 """The bits of a key that are not its distance."""
 _12, _24, _36 = np.uint64(12), np.uint64(24), np.uint64(36)
 
+ALL_LINKS = np.zeros((1, 1), np.bool_)
+"""`allowed` where no link is left out."""
 
 @inner_kernel
 def distance_bin(head, dependent):
@@ -231,13 +235,15 @@ def _outer_dependents(guide, head, outer):
 
 
 @inner_kernel
-def head_keys(atoms, guide, head, room, keys, starts, ends):
+def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
     """Write the keys of the links from one head to every dependent: those to m are keys[starts[m]:ends[m]].
 
+    `allowed`: bool (n + 1, n + 1) by head and dependent, what is not gets no keys; of another shape: all links are.
     `room`: int32 (4, n + 4). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
     """
     n = atoms.shape[0] - 3
     h, guided = head + 1, guide.heads.shape[0] > 1
+    everything = allowed.shape[0] != n + 1
     tags, above, outer, kinds = room[0], room[1], room[2], room[3]
     if guided:
         _mark_ancestors(guide, head, above)
@@ -249,13 +255,16 @@ def head_keys(atoms, guide, head, room, keys, starts, ends):
         m = head + step
         while 1 <= m <= n:
             starts[m] = count
-            count = _end_keys(atoms, h, m + 1, keys, count)
-            count = _between_keys(atoms, h, m + 1, tags, n_tags, kinds, keys, count)
+            wanted = everything or allowed[head, m]
+            if wanted:
+                count = _end_keys(atoms, h, m + 1, keys, count)
+                count = _between_keys(atoms, h, m + 1, tags, n_tags, kinds, keys, count)
             if guided:
                 low, high = min(head, m), max(head, m)
                 # Links between what is inside and all else, less those to the two ends.
                 crossed = inside - to_head - (guide.near[m, high] - guide.near[m, low + 1])
-                count = _guide_keys(atoms, guide, head, m, inner, outer[m], above[m], crossed, keys, count)
+                if wanted:
+                    count = _guide_keys(atoms, guide, head, m, inner, outer[m], above[m], crossed, keys, count)
                 if guide.heads[m] == head:
                     inner = m
                 to_head += guide.heads[m] == head or (head > 0 and guide.heads[head] == m)
@@ -296,11 +305,12 @@ def tree_keys(atoms, guide, heads, written):
     """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance; returns their number, which may
     be above the room of `written` (uint64), and then only as many are there."""
     n = heads.shape[0] - 1
+    allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     count = 0
     for head in range(n + 1):
-        head_keys(atoms, guide, head, room, keys, starts, ends)
+        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         for m in range(1, n + 1):
             if heads[m] == head:
                 distance = distance_bin(head, m)
@@ -313,17 +323,36 @@ def tree_keys(atoms, guide, heads, written):
 
 
 @kernel
-def score_links(atoms, guide, slots, weights, scores):
-    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, float32 by slot."""
+def likely_heads(scores, most, allowed):
+    """Mark in `allowed`, bool as `scores`, the `most` best heads of each dependent, those that are equal to the last of
+    them, and the root."""
+    n = scores.shape[0] - 1
+    column = np.empty(n, np.float64)
+    for m in range(1, n + 1):
+        count = 0
+        for head in range(n + 1):
+            if head != m:
+                column[count] = scores[head, m]
+                count += 1
+        least = np.sort(column)[n - most] if most < n else -np.inf
+        for head in range(n + 1):
+            allowed[head, m] = head == 0 or (head != m and scores[head, m] >= least)
+
+
+@kernel
+def score_links(atoms, guide, slots, weights, allowed, scores):
+    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, float32 by slot; what is not `allowed` (see
+    `head_keys`) gets UNLIKELY, so that there is always a tree."""
     n = atoms.shape[0] - 3
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     found = np.empty(2 * (MAX_KEYS + n), np.uint64)
+    everything = allowed.shape[0] != n + 1
     for head in range(n + 1):
-        head_keys(atoms, guide, head, room, keys, starts, ends)
+        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         for m in range(1, n + 1):
             if m != head:
-                total = 0.0
+                total = 0.0 if everything or allowed[head, m] else UNLIKELY
                 for k in range(_known(slots, keys, starts[m], ends[m], distance_bin(head, m), found)):
                     total += weights[found[k]]
                 scores[head, m] = total
@@ -336,12 +365,13 @@ def list_features(atoms, guide, slots, numbers, ends_of_links, features):
     the room of `features`, and then only as many are there.
     """
     n = atoms.shape[0] - 3
+    allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     found = np.empty(2 * (MAX_KEYS + n), np.uint64)
     total = 0
     for head in range(n + 1):
-        head_keys(atoms, guide, head, room, keys, starts, ends)
+        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         for m in range(1, n + 1):
             if m != head:
                 count = _known(slots, keys, starts[m], ends[m], distance_bin(head, m), found)

@@ -136,3 +136,15 @@ def test_processes_and_bytes(nlp, model_path):
     again.add_pipe("bpm_parser", config={"model": str(model_path)})
     again.from_bytes(nlp.to_bytes())
     assert heads_of(again(TEXT)) == wanted[0]
+
+
+def test_the_embedded_model():
+    nlp = spacy_dtparse.load()
+    nlp.add_pipe("bpm_parser")
+    doc = nlp("The old cat sat on the mat. She gave it to her friend.")
+    found = {token.text: (token.dep_, token.head.text) for token in doc}
+    assert found["cat"] == ("nsubj", "sat") and found["sat"] == ("ROOT", "sat") and found["mat"] == ("obl", "sat")
+    assert found["She"] == ("nsubj", "gave") and found["gave"] == ("ROOT", "gave")
+    assert spacy_dtparse.agreement(doc).phrases > 0.8
+    meta = nlp.get_pipe("bpm_parser").parser.meta
+    assert meta["license"] == "CC-BY-SA-4.0" and any("English Web Treebank" in credit for credit in meta["credits"])

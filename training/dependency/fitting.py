@@ -18,7 +18,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linkparts import LinkParts
 from spacy_dtparse.kernels.feature_table import make_slots
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
-from spacy_dtparse.kernels.links import score_links
+from spacy_dtparse.kernels.links import ALL_LINKS, score_links
 from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.decoding import best_tree
@@ -58,7 +58,7 @@ class LinkTable:
         n = len(example.heads) - 1
         scores = np.zeros((n + 1, n + 1))
         guide = make_guide(example.guide, example.guide_labels)
-        score_links(example.atoms, guide, self.slots, by_slot, scores)
+        score_links(example.atoms, guide, self.slots, by_slot, ALL_LINKS, scores)
         return best_tree(scores, projective)[0]
 
 

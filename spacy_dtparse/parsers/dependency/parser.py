@@ -11,12 +11,15 @@ import numpy as np
 from ...errors import ConfigError, DtparseError
 from ...features.linkparts import TokenColumns
 from ...kernels.guides import label_atoms, make_guide
-from ...kernels.links import score_links
+from ...kernels.links import ALL_LINKS, likely_heads, score_links
 from ...model.dependency import KIND, DependencyModel, read_model, write_model
 from ..stored import StoredParser
 from .decoding import best_tree, best_trees
 from .labeller import Labeller
 from .settings import DependencySettings
+
+_LIKELY = 12
+"""How many heads of a token a stage asks about, the best by the stage before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,11 @@ class DependencyParser(StoredParser):
                 heads, _ = best_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)
-            score_links(atoms, guide, slots, weights, scores)
+            allowed = ALL_LINKS
+            if number:
+                allowed = np.zeros(scores.shape, np.bool_)
+                likely_heads(scores, _LIKELY, allowed)
+            score_links(atoms, guide, slots, weights, allowed, scores)
         return scores
 
     def _labelled(self, atoms: np.ndarray, heads: np.ndarray) -> tuple[str, ...]:

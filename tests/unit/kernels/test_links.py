@@ -14,12 +14,15 @@ from spacy_dtparse.kernels.feature_table import make_slots
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.link_labels import MAX_LABEL_KEYS, label_links, tree_label_keys
 from spacy_dtparse.kernels.links import (
+    ALL_LINKS,
     COLUMNS,
     KIND,
     LONG,
     MAX_KEYS,
     TAG,
+    UNLIKELY,
     WITHOUT_DISTANCE,
+    likely_heads,
     list_features,
     score_links,
     tree_keys,
@@ -240,7 +243,7 @@ def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
     for number, case in enumerate(several):
         n = case.n
         scores = np.full((n + 1, n + 1), 77.0)
-        score_links(case.atoms, guide_of(case), slots, by_slot, scores)
+        score_links(case.atoms, guide_of(case), slots, by_slot, ALL_LINKS, scores)
         ends, listed = np.zeros((n + 1) * n, np.int32), np.full(40_000, -1, np.int32)
         count = list_features(case.atoms, guide_of(case), slots, numbers, ends, listed)
         assert count == ends[-1] and (listed[:count] >= 0).all() and (listed[count:] == -1).all()
@@ -272,7 +275,7 @@ def test_a_feature_with_its_distance_is_only_looked_for_beside_the_one_without()
     scores = np.zeros((5, 5))
     for used, expected in ((keys, len(keys)), (with_bin, 0), (keys[keys <= WITHOUT_DISTANCE], len(keys) / 2)):
         slots, _ = make_slots(used)
-        score_links(case.atoms, guide_of(case), slots, (slots != 0).astype(np.float32), scores)
+        score_links(case.atoms, guide_of(case), slots, (slots != 0).astype(np.float32), ALL_LINKS, scores)
         assert scores[1, 2] == expected
 
 
@@ -420,3 +423,28 @@ def test_without_another_label_all_have_the_roots() -> None:
 
 def test_rows_of_the_twin_are_those_of_the_kernels() -> None:
     assert len(Atoms._fields) == COLUMNS and Atoms._fields.index("long") == LONG and Atoms._fields.index("p") == TAG
+
+
+@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
+def test_links_that_are_not_likely_are_not_looked_at(guided: bool) -> None:
+    """Of each dependent the best heads are scored as ever, and the root; all else is UNLIKELY."""
+    several = cases(guided, 9)
+    slots, _, by_slot, _ = some_weights(several, 10)
+    left_out = 0
+    for case in several:
+        n = case.n
+        scores, some = np.full((n + 1, n + 1), 77.0), np.full((n + 1, n + 1), 77.0)
+        score_links(case.atoms, guide_of(case), slots, by_slot, ALL_LINKS, scores)
+        for most in (1, 2, n + 5):
+            allowed = np.zeros((n + 1, n + 1), np.bool_)
+            likely_heads(scores, most, allowed)
+            score_links(case.atoms, guide_of(case), slots, by_slot, allowed, some)
+            for d in range(1, n + 1):
+                heads = [head for head in range(n + 1) if head != d]
+                least = sorted((scores[head, d] for head in heads), reverse=True)[:most][-1]
+                for head in heads:
+                    likely = head == 0 or scores[head, d] >= least
+                    assert allowed[head, d] == likely
+                    assert some[head, d] == (scores[head, d] if likely else UNLIKELY)
+                    left_out += not likely
+    assert left_out > 50

@@ -15,7 +15,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
 from spacy_dtparse.features.linkparts import TokenColumns
 from spacy_dtparse.kernels.guides import make_guide
-from spacy_dtparse.kernels.links import score_links
+from spacy_dtparse.kernels.links import ALL_LINKS, score_links
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser, DependencyResult, DependencySettings
 from spacy_dtparse.parsers.dependency.decoding import best_tree
@@ -108,7 +108,7 @@ def test_a_stage_is_guided_by_the_best_tree_of_the_one_before() -> None:
         atoms, n, guide = model.parts.encode(sentence), len(sentence.words), None
         for stages, (slots, weights) in enumerate(model.tables, 1):
             scores = np.zeros((n + 1, n + 1))
-            score_links(atoms, make_guide(guide), slots, weights, scores)
+            score_links(atoms, make_guide(guide), slots, weights, ALL_LINKS, scores)
             some = parser.with_settings(stages=stages)
             assert np.array_equal(some.link_scores(sentence), scores)
             guide = np.array(heads_from_root(some.parse(sentence)), np.int32)
