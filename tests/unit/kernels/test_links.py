@@ -447,4 +447,4 @@ def test_links_that_are_not_likely_are_not_looked_at(guided: bool) -> None:
                     assert allowed[head, d] == likely
                     assert some[head, d] == (scores[head, d] if likely else UNLIKELY)
                     left_out += not likely
-    assert left_out > 50
+    assert left_out > 20
