@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import ROOT  # noqa: F401 (makes `training` importable)
 
 from spacy_dtparse.features.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser

@@ -30,6 +30,14 @@ def fill_slots(keys, slots, numbers):
         numbers[slot] = place
 
 
+def weights_by_slot(slots: np.ndarray, numbers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weights of features, (F,) by number, as a table's kernels take them: float32 by slot, 0 where a slot is empty."""
+    by_slot = np.zeros(len(slots), np.float32)
+    used = slots != 0
+    by_slot[used] = weights[numbers[used]]
+    return by_slot
+
+
 def make_slots(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(slots, numbers) of a table that is at most half full; see `fill_slots`."""
     size = 1 << max(4, int(2 * len(keys)).bit_length())

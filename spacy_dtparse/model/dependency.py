@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import INDEX
 from ..errors import ModelFormatError
 from ..features.linkparts import LinkParts
-from ..kernels.feature_table import make_slots
+from ..kernels.feature_table import make_slots, weights_by_slot
 from ..kernels.links import MAX_TAGS, WITHOUT_DISTANCE
 from .container import container_to_bytes
 from .reading import FETCH, read_checked
@@ -121,10 +121,7 @@ class DependencyModel:
         for stage in self.stages:
             _check_keys(stage.keys, len(stage.weights))
             slots, numbers = make_slots(stage.keys)
-            weights = np.zeros(len(slots), np.float32)
-            used = slots != 0
-            weights[used] = stage.weights[numbers[used]] * np.float32(2.0**-stage.grid)
-            tables.append((slots, weights))
+            tables.append((slots, weights_by_slot(slots, numbers, stage.weights * np.float32(2.0**-stage.grid))))
         object.__setattr__(self, "tables", tuple(tables))
         if self.labels is not None:
             self._check_labels(self.labels)

@@ -37,10 +37,7 @@ def embedded_model() -> Path:
 
     Raises ModelFormatError when the installation lacks it.
     """
-    path = EMBEDDED_PIPELINE / "dtparse" / MODEL_FILE
-    if not path.is_file():
-        raise ModelFormatError(_missing(path))
-    return path
+    return _present(EMBEDDED_PIPELINE / "dtparse" / MODEL_FILE)
 
 
 def embedded_latent_model() -> Path:
@@ -48,10 +45,7 @@ def embedded_latent_model() -> Path:
 
     Raises ModelFormatError when the installation lacks it.
     """
-    path = EMBEDDED_LATENT / MODEL_FILE
-    if not path.is_file():
-        raise ModelFormatError(_missing(path, "pcfgla"))
-    return path
+    return _present(EMBEDDED_LATENT / MODEL_FILE, "pcfgla")
 
 
 def embedded_trees() -> Path:
@@ -59,10 +53,7 @@ def embedded_trees() -> Path:
 
     Raises ModelFormatError when the installation lacks it.
     """
-    path = EMBEDDED_TREES / MODEL_FILE
-    if not path.is_file():
-        raise ModelFormatError(_missing(path))
-    return path
+    return _present(EMBEDDED_TREES / MODEL_FILE)
 
 
 def embedded_dependency_model() -> Path:
@@ -70,10 +61,7 @@ def embedded_dependency_model() -> Path:
 
     Raises ModelFormatError when the installation lacks it.
     """
-    path = EMBEDDED_LINKS / MODEL_FILE
-    if not path.is_file():
-        raise ModelFormatError(_missing(path, "bpm_parser"))
-    return path
+    return _present(EMBEDDED_LINKS / MODEL_FILE, "bpm_parser")
 
 
 def find_model(path: Path, component: str | None = None) -> Path:
@@ -92,6 +80,12 @@ def find_model(path: Path, component: str | None = None) -> Path:
             f"file, the folder of a component ({', '.join(names)}), or the folder of a pipeline with one, such as "
             f"{EMBEDDED_PIPELINE.name}"
         )
+    return path
+
+
+def _present(path: Path, component: str = "dtparse") -> Path:
+    if not path.is_file():
+        raise ModelFormatError(_missing(path, component))
     return path
 
 

@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--guide", type=Path, help="a constituent parser's model, for a model that trees guide")
     parser.add_argument("--lang", default="en", help="language, for the head rules of bracketed trees (default: en)")
     parser.add_argument("--stages", type=int, help="stages to be run (default: all)")
+    parser.add_argument("--heads", type=int, help="heads of a token that a later stage looks at (default: 12)")
     parser.add_argument("--decoder", help="projective or spanning (default: the model's)")
     parser.add_argument("--json", type=Path, help="also write all figures there")
 
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     from training.dependency.running import guided, load_tagger, read_treebank_file, tagged
 
     parser = load_dependency_parser(options.model)
-    parser = parser.with_settings(stages=options.stages, decoder=options.decoder)
+    parser = parser.with_settings(stages=options.stages, decoder=options.decoder, heads=options.heads)
     sentences = [sentence for file in options.files for sentence in read_treebank_file(file, options.lang)]
     if options.tagger is not None:
         sentences = tagged(load_tagger(options.tagger), sentences)

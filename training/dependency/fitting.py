@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linkparts import LinkParts
-from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.feature_table import make_slots, weights_by_slot
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import ALL_LINKS, score_links
 from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
@@ -41,17 +41,14 @@ _LABELLERS = 3
 
 @dataclass(frozen=True)
 class LinkTable:
-    """A stage as trainers use it: `slots`, `numbers` of the features, float `weights` by number."""
+    """A stage as trainers use it: `slots`, uint64, and `numbers`, int32 by slot, of its features."""
 
     slots: np.ndarray
     numbers: np.ndarray
 
     def weights(self, weights: np.ndarray) -> np.ndarray:
-        """Weights by slot, float32."""
-        by_slot = np.zeros(len(self.slots), np.float32)
-        used = self.slots != 0
-        by_slot[used] = weights[self.numbers[used]]
-        return by_slot
+        """Weights by slot, float32, of weights by number."""
+        return weights_by_slot(self.slots, self.numbers, weights)
 
     def heads(self, example: Example, by_slot: np.ndarray, projective: bool) -> np.ndarray:
         """The heads of the best tree, int32 (n + 1,)."""
@@ -269,7 +266,3 @@ def _own(workdir: Path, options: DependencyOptions, sentences: Sequence[Dependen
     else:
         save_arrays(path, {"facts": as_array(facts)})
 
-
-def sentences_of(files: Sequence[Iterator[DependencySentence]]) -> list[DependencySentence]:
-    """All sentences of several readers."""
-    return [sentence for file in files for sentence in file]

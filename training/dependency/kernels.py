@@ -33,10 +33,15 @@ def _add_link(features, ends, n, h, d, amount, values):
 
 
 @kernel
-def _decode(scores, heads, projective):
+def _decoded(features, ends, n, weights, projective):
+    """(Scores of a sentence's links, float64 (n + 1, n + 1); heads of the best tree, int32 (n + 1,))."""
+    scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
+    _link_scores(features, ends, weights, scores)
     if projective:
-        return projective_tree(scores, heads)
-    return spanning_tree(scores, heads)
+        projective_tree(scores, found)
+    else:
+        spanning_tree(scores, found)
+    return scores, found
 
 
 @kernel
@@ -53,9 +58,7 @@ def perceptron_pass(order, features, feature_from, ends, end_from, gold, gold_fr
         own_ends = ends[end_from[i] : end_from[i + 1]]
         heads = gold[gold_from[i] : gold_from[i + 1]]
         n = heads.shape[0] - 1
-        scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
-        _link_scores(own, own_ends, weights, scores)
-        _decode(scores, found, projective)
+        _, found = _decoded(own, own_ends, n, weights, projective)
         for d in range(1, n + 1):
             if found[d] != heads[d]:
                 wrong += 1
@@ -81,9 +84,7 @@ def mira_pass(
         own_ends = ends[end_from[i] : end_from[i + 1]]
         heads = gold[gold_from[i] : gold_from[i + 1]]
         n = heads.shape[0] - 1
-        scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
-        _link_scores(own, own_ends, weights, scores)
-        _decode(scores, found, projective)
+        scores, found = _decoded(own, own_ends, n, weights, projective)
         loss, margin = 0, 0.0
         for d in range(1, n + 1):
             if found[d] != heads[d]:

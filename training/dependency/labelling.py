@@ -26,7 +26,10 @@ def label_list(labels: Sequence[Sequence[str]], root: str = "root") -> tuple[str
 
 @kernel
 def _numbered(keys, slots, numbers, found, ends, first_end):
-    """Keep the features that are in the table; `ends` is rewritten from ends before to ends after, plus `first_end`."""
+    """Write the numbers, int32, of those of a tree's `keys`, uint64, that are in the table to `found`; their number.
+
+    `ends`, int64 (n + 1,): where each link's keys end becomes where its numbers end, plus `first_end`.
+    """
     count, k = 0, 0
     for link in range(1, ends.shape[0]):
         end = ends[link]
@@ -51,13 +54,12 @@ def train_labels(
     `label_members`) averaged perceptrons on gold trees."""
     members = options.label_members if members is None else members
     numbers_of = {name: number for number, name in enumerate(names)}
-    rows, counts = [], []
+    rows = []
     for example in examples:
         n = len(example.heads) - 1
         keys, ends = np.empty(n * MAX_LABEL_KEYS, np.uint64), np.zeros(n + 1, np.int64)
         count = tree_label_keys(example.atoms, make_guide(example.heads), keys, ends)
         rows.append((keys[:count].copy(), ends))
-        counts.append(count)
     table, times = np.unique(np.concatenate([keys for keys, _ in rows]), return_counts=True)
     table = table[times >= options.label_least]
     slots, numbers = make_slots(table)

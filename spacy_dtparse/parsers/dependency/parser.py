@@ -18,9 +18,6 @@ from .decoding import best_tree, best_trees
 from .labeller import Labeller
 from .settings import DependencySettings
 
-_LIKELY = 12
-"""How many heads of a token a stage asks about, the best by the stage before."""
-
 
 @dataclass(frozen=True, slots=True)
 class DependencyResult:
@@ -104,13 +101,18 @@ class DependencyParser(StoredParser):
         return self._data
 
     def with_settings(
-        self, *, decoder: str | None = None, stages: int | None = None, max_tokens: int | None = None
+        self,
+        *,
+        decoder: str | None = None,
+        stages: int | None = None,
+        max_tokens: int | None = None,
+        heads: int | None = None,
     ) -> DependencyParser:
         """A parser on the same model with other settings (see DependencySettings); None keeps what there is.
 
         Raises ConfigError for a value out of range.
         """
-        changed = self.settings.with_given(decoder=decoder, stages=stages, max_tokens=max_tokens)
+        changed = self.settings.with_given(decoder=decoder, stages=stages, max_tokens=max_tokens, heads=heads)
         return DependencyParser(self.model, changed, self._data)
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
@@ -141,7 +143,8 @@ class DependencyParser(StoredParser):
         ]
 
     def link_scores(self, sentence: TokenColumns) -> np.ndarray:
-        """The last stage's scores[h, d] of links, float64 (n + 1, n + 1), places from 1, 0 for the root."""
+        """The last stage's scores[h, d] of links, float64 (n + 1, n + 1), places from 1, 0 for the root; UNLIKELY for
+        links that it did not look at."""
         self._check(sentence)
         return self._scores(self.model.parts.encode(sentence), sentence)
 
@@ -167,15 +170,14 @@ class DependencyParser(StoredParser):
         n = len(atoms) - 3
         guide = make_guide(*self.model.parts.encode_guide(sentence))
         scores = np.zeros((n + 1, n + 1))
+        allowed = ALL_LINKS
         for number, (slots, weights) in enumerate(self._tables):
             if number:
+                allowed = np.zeros(scores.shape, np.bool_)
+                likely_heads(scores, self.settings.heads, allowed)
                 heads, _ = best_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)
-            allowed = ALL_LINKS
-            if number:
-                allowed = np.zeros(scores.shape, np.bool_)
-                likely_heads(scores, _LIKELY, allowed)
             score_links(atoms, guide, slots, weights, allowed, scores)
         return scores
 

@@ -15,16 +15,19 @@ class DependencySettings(Settings):
 
     `decoder`: "projective" (Eisner) or "spanning" (Chu-Liu-Edmonds), None as the model was trained. `stages`: how many
     of the model's stages are run, None all; 1 is the paper's parser. `max_tokens`: a longer sentence is parsed in
-    pieces of at most so many tokens, as time grows with the square of the length and more. Raises ConfigError for
+    pieces of at most so many tokens, as time grows with the square of the length and more. `heads`: of how many heads
+    of each token, the best by the stage before, a stage after the first looks at the links. Raises ConfigError for
     values out of range or of another type.
     """
 
     decoder: str | None = None
     stages: int | None = None
     max_tokens: int = 250
+    heads: int = 12
 
     def __post_init__(self) -> None:
         if self.decoder is not None and self.decoder not in DECODERS:
             raise ConfigError(f"parser setting 'decoder' is {self.decoder!r}; it must be {' or '.join(DECODERS)}")
         self.check_whole("stages", 1, optional=True)
         self.check_whole("max_tokens", 1)
+        self.check_whole("heads", 1)
