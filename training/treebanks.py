@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
@@ -17,13 +17,16 @@ CATALOGUE = Path(__file__).resolve().parents[1] / "assets" / "treebanks.json"
 SAMPLE_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class TreebankFile:
-    """`PATH[,tags=PATH][,weight=W][,limit=N][,share=S]`: trees, a tagger's tags for them, weight of their states.
+    """`PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]`: trees, a tagger's tags for them, weight of their
+    states.
 
-    `limit`: only the first N trees; `share`: of these so many, evenly spaced, always the same ones.
+    `block`: see `blocks`; `limit`: only the first N trees of it; `share`: of these so many, evenly spaced, always the
+    same ones.
     """
 
     path: Path
@@ -31,6 +34,7 @@ class TreebankFile:
     weight: float = 1.0
     limit: int | None = None
     share: float = 1.0
+    block: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
@@ -46,10 +50,13 @@ class TreebankFile:
                     found[name] = float(value)
                 elif name == "limit":
                     found[name] = int(value)
+                elif name == "block":
+                    blocks([], value, text)
+                    found[name] = value
                 else:
                     raise ConfigError(
                         f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
-                        "weight=NUMBER, limit=N, share=NUMBER"
+                        "weight=NUMBER, block=K/N, limit=N, share=NUMBER"
                     )
             except ConfigError:
                 raise
@@ -73,12 +80,30 @@ class TreebankFile:
         for path in (self.path, self.tags):
             if path is not None and not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
-        sentences = read_treebank(self.path, self.tags, self.weight, self.limit)
+        sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
         if not sentences:
             raise TrainingDataError(
                 f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
             )
+        if self.block is not None:
+            found = len(sentences)
+            sentences = blocks(sentences, self.block, str(self.path))[: self.limit]
+            if not sentences:
+                raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
         return list(every(sentences, self.share))
+
+
+def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
+    """Of blocks of ten items every N-th from the K-th ("K/N"), or all but those ("-K/N"); so one file can be training
+    and development data.
+
+    Raises ConfigError, which names `text`, for any other `block`.
+    """
+    which, _, of = block.removeprefix("-").partition("/")
+    if not which.isdecimal() or not of.isdecimal() or not 0 < int(which) <= int(of):
+        raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
+    inside = not block.startswith("-")
+    return [item for number, item in enumerate(items) if (number // 10 % int(of) == int(which) - 1) == inside]
 
 
 def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:

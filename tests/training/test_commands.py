@@ -229,6 +229,7 @@ BAD = [
     ([*FIT, "--train", "x,w=2"], "no option of a treebank"),
     ([*FIT, "--train", "x,weight=0"], "above 0"),
     ([*FIT, "--train", "x,limit=a"], "no number"),
+    ([*FIT, "--train", "x,block=3/2"], "give K/N or -K/N with K from 1 to N"),
     ([*FIT, "--train", "x,share=1.5"], "above 0 and at most 1"),
     ([*FIT, "--train", "empty.mrg"], "no tree in it"),
     ([*FIT, "--train", "bad.mrg"], "bad.mrg:1"),
@@ -251,6 +252,17 @@ def test_bad_input_gets_one_line(arguments, message, tmp_path, monkeypatch, caps
     error = capsys.readouterr().err
     assert error.startswith("training: error: ") and message in error
     assert "Traceback" not in error and error.count("\n") == 1
+
+
+def test_blocks_of_a_treebank():
+    sample = RECIPE.parents[2] / "assets" / "sample" / "train.mrg"
+    everything = TreebankFile.parse(str(sample)).read()
+    second, others = (TreebankFile.parse(f"{sample},block={block}").read() for block in ("2/3", "-2/3"))
+    assert second[:20] == everything[10:20] + everything[40:50] and others[:10] == everything[:10]
+    assert len(second) + len(others) == len(everything)
+    assert TreebankFile.parse(f"{sample},limit=12,block=2/3").read() == second[:12], "the limit is of the block"
+    with pytest.raises(TrainingDataError, match="no tree of 314 is in the block 50/50"):
+        TreebankFile.parse(f"{sample},block=50/50").read()
 
 
 def test_weighted_names():

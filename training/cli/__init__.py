@@ -27,6 +27,7 @@ from . import (
     self_train,
     self_train_compare,
     span,
+    spines,
     verify,
 )
 
@@ -41,6 +42,7 @@ COMMANDS = {
     "pcfg": pcfg,
     "pcfgla": pcfgla,
     "span": span,
+    "spines": spines,
     "bpm": bpm,
     "bpm-evaluate": bpm_evaluate,
     "pcfgla-study": latent_study,

@@ -13,7 +13,8 @@ from spacy_dtparse.errors import ConfigError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `evaluate`."""
     parser.add_argument("source", type=Path, help="a model file, or the folder of a spaCy pipeline")
-    parser.add_argument("files", nargs="*", metavar="PATH[,tags=PATH][,limit=N][,share=S]", help="bracketed gold trees")
+    spec = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
+    parser.add_argument("files", nargs="*", metavar=spec, help="bracketed gold trees")
     parser.add_argument(
         "--corpus", type=Path, help="folder of treebanks: NAME/dev.mrg are used beside the above"
     )

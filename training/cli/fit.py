@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recipe", type=Path, required=True, help="settings, such as training/recipes/sample.json"
     )
-    spec = "PATH[,tags=PATH][,weight=W][,limit=N][,share=S]"
+    spec = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
     parser.add_argument(
         "--train", action="append", default=[], metavar=spec, help="bracketed trees to learn from; repeatable"
     )

@@ -11,7 +11,7 @@ from spacy_dtparse.errors import ConfigError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gate`."""
-    spec = "PATH[,tags=PATH][,weight=W][,limit=N][,share=S]"
+    spec = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
     parser.add_argument("model", type=Path, help="the model file")
     parser.add_argument("--train", action="append", default=[], metavar=spec, help="trees to learn from; repeatable")
     parser.add_argument("--dev", action="append", default=[], metavar=spec, help="trees to measure on; repeatable")

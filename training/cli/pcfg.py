@@ -22,7 +22,7 @@ def horizontal_order(text: str) -> int | None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `pcfg`."""
-    spec = "PATH[,tags=PATH][,limit=N][,share=S]"
+    spec = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
     parser.add_argument("--train", action="append", default=[], metavar=spec, help="bracketed trees; repeatable")
     parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg are used beside the above")
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="the treebanks of --corpus")

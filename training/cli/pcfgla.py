@@ -13,7 +13,7 @@ from spacy_dtparse.errors import ConfigError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `pcfgla`."""
-    spec = "PATH[,tags=PATH][,limit=N][,share=S]"
+    spec = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
     parser.add_argument("--train", action="append", default=[], metavar=spec, help="bracketed trees; repeatable")
     parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg are used beside the above")
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="the treebanks of --corpus")

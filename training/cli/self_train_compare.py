@@ -11,7 +11,7 @@ from spacy_dtparse.errors import ConfigError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `self-train-compare`."""
-    spec = "PATH[,tags=PATH][,weight=W][,limit=N][,share=S]"
+    spec = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
     parser.add_argument("teacher", type=Path, help="the folder that `self-train` wrote")
     parser.add_argument("--recipe", type=Path, required=True, help="settings, such as training/recipes/wsj.json")
     parser.add_argument(

@@ -8,7 +8,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-SPEC = "PATH[,tags=PATH][,weight=W][,limit=N][,share=S]"
+SPEC = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

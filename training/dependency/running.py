@@ -21,7 +21,7 @@ from ..evaluate import tag_lists
 from ..fitting import write_atomically
 from ..processes import worker_pool
 from ..telling import tell
-from ..treebanks import TreebankFile, read_files
+from ..treebanks import TreebankFile, blocks, read_files
 from .corpus import DependencySentence, from_tree, read_conllu
 from .fitting import fit_model
 from .options import DependencyOptions
@@ -34,8 +34,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     """The sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose heads
     come by the rules of the language.
 
-    `tags`: a line of fine tags for each sentence, in place of the file's own. `block=K/N`: of blocks of ten sentences
-    every N-th from the K-th, `block=-K/N`: all but those; so one file can be training and development data.
+    `tags`: a line of fine tags for each sentence, in place of the file's own. `block`: see `training.treebanks.blocks`.
     Raises ConfigError, TrainingDataError.
     """
     path, *parts = text.split(",")
@@ -52,7 +51,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
         rules = head_rules(lang)
         sentences = [from_tree(s.tree, rules, s.tags, s.source) for s in read_files([file])]
     if "block" in given:
-        sentences = _blocks(sentences, given["block"], text)
+        sentences = blocks(sentences, given["block"], text)
     if "limit" in given:
         if not given["limit"].isdigit():
             raise ConfigError(f"{text}: the limit is {given['limit']!r}; it must be a whole number")
@@ -110,18 +109,6 @@ def guided(
         heads, labels = tree_guide(tree, rules)
         made.append(replace(sentence, columns=columns._replace(guide_heads=heads, guide_labels=labels)))
     return made
-
-
-def _blocks(sentences: Sequence[DependencySentence], block: str, text: str) -> list[DependencySentence]:
-    which, _, of = block.removeprefix("-").partition("/")
-    if not which.isdigit() or not of.isdigit() or not 0 < int(which) <= int(of):
-        raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
-    inside = not block.startswith("-")
-    return [
-        sentence
-        for number, sentence in enumerate(sentences)
-        if (number // 10 % int(of) == int(which) - 1) == inside
-    ]
 
 
 def fit_dependency(

@@ -1,0 +1,201 @@
+"""Spines of treebanks: the inventory, what it covers, and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
+from training.cli import main
+from training.corpus import Sentence, read_treebank
+from training.spines import (
+    SHARES,
+    Inventory,
+    Token,
+    categorised,
+    check_file,
+    entropy,
+    report,
+    written_controls,
+    written_spines,
+)
+
+SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
+TREES = (
+    "(TOP (S (NP-SBJ (DT the) (NN cat)) (VP (VBD slept)) (. .)))",
+    "(TOP (S (NP-SBJ-1 (DT the) (NN run)) (VP (VBD tried) (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB run)))))))",
+    "(TOP (NP (NP (NN cat)) (PP (IN of) (NP (DT the) (NN cat)))))",
+)
+
+
+def sentences(*texts: str, tags: str | None = None) -> list[Sentence]:
+    """Trees as `read_treebank` would read them, without function tags and empty elements."""
+    trees = [Recipe.PLAIN.apply(parse_tree(text)) for text in texts]
+    return [Sentence(tree, tree.tags if tags is None else tuple(tags.split()), "tiny") for tree in trees]
+
+
+def with_spines(*texts: str, tags: str | None = None, recipe: Recipe = Recipe.PLAIN) -> list[list[Token]]:
+    return categorised(sentences(*texts, tags=tags), recipe, partial(written_spines, rules=COLLINS))
+
+
+@pytest.fixture
+def inventory() -> Inventory:
+    return Inventory(with_spines(*TREES))
+
+
+def test_tokens_have_the_category_of_the_training_tree():
+    assert with_spines(TREES[1])[0] == [
+        ("the", "DT", "-"), ("run", "NN", "NP"), ("tried", "VBD", "VP+S"), ("to", "TO", "VP+S"), ("run", "VB", "VP"),
+    ]  # fmt: skip
+    last = with_spines(TREES[0], tags="DT NN VBD .", recipe=Recipe.TM2006)[0]
+    assert [token.word for token in last] == ["the", "cat", "slept"], "the recipe takes the full stop"
+    other = with_spines(TREES[0], tags="DT JJ VBN .")[0]
+    assert [token.tag for token in other] == ["DT", "JJ", "VBN", "."], "tags are those of training"
+    controls = categorised(sentences(TREES[2]), Recipe.PLAIN, written_controls)[0]
+    assert [token.category for token in controls] == ["ou", "o", "o", "c"]
+    assert written_controls(parse_tree("(TOP (NN a) (X (Y (NN b)) (Z (NN c))))")) == ["-", "ou", "cu"]
+
+
+def test_inventory(inventory):
+    found = inventory.describe(most=2)
+    # the - NP VP+S - / - NP VP+S VP+S VP / NP+NP PP - NP
+    assert (found["sentences"], found["tokens"], found["categories"], found["once"]) == (3, 13, 6, 3)
+    assert found["frequent"] == {"-": 4, "NP": 3}
+    assert inventory.counts == {"-": 4, "NP": 3, "VP+S": 3, "VP": 1, "NP+NP": 1, "PP": 1}
+    assert found["entropy"] == pytest.approx(entropy(inventory.counts))
+    assert sum(row["tokens"] for row in found["tags"].values()) == 13
+    assert list(found["tags"])[:2] == ["NN", "DT"], "the most frequent first"
+    assert found["tags"]["NN"] == {
+        "tokens": 4, "categories": 2, "entropy": pytest.approx(2 - 0.75 * math.log2(3)), "guess": "NP", "right": 0.75,
+    }  # fmt: skip
+    assert found["tags"]["DT"]["entropy"] == 0 and found["tags"]["DT"]["guess"] == "-"
+
+
+def test_ambiguity(inventory):
+    found = inventory.describe()
+    # tokens (categories): the 3 (1), cat 3 (2), run 2 (2), slept . tried to of 1 (1); NN 4 (2), DT 3, VBD 2, others 1
+    assert found["by_word"] == {
+        "kinds": 8, "mean": pytest.approx(10 / 8), "mean_of_tokens": pytest.approx(18 / 13),
+        "entropy": pytest.approx((3 * entropy({"a": 2, "b": 1}) + 2 * 1) / 13), "right": pytest.approx(11 / 13),
+    }  # fmt: skip
+    assert found["by_tag"] == {
+        "kinds": 7, "mean": pytest.approx(8 / 7), "mean_of_tokens": pytest.approx(17 / 13),
+        "entropy": pytest.approx(4 * entropy({"a": 3, "b": 1}) / 13), "right": pytest.approx(12 / 13),
+    }  # fmt: skip
+
+
+def test_coverage(inventory):
+    seen = inventory.coverage(with_spines(*TREES))
+    assert seen == {
+        "sentences": 3, "tokens": 13, **dict.fromkeys(SHARES, 1.0), "guess": pytest.approx(12 / 13),
+    }  # fmt: skip
+    # "the" DT -, "dog" NN NP, "run" VBD VP+S, "now" RB ADVP: ADVP and RB are new, and run was no VP+S
+    other = inventory.coverage(
+        with_spines("(TOP (S (NP (DT the) (NN dog)) (VP (VBD run) (ADVP (RB now)))))", "(TOP (NP (NN cat)))")
+    )
+    assert other == {
+        "sentences": 2, "tokens": 5, "category": 4 / 5, "word": 3 / 5, "word_category": 2 / 5, "tag": 4 / 5,
+        "tag_category": 4 / 5, "guess": 4 / 5, "whole": 1 / 2,
+    }  # fmt: skip
+
+
+def test_guesses(inventory):
+    assert inventory.guess("NN") == "NP"
+    assert inventory.guess("UNSEEN") == "-", "the most frequent of all"
+    assert "UNSEEN" not in inventory.of_tag
+    tie = Inventory([[Token("a", "X", "VP"), Token("a", "X", "NP")]])
+    assert tie.guess("X") == "NP" == tie.guess("Y")
+
+
+def test_order_of_sentences_does_not_matter():
+    made = with_spines(*TREES, "(TOP (NP (NN a) (NN b)))", "(TOP (VP (VB a)))")
+    expected = Inventory(made).describe()
+    random.Random(0).shuffle(made)
+    found = Inventory(made).describe()
+    assert json.loads(json.dumps(found)) == json.loads(json.dumps(expected))
+    assert list(found["tags"]) == list(expected["tags"]) and list(found["frequent"]) == list(expected["frequent"])
+
+
+def test_what_cannot_be_counted(inventory):
+    with pytest.raises(TrainingDataError, match="no token to take categories from"):
+        Inventory([])
+    with pytest.raises(TrainingDataError, match="no held-out token"):
+        inventory.coverage([])
+    with pytest.raises(TrainingDataError, match=r"treebank tiny, <Tree: .*label 'A\+B' cannot be written"):
+        with_spines("(TOP (NP (NN a)))", "(TOP (A+B (NN a)))")
+
+
+def test_report(inventory):
+    text = report(inventory.describe(2), inventory.coverage(with_spines(*TREES)), tags=1)
+    assert "3 sentences, 13 tokens, 6 categories, 3 of them met once" in text
+    assert "most frequent: - 30.77%, NP 23.08%" in text
+    assert [line.split() for line in text.splitlines() if line.startswith("NN")] == [
+        ["NN", "4", "2", "0.811", "75.00%", "NP"]
+    ]
+    assert "DT " not in text and "held out: 3 sentences" in text and "92.308%  category is the tag's" in text
+    assert "held out" not in report(inventory.describe(), None)
+
+
+def test_command(tmp_path, capsys):
+    train, dev = (f"{SAMPLE / part}.mrg" for part in ("train", "dev"))
+    out = tmp_path / "new" / "spines.json"
+    assert main(["spines", train, "--held-out", dev, "--json", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "314 sentences" in text and "held out: 62 sentences" in text
+    found = json.loads(out.read_text())
+    assert found["inventory"]["sentences"] == 314 and found["inventory"]["categories"] > 50
+    assert 0.95 < found["held_out"]["category"] < 1 and found["held_out"]["tokens"] == 783
+    assert main(["spines", train, "--control", "--json", str(out)]) == 0
+    control = json.loads(out.read_text())
+    assert control["inventory"]["categories"] == 6 and control["held_out"] is None
+    assert control["inventory"]["tokens"] == found["inventory"]["tokens"]
+
+
+def test_command_follows_its_options(tmp_path, capsys):
+    """Blocks, limits, tags of a tagger, head rules and preprocessing change the counts."""
+    train, out = f"{SAMPLE / 'train.mrg'}", tmp_path / "spines.json"
+
+    def count(*arguments: str) -> dict:
+        assert main(["spines", *arguments, "--json", str(out)]) == 0
+        return json.loads(out.read_text())["inventory"]
+
+    parts = [count(f"{train},block={block}") for block in ("1/5", "-1/5")]
+    assert [part["sentences"] for part in parts] == [70, 244]
+    both = count(f"{train},block=1/5", f"{train},block=-1/5")
+    assert both["tokens"] == sum(part["tokens"] for part in parts) == 4093
+    lines = [len(sentence.tags) * "T " for sentence in read_treebank(train, limit=9)]
+    (tmp_path / "t.tags").write_text("\n".join(lines))
+    assert list(count(f"{train},limit=9,tags={tmp_path / 't.tags'}")["tags"]) == ["T"]
+    assert count(train, "--recipe-steps", "tm2006")["tokens"] < 4093
+    (tmp_path / "heads.json").write_text(json.dumps({"default": [["right", []]]}))
+    rightmost = count(train, "--heads", str(tmp_path / "heads.json"))
+    assert rightmost["tags"]["."]["guess"] != "-" == count(train)["tags"]["."]["guess"]
+    assert count(train, "--lang", "xx")["tags"]["DT"]["guess"] != count(train)["tags"]["DT"]["guess"]
+    capsys.readouterr()
+    (tmp_path / "heads.json").write_text("[")
+    assert main(["spines", train, "--heads", str(tmp_path / "heads.json")]) == 1
+    assert "head rules must be JSON" in capsys.readouterr().err
+
+
+def test_check(tmp_path, capsys):
+    train, dev = (str(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
+    assert main(["spines", train, "--held-out", dev, "--check"]) == 0
+    assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n{dev}: 62 of 62 trees come back\n"
+    bad = tmp_path / "bad.mrg"
+    bad.write_text("\n".join([*TREES, *["(TOP (A+B (NN a)))"] * 3, "(TOP (- (NN a)))"]))
+    assert check_file(bad, COLLINS, most=2)[:2] == (7, 4)
+    assert [problem.partition(": ")[0] for problem in check_file(bad, COLLINS, most=2)[2]] == [
+        f"{bad}, tree 4", f"{bad}, tree 5",
+    ]  # fmt: skip
+    assert main(["spines", str(bad), train, "--check"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{bad}: 3 of 7 trees come back" and len(lines) == 6
+    assert "'-' cannot be written in a spine" in lines[4]
+    assert main(["spines", f"{train},limit=3", "--check"]) == 1
+    assert "give the path without options" in capsys.readouterr().err

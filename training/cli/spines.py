@@ -1,0 +1,75 @@
+"""Count the spines of treebanks: inventory, ambiguity, and coverage of held-out text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spacy_dtparse.cli.pipelines import natural_number
+from spacy_dtparse.errors import ConfigError
+
+from .pcfg import RECIPES
+
+if TYPE_CHECKING:
+    from spacy_dtparse.trees import HeadRules
+    from training.treebanks import TreebankFile
+
+SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spines`."""
+    parser.add_argument("files", nargs="+", metavar=SPEC, help="bracketed trees")
+    parser.add_argument("--held-out", nargs="+", default=[], metavar=SPEC, help="trees that these are to cover")
+    parser.add_argument("--heads", type=Path, metavar="FILE", help="head rules in JSON (default: those of --lang)")
+    parser.add_argument("--lang", default="en", help="language, for the head rules (default: en)")
+    parser.add_argument("--control", action="store_true", help="the three-bit control tags in place of spines")
+    parser.add_argument("--recipe-steps", default="plain", choices=RECIPES, help="preprocessing (default: plain)")
+    parser.add_argument("--most", type=natural_number, default=20, metavar="N", help="rows of tables (default: 20)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
+    parser.add_argument(
+        "--check", action="store_true", help="only check that every tree comes back from its spines and brackets"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the figures; with --check a line per file, and the exit code is 1 when a tree does not come back."""
+    from functools import partial
+
+    from spacy_dtparse.trees import HeadRules, Recipe, head_rules
+    from training import spines
+    from training.treebanks import TreebankFile, read_files
+
+    rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
+    files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
+    if options.check:
+        return _check([*files, *held_out], rules)
+    recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN
+    categories = spines.written_controls if options.control else partial(spines.written_spines, rules=rules)
+    inventory = spines.Inventory(spines.categorised(read_files(files), recipe, categories))
+    described, covered = inventory.describe(options.most), None
+    if held_out:
+        covered = inventory.coverage(spines.categorised(read_files(held_out), recipe, categories))
+    print(spines.report(described, covered, options.most))
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps({"inventory": described, "held_out": covered}, indent=1) + "\n", "utf8")
+    return 0
+
+
+def _check(files: Sequence[TreebankFile], rules: HeadRules) -> int:
+    """The lines of --check, and its exit code."""
+    from training.spines import check_file
+    from training.treebanks import TreebankFile
+
+    bad = 0
+    for file in files:
+        if file != TreebankFile(file.path):
+            raise ConfigError(f"{file.path}: --check reads a file's trees as they are; give the path without options")
+        trees, failed, problems = check_file(file.path, rules)
+        print(f"{file.path}: {trees - failed} of {trees} trees come back", *problems, sep="\n  ")
+        bad += failed
+    return 1 if bad else 0
