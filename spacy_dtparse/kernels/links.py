@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .feature_table import find_slot
+from .feature_table import BIN_AT, bin_place, find_families, first_place
 from .jit import inner_kernel, kernel
 
 WORD, TAG, WORD_TAG, STEM, STEM_TAG, LONG, KIND = range(7)
@@ -31,13 +31,12 @@ MAX_KEYS = 80
 DISTANCES = 7
 UNLIKELY = -(2.0**20)
 """Score of a link that is not looked at: below all others, and on every grid of weights."""
-_TEMPLATE_AT, _DISTANCE_AT = np.uint64(48), np.uint64(56)  # templates below 128 and bins below 16 in between
-WITHOUT_DISTANCE = np.uint64(2**56 - 1)
-"""The bits of a key that are not its distance."""
+_TEMPLATE_AT = np.uint64(48)  # templates are below 128
 _12, _24, _36 = np.uint64(12), np.uint64(24), np.uint64(36)
 
 ALL_LINKS = np.zeros((1, 1), np.bool_)
 """`allowed` where no link is left out."""
+
 
 @inner_kernel
 def distance_bin(head, dependent):
@@ -50,7 +49,7 @@ def distance_bin(head, dependent):
 @inner_kernel
 def with_distance(key, distance):
     """The key of a feature together with a bin of direction and distance."""
-    return key | (np.uint64(distance) << _DISTANCE_AT)
+    return key | (np.uint64(distance) << BIN_AT)
 
 
 @inner_kernel
@@ -236,7 +235,8 @@ def _outer_dependents(guide, head, outer):
 
 @inner_kernel
 def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
-    """Write the keys of the links from one head to every dependent: those to m are keys[starts[m]:ends[m]].
+    """Write the keys of the links from one head to every dependent: those to m are keys[starts[m]:ends[m]]. Returns
+    their number.
 
     `allowed`: bool (n + 1, n + 1) by head and dependent, what is not gets no keys; of another shape: all links are.
     `room`: int32 (4, n + 4). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
@@ -280,23 +280,6 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
                 n_tags += 1
             kinds[atoms[m + 1, KIND]] += 1
             m += step
-
-
-@inner_kernel
-def _known(slots, keys, first, last, distance, found):
-    """The slots of those of keys[first:last] that are in the table, alone or with their distance; their number."""
-    count = 0
-    for k in range(first, last):
-        slot = find_slot(slots, keys[k])
-        if slots[slot] != np.uint64(0):
-            found[count] = slot
-            count += 1
-            # A feature with distance comes from a link that has it without, too.
-            key = with_distance(keys[k], distance)
-            slot = find_slot(slots, key)
-            if slots[slot] == key:
-                found[count] = slot
-                count += 1
     return count
 
 
@@ -340,26 +323,29 @@ def likely_heads(scores, most, allowed):
 
 
 @kernel
-def score_links(atoms, guide, slots, weights, allowed, scores):
-    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, float32 by slot; what is not `allowed` (see
-    `head_keys`) gets UNLIKELY, so that there is always a tree."""
+def score_links(atoms, guide, rows, weights, allowed, scores):
+    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, of a FamilyTable with `rows`; what is not
+    `allowed` (see `head_keys`) gets UNLIKELY, so that there is always a tree."""
     n = atoms.shape[0] - 3
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    found = np.empty(2 * (MAX_KEYS + n), np.uint64)
+    places, families = np.empty(keys.shape[0], np.uint64), np.empty(keys.shape[0], np.uint64)
     everything = allowed.shape[0] != n + 1
     for head in range(n + 1):
-        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        find_families(rows, keys, count, places, families)
         for m in range(1, n + 1):
             if m != head:
                 total = 0.0 if everything or allowed[head, m] else UNLIKELY
-                for k in range(_known(slots, keys, starts[m], ends[m], distance_bin(head, m), found)):
-                    total += weights[found[k]]
+                distance = distance_bin(head, m)
+                for k in range(starts[m], ends[m]):
+                    total += weights[first_place(families[k])]
+                    total += weights[bin_place(families[k], distance)]
                 scores[head, m] = total
 
 
 @kernel
-def list_features(atoms, guide, slots, numbers, ends_of_links, features):
+def list_features(atoms, guide, rows, numbers, ends_of_links, features):
     """The features of every link for training: link (h, d) is link h n + d - 1, and its features, int32 by `numbers`,
     end at ends_of_links[that] and begin where the link before ends. Returns the number of features, which may be above
     the room of `features`, and then only as many are there.
@@ -368,16 +354,19 @@ def list_features(atoms, guide, slots, numbers, ends_of_links, features):
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    found = np.empty(2 * (MAX_KEYS + n), np.uint64)
+    places, families = np.empty(keys.shape[0], np.uint64), np.empty(keys.shape[0], np.uint64)
     total = 0
     for head in range(n + 1):
-        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        find_families(rows, keys, count, places, families)
         for m in range(1, n + 1):
             if m != head:
-                count = _known(slots, keys, starts[m], ends[m], distance_bin(head, m), found)
-                if total + count <= features.shape[0]:
-                    for k in range(count):
-                        features[total + k] = numbers[found[k]]
-                total += count
+                distance = distance_bin(head, m)
+                for k in range(starts[m], ends[m]):
+                    for place in (first_place(families[k]), bin_place(families[k], distance)):
+                        if place > 0:
+                            if total < features.shape[0]:
+                                features[total] = numbers[place]
+                            total += 1
             ends_of_links[head * n + m - 1] = total
     return total

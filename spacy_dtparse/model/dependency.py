@@ -12,8 +12,8 @@ import numpy as np
 from ..dtypes import INDEX
 from ..errors import ModelFormatError
 from ..features.linkparts import LinkParts
-from ..kernels.feature_table import make_slots, weights_by_slot
-from ..kernels.links import MAX_TAGS, WITHOUT_DISTANCE
+from ..kernels.feature_table import WITHOUT_BIN, make_families
+from ..kernels.links import MAX_TAGS
 from .container import container_to_bytes
 from .reading import FETCH, read_checked
 
@@ -65,7 +65,7 @@ def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -
     if most is not None and np.count_nonzero(kept) > most:
         order = np.argsort(-np.abs(weights), kind="stable")
         kept[order[most:]] = False
-    kept |= np.isin(keys, np.unique(keys[kept] & WITHOUT_DISTANCE))
+    kept |= np.isin(keys, np.unique(keys[kept] & WITHOUT_BIN))
     return LinkStage(np.ascontiguousarray(keys[kept]), packed[kept], grid)
 
 
@@ -101,7 +101,7 @@ class DependencyModel:
     decoder: str
     meta: dict[str, Any]
     tables: tuple[tuple[np.ndarray, np.ndarray], ...] = field(init=False, repr=False, compare=False)
-    """(slots uint64, weights float32 by slot) of each stage, as the kernels take them."""
+    """(Rows and weights of a FamilyTable) of each stage, as the kernels take them."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.stages) <= MAX_STAGES:
@@ -120,8 +120,8 @@ class DependencyModel:
         tables = []
         for stage in self.stages:
             _check_keys(stage.keys, len(stage.weights))
-            slots, numbers = make_slots(stage.keys)
-            tables.append((slots, weights_by_slot(slots, numbers, stage.weights * np.float32(2.0**-stage.grid))))
+            table = make_families(stage.keys)
+            tables.append((table.rows, table.weights(stage.weights * np.float32(2.0**-stage.grid))))
         object.__setattr__(self, "tables", tuple(tables))
         if self.labels is not None:
             self._check_labels(self.labels)

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linkparts import LinkParts
-from spacy_dtparse.kernels.feature_table import make_slots, weights_by_slot
+from spacy_dtparse.kernels.feature_table import FamilyTable, make_families
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import ALL_LINKS, score_links
 from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
@@ -39,24 +39,12 @@ _LABELLERS = 3
 """Labellers of guides, each without a third of the folds: labels differ less between folds than heads do."""
 
 
-@dataclass(frozen=True)
-class LinkTable:
-    """A stage as trainers use it: `slots`, uint64, and `numbers`, int32 by slot, of its features."""
-
-    slots: np.ndarray
-    numbers: np.ndarray
-
-    def weights(self, weights: np.ndarray) -> np.ndarray:
-        """Weights by slot, float32, of weights by number."""
-        return weights_by_slot(self.slots, self.numbers, weights)
-
-    def heads(self, example: Example, by_slot: np.ndarray, projective: bool) -> np.ndarray:
-        """The heads of the best tree, int32 (n + 1,)."""
-        n = len(example.heads) - 1
-        scores = np.zeros((n + 1, n + 1))
-        guide = make_guide(example.guide, example.guide_labels)
-        score_links(example.atoms, guide, self.slots, by_slot, ALL_LINKS, scores)
-        return best_tree(scores, projective)[0]
+def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projective: bool) -> np.ndarray:
+    """The heads of the best tree, int32 (n + 1,), by a FamilyTable."""
+    n = len(example.heads) - 1
+    scores = np.zeros((n + 1, n + 1))
+    score_links(example.atoms, make_guide(example.guide, example.guide_labels), rows, weights, ALL_LINKS, scores)
+    return best_tree(scores, projective)[0]
 
 
 def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> list[Example]:
@@ -90,7 +78,8 @@ def fit_model(
     tell: Tell = lambda **_: None,
 ) -> DependencyModel:
     """Train; `workdir` keeps finished learners, from which a killed run goes on. `tell` hears of each learner and, with
-    `dev`, of the mean of the learners so far: the learning curve.
+    `dev`, of the mean of the learners so far: the learning curve. With `dev` the model has as many stages as are best
+    there: on a small treebank a guide may mislead more than it tells.
 
     Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
     """
@@ -118,16 +107,16 @@ def fit_model(
             stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features),
             seconds=round(time.perf_counter() - began),
         )  # fmt: skip
-        table = LinkTable(*make_slots(keys))
+        table = make_families(keys)
         mean = _train_stage(folder, number, table, len(keys), options, dev_examples, dev, executor, tell)
         stages.append(pack_links(keys, mean, options.max_features))
         if number + 1 < options.stages:
             guides = _jackknife(folder, number, table, len(keys), options, examples, executor, tell)
             final = stages[-1]
-            packed = LinkTable(*make_slots(final.keys))
+            packed = make_families(final.keys)
             weights = packed.weights(final.weights * 2.0**-final.grid)
             projective = options.decoder == "projective"
-            dev_guides = [packed.heads(example, weights, projective) for example in dev_examples]
+            dev_guides = [tree_heads(example, packed.rows, weights, projective) for example in dev_examples]
             folds = folds_of(len(examples), options.folds).tolist()
             examples = [
                 _guided(example, guide, labellers.get(fold))
@@ -139,9 +128,13 @@ def fit_model(
             ]
     model = DependencyModel(parts, tuple(stages), labels, names, options.decoder, meta)
     if dev:
-        report = judge(DependencyParser(model), dev)
-        model.meta["dev"] = report.to_dict()
-        tell(result=report.line())
+        reports = []
+        for number in range(1, options.stages + 1):
+            reports.append(judge(DependencyParser(model).with_settings(stages=number), dev))
+            tell(stages=number, result=reports[-1].line())
+        rates = [report.to_dict()["all"]["uas"] for report in reports]
+        best = rates.index(max(rates))
+        model = replace(model, stages=model.stages[: best + 1], meta={**meta, "dev": reports[best].to_dict()})
     return model
 
 
@@ -193,7 +186,7 @@ def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> 
 def _train_stage(
     folder: Path,
     number: int,
-    table: LinkTable,
+    table: FamilyTable,
     n_features: int,
     options: DependencyOptions,
     dev_examples: Sequence[Example],
@@ -213,8 +206,8 @@ def _train_stage(
         facts: dict[str, Any] = {"stage": number, "member": count, "wrong_links": wrong}
         if dev:
             for name, values in (("alone", weights), ("mean", mean / count)):
-                by_slot = table.weights(values)
-                found = [table.heads(example, by_slot, projective) for example in dev_examples]
+                by_place = table.weights(values)
+                found = [tree_heads(example, table.rows, by_place, projective) for example in dev_examples]
                 report = unlabelled(dev_examples, found, dev)
                 facts[f"{name}_uas"] = 100 * report.to_dict()["all"]["uas"]
                 facts[f"{name}_uas_words"] = 100 * report.to_dict()["without_punctuation"]["uas"]
@@ -225,7 +218,7 @@ def _train_stage(
 def _jackknife(
     folder: Path,
     number: int,
-    table: LinkTable,
+    table: FamilyTable,
     n_features: int,
     options: DependencyOptions,
     examples: Sequence[Example],
@@ -243,9 +236,9 @@ def _jackknife(
     right = total = 0
     for fold in used:
         own = [key for key in keys if key[2] == fold]
-        by_slot = table.weights(sum(members_weights(folder, own), np.zeros(n_features)) / len(own))
+        by_place = table.weights(sum(members_weights(folder, own), np.zeros(n_features)) / len(own))
         for place in np.flatnonzero(folds == fold).tolist():
-            heads = table.heads(examples[place], by_slot, options.decoder == "projective")
+            heads = tree_heads(examples[place], table.rows, by_place, options.decoder == "projective")
             right += int((heads[1:] == examples[place].heads[1:]).sum())
             total += len(heads) - 1
             guides[place] = heads

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.feature_table import make_families
 from spacy_dtparse.kernels.guides import make_guide
 from spacy_dtparse.kernels.links import list_features, tree_keys
 
@@ -69,17 +69,17 @@ def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
 def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -> Listed:
     """List the features of every link of every sentence in `folder`, numbered by their place in `keys`."""
     folder.mkdir(parents=True, exist_ok=True)
-    slots, numbers = make_slots(keys)
+    rows, numbers = make_families(keys)
     room = np.empty(1 << 20, INDEX)
     feature_from, end_from, gold_from = [0], [0], [0]
     with (folder / "features.i32").open("wb") as features, (folder / "ends.i32").open("wb") as ends:
         for example in examples:
             n, guide = len(example.heads) - 1, make_guide(example.guide, example.guide_labels)
             own_ends = np.zeros((n + 1) * n, INDEX)
-            count = list_features(example.atoms, guide, slots, numbers, own_ends, room)
+            count = list_features(example.atoms, guide, rows, numbers, own_ends, room)
             if count > len(room):
                 room = np.empty(2 * count, INDEX)
-                count = list_features(example.atoms, guide, slots, numbers, own_ends, room)
+                count = list_features(example.atoms, guide, rows, numbers, own_ends, room)
             features.write(room[:count].tobytes())
             ends.write(own_ends.tobytes())
             feature_from.append(feature_from[-1] + count)

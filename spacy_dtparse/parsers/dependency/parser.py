@@ -171,14 +171,14 @@ class DependencyParser(StoredParser):
         guide = make_guide(*self.model.parts.encode_guide(sentence))
         scores = np.zeros((n + 1, n + 1))
         allowed = ALL_LINKS
-        for number, (slots, weights) in enumerate(self._tables):
+        for number, (rows, weights) in enumerate(self._tables):
             if number:
                 allowed = np.zeros(scores.shape, np.bool_)
                 likely_heads(scores, self.settings.heads, allowed)
                 heads, _ = best_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)
-            score_links(atoms, guide, slots, weights, allowed, scores)
+            score_links(atoms, guide, rows, weights, allowed, scores)
         return scores
 
     def _labelled(self, atoms: np.ndarray, heads: np.ndarray) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The table of feature keys against a dict."""
+"""The tables of feature keys against dicts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels import feature_table
-from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.feature_table import make_families, make_slots
 from spacy_dtparse.kernels.jit import from_python
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
 
 find_slot = from_python(feature_table.find_slot)
+find_families = from_python(feature_table.find_families)
+first_place = from_python(feature_table.first_place)
+bin_place = from_python(feature_table.bin_place)
 MOST = 2**64 - 1
 
 
@@ -43,3 +46,51 @@ def test_keys_that_want_the_same_slot_stand_side_by_side() -> None:
     found = [int(find_slot(slots, key)) for key in keys]
     assert found == [len(slots) - 1, 0, 1, 2, 3], "past the end it goes on at the start"
     assert numbers[found].tolist() == [0, 1, 2, 3, 4]
+
+
+def family_twin(keys: np.ndarray, key: int) -> dict[int, int]:
+    """Numbers of a family's keys by bin, {} without a first."""
+    held = {key_: number for number, key_ in enumerate(keys.tolist())}
+    return {which: held[key | which << 56] for which in range(16) if key | which << 56 in held} if key in held else {}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9, 40, 1000])
+def test_families_are_found_with_all_their_bins(count: int) -> None:
+    rng = np.random.default_rng(count)
+    firsts = np.unique(np.concatenate([np.arange(1, count // 2 + 1), rng.integers(1, 2**55, count)]))
+    firsts = np.append(firsts, 2**55 - 1) if count else firsts[:0]
+    bins = [firsts[rng.random(len(firsts)) < share] | which << 56 for which, share in enumerate((0.8, *[0.3] * 15))]
+    keys = rng.permutation(np.unique(np.concatenate(bins))).astype(np.uint64)
+    table = make_families(keys)
+    assert table.rows.dtype == np.uint64 and table.numbers.dtype == np.int32 and len(table.numbers) == len(keys) + 1
+    wanted = np.concatenate([firsts, rng.integers(1, 2**55, 50)]).astype(np.uint64)
+    families, room = np.full(len(wanted) + 1, 7, np.uint64), np.empty(len(wanted), np.uint64)
+    find_families(table.rows, wanted, len(wanted), room, families)
+    assert families[-1] == 7, "only as many as asked for"
+    weights = table.weights(np.arange(1.0, len(keys) + 1.0))
+    assert weights.dtype == np.float32 and weights[0] == 0.0
+    without_first = 0
+    for key, family in zip(wanted.tolist(), families, strict=False):
+        twin = family_twin(keys, key)
+        places = [first_place(family), *(bin_place(family, which) for which in range(1, 16))]
+        assert {b: int(table.numbers[place]) for b, place in enumerate(places) if place > 0} == twin
+        assert [weights[place] for place in places] == [twin.get(b, -1) + 1 for b in range(16)]
+        without_first += not twin and any(key | which << 56 in keys.tolist() for which in range(16))
+    assert without_first > 0 or count < 40, "a family without a first is not found"
+
+
+def test_families_that_want_the_same_row_stand_side_by_side() -> None:
+    rows = len(make_families(np.arange(1, 6, dtype=np.uint64)).rows)
+    room, found = np.empty(1, np.uint64), np.empty(1, np.uint64)
+
+    def row_of(key: int) -> int:
+        find_families(np.zeros((rows, 2), np.uint64), np.array([key], np.uint64), 1, room, found)
+        return int(room[0])
+
+    keys = np.array([key for key in range(1, 2000) if row_of(key) == rows - 1][:5], np.uint64)
+    table = make_families(keys)
+    used = np.flatnonzero(table.rows[:, 0])
+    assert used.tolist() == [0, 1, 2, 3, rows - 1], "past the end it goes on at the start"
+    families = np.empty(5, np.uint64)
+    find_families(table.rows, keys, 5, np.empty(5, np.uint64), families)
+    assert [int(table.numbers[first_place(family)]) for family in families] == [0, 1, 2, 3, 4]
