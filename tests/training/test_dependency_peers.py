@@ -13,10 +13,10 @@ import spacy
 from spacy.tokens import DocBin
 
 from spacy_dtparse.features.linkparts import TokenColumns
-from training.dependency.corpus import DependencySentence, read_conllu
+from tests.training.dependency_samples import sentences
+from training.dependency.corpus import DependencySentence
 
 ROOT = Path(__file__).resolve().parents[2]
-CONLLU = ROOT / "assets" / "sample" / "dependencies.conllu"
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +32,15 @@ def peers() -> Iterator[ModuleType]:
 
 @pytest.mark.parametrize("lang", ["en", "zh", "cs", "ar"])
 def test_sentences_come_back_from_docs(peers: ModuleType, lang: str, tmp_path: Path) -> None:
-    n, sentences = 60, list(read_conllu(CONLLU))
+    n, chosen = 60, sentences()
     crossing = [place + 2 if place % 4 in (1, 2) else place + 1 for place in range(1, n)]
     heads = (*[head if head <= n else n for head in crossing], 0)
     columns = TokenColumns([f"w{place}" for place in range(n)], ["T"] * n)
-    sentences.append(DependencySentence(columns, heads, ("x",) * (n - 1) + ("root",), (False,) * n))
-    peers.write_docs(sentences, lang, tmp_path / "some.spacy")
+    chosen.append(DependencySentence(columns, heads, ("x",) * (n - 1) + ("root",), (False,) * n))
+    peers.write_docs(chosen, lang, tmp_path / "some.spacy")
     docs = list(DocBin().from_disk(tmp_path / "some.spacy").get_docs(spacy.blank(lang).vocab))
-    assert len(docs) == len(sentences) > 1
-    for doc, sentence in zip(docs, sentences, strict=True):
+    assert len(docs) == len(chosen) > 1
+    for doc, sentence in zip(docs, chosen, strict=True):
         assert [token.text for token in doc] == list(sentence.columns.words) and len(list(doc.sents)) == 1
         assert tuple(0 if token.head.i == token.i else token.head.i + 1 for token in doc) == sentence.heads
         expected = [label if head else "ROOT" for label, head in zip(sentence.labels, sentence.heads, strict=True)]
@@ -50,13 +50,13 @@ def test_sentences_come_back_from_docs(peers: ModuleType, lang: str, tmp_path: P
 def test_spacy_trains_once_by_its_own_config(
     peers: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    sentences = list(read_conllu(CONLLU))
+    chosen = sentences()
     few = ["--training.max_steps=3", "--training.eval_frequency=1"]
     with pytest.raises(SystemExit, match=r"en: spacy train ended with code \d+; .*en\.log says why"):
-        peers.train_spacy("en", sentences, sentences, tmp_path, ["--training.max_steps=x"])
+        peers.train_spacy("en", chosen, chosen, tmp_path, ["--training.max_steps=x"])
     assert "max_steps" in (tmp_path / "en.log").read_text() and not (tmp_path / "en" / "model-best").exists()
     assert peers.training_seconds(tmp_path / "en.log") is None, "nothing is finished"
-    peers.train_spacy("en", sentences, sentences, tmp_path, few)
+    peers.train_spacy("en", chosen, chosen, tmp_path, few)
     log = (tmp_path / "en.log").read_text()
     assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d ", line) for line in log.splitlines())
     assert peers.training_seconds(tmp_path / "en.log") in range(120)
@@ -69,10 +69,10 @@ def test_spacy_trains_once_by_its_own_config(
     assert (model["encode"]["width"], model["encode"]["depth"]) == (96, 4)
     assert nlp.config["components"]["parser"]["model"]["@architectures"] == "spacy.TransitionBasedParser.v2"
     capsys.readouterr()
-    peers.train_spacy("en", sentences, sentences, tmp_path)
+    peers.train_spacy("en", chosen, chosen, tmp_path)
     assert capsys.readouterr().out == f"en: {tmp_path / 'en' / 'model-best'} is there\n"
     assert (tmp_path / "en.log").read_text() == log and not (tmp_path / "en.part").exists()
-    row = peers.spacy_peer(tmp_path / "en" / "model-best", sentences)
+    row = peers.spacy_peer(tmp_path / "en" / "model-best", chosen)
     assert 0 <= row["las"] <= row["uas"] <= 100 and row["tokens_per_second"] > 0 and row["megabytes"] > 1
 
 
