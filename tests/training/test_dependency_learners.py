@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spacy_dtparse.kernels.feature_table import make_slots
 from spacy_dtparse.kernels.guides import make_guide
 from spacy_dtparse.kernels.links import tree_keys
-from tests.reference.dependencies import online_pass, trees
+from tests.reference.dependencies import trees
+from tests.reference.link_learning import LabelWeights, label_online_pass, numbered, online_pass
 from tests.training.dependency_samples import FEW, examples_of, sentences
 from tests.unit.kernels.harness import SLOW
 from training.dependency.kernels import label_pass, mira_pass, perceptron_pass
-from training.dependency.labelling import label_list, train_labels
+from training.dependency.labelling import label_list, numbered_keys, train_labels
 from training.dependency.listing import feature_keys, open_listing, write_listing
 
 
@@ -84,28 +86,57 @@ def test_passes_are_those_of_the_twin(most: float | None, projective: bool) -> N
 
 
 @pytest.mark.kernel
-def test_a_pass_over_labels_is_that_of_plain_sums() -> None:
-    rng, n_features, n_labels, root = np.random.default_rng(2), 12, 4, 0
-    lists = [rng.choice(n_features, 3, replace=False) for _ in range(15)]
-    gold = rng.integers(1, n_labels, 15).astype(np.int32)
-    starts = np.arange(0, 48, 3)
-    weights, sums = (np.zeros((n_features, n_labels), np.float32) for _ in range(2))
-    listed, clock = np.concatenate(lists).astype(np.int32), 1.0
-    plain, total, steps = np.zeros((n_features, n_labels)), np.zeros((n_features, n_labels)), 0
+@pytest.mark.parametrize("root", [0, 2, 3])
+def test_a_pass_over_labels_is_that_of_the_twin(root: int) -> None:
+    rng, n_links, n_features, n_labels = np.random.default_rng(root), 15, 12, 4
+    lists = [rng.choice(n_features, rng.integers(0, 5), replace=False).tolist() for _ in range(n_links)]
+    allowed = [label for label in range(n_labels) if label != root]
+    gold = rng.choice(allowed, n_links).astype(np.int32)
+    listed = np.array([feature for own in lists for feature in own], np.int32)
+    starts = np.cumsum([0, *map(len, lists)])
+    weights, sums, clock = (*(np.zeros((n_features, n_labels), np.float32) for _ in range(2)), 1.0)
+    twin: LabelWeights = {}
+    total: LabelWeights = {}
+    steps, every = 0, []
     for _ in range(3):
-        order, expected = rng.permutation(15), 0
+        order = rng.permutation(n_links)[: n_links - 2]
         wrong, clock = label_pass(order, listed, starts, gold, root, weights, sums, clock)
-        for link in order:
-            scores = plain[lists[link]].sum(axis=0)
-            scores[root] = -np.inf
-            best = int(scores.argmax())
-            expected += best != gold[link]
-            plain[lists[link], gold[link]] += 1
-            plain[lists[link], best] -= 1
-            total, steps = total + plain, steps + 1
-        assert wrong == expected and np.array_equal(weights, plain)
-        assert np.allclose(weights - sums / clock, total / (steps + 1), atol=1e-5)
-    assert wrong < 15
+        assert wrong == label_online_pass(order.tolist(), lists, gold.tolist(), allowed, twin, total)
+        every.append(wrong)
+        steps += len(order)
+        assert clock == steps + 1 and np.array_equal(weights, label_array(twin, weights.shape))
+        # The weights before the first link, which are 0, count in the average, too.
+        average = label_array(total, weights.shape) / (steps + 1)
+        assert np.allclose(weights - sums / clock, average, atol=1e-5)
+    assert 0 < every[-1] < every[0] and not weights[:, root].any()
+
+
+def label_array(weights: LabelWeights, shape: tuple[int, ...]) -> np.ndarray:
+    found = np.zeros(shape)
+    for pair, value in weights.items():
+        found[pair] = value
+    return found
+
+
+@pytest.mark.kernel
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_keys_of_labels_get_the_numbers_of_the_table(share: float) -> None:
+    """Some links have no key, some none that is in the table, at either end, too."""
+    rng = np.random.default_rng(3)
+    pool = np.unique(rng.integers(1, 2**63, 40).astype(np.uint64) * np.uint64(2) + np.uint64(1))
+    table = pool[rng.random(len(pool)) < share]
+    slots, numbers = make_slots(table)
+    number_of = {key: number for number, key in enumerate(table.tolist())}
+    for sizes in ([3], [0, 4, 0, 9, 1, 0], [5, 0, 0, 30], [0, 0]):
+        lists = [rng.choice(pool, size, replace=False).tolist() for size in sizes]
+        keys = np.array([key for own in lists for key in own], np.uint64)
+        ends, found = np.cumsum([0, *sizes]), np.full(len(keys), -1, np.int32)
+        count = numbered_keys(keys, slots, numbers, found, ends, 70)
+        expected = numbered(lists, number_of)
+        assert found[:count].tolist() == [number for own in expected for number in own]
+        assert (found[count:] == -1).all() and count <= sum(sizes)
+        assert ends[1:].tolist() == [70 + sum(map(len, expected[: link + 1])) for link in range(len(sizes))]
 
 
 @pytest.mark.parametrize("least", [1, 2, 3])
