@@ -1,13 +1,15 @@
 """Dependency parsers in four languages: averaged perceptron, MIRA, Bayes point, stages, decoders; and peers.
 
-    python benchmarks/bench_dependency.py relations --ud FOLDER --work build/bpm/relations --json
-    build/bpm/relations.json python benchmarks/bench_dependency.py parsers --ud FOLDER --work build/bpm/parsers --json
-    build/bpm/parsers.json
+    python benchmarks/bench_dependency.py relations --ud UD --work build/bpm/relations --json build/bpm/relations.json
+    python benchmarks/bench_dependency.py spacy --ud UD --work build/bpm/spacy
+    python benchmarks/bench_dependency.py parsers --ud UD --work build/bpm/parsers --spacy build/bpm/spacy \\
+        --json build/bpm/parsers.json
 
 `relations` trains the paper's parser (one stage, no labels) by three seeds and gives the learning curve over members,
-MIRA, and both decoders. `parsers` trains the parser as it is meant to be used, and measures its accuracy, speed and
-size beside each token's best head without a tree, and spaCy's transition parser where --spacy names a folder with a
-trained pipeline for a language (FOLDER/LANG/model-best).
+MIRA, and both decoders. `spacy` trains spaCy's transition parser for each language that has none yet in the --work
+folder (LANG/model-best; the log is LANG.log). `parsers` trains the parser as it is meant to be used, and measures its
+accuracy, speed and size beside each token's best head without a tree, and spaCy's parser where --spacy names a folder
+that has it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import ROOT  # noqa: F401 (makes `training` importable)
+from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
 
 from spacy_dtparse.features.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser
@@ -63,18 +66,6 @@ def sentences_of(ud: Path, lang: str) -> tuple[list[DependencySentence], list[De
     return train, dev
 
 
-def figures(report: AttachmentReport) -> dict[str, float]:
-    """The rates of a report in per cent."""
-    found = report.to_dict()
-    everything, words = found["all"], found["without_punctuation"]
-    rates = {
-        "uas": everything["uas"], "las": everything["las"], "complete": everything["complete"],
-        "uas_words": words["uas"], "las_words": words["las"], "complete_words": words["complete"],
-        "root": found["root_accuracy"],
-    }  # fmt: skip
-    return {name: round(100 * value, 2) for name, value in rates.items()}
-
-
 def relations(options: argparse.Namespace) -> dict[str, Any]:
     """Curves of three seeds, MIRA, and the other decoder."""
     table: dict[str, Any] = {}
@@ -112,6 +103,10 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
                 "seconds": round(time.perf_counter() - began),
             }
             write(options.json, table)
+    for name, run in table.items():
+        if len(run["mean"]) > 1:
+            curve = ", ".join(f"{uas:.2f}" for uas in run["mean"])
+            print(f"{name}, UAS of the mean of 1 to {len(run['mean'])} learners: {curve}")
     for lang in options.langs:
         kinds = sorted({key.split()[1] for key in table if key.startswith(f"{lang} ")})
         for kind in kinds:
@@ -135,31 +130,6 @@ def best_heads(parser: DependencyParser, dev: list[DependencySentence]) -> Attac
         np.fill_diagonal(scores, -np.inf)
         report.add(sentence.heads, scores[:, 1:].argmax(axis=0).tolist(), sentence.punctuation)
     return report
-
-
-def spacy_peer(folder: Path, dev: list[DependencySentence]) -> dict[str, Any]:
-    """Accuracy, speed and size of a spaCy pipeline's parser on the words of the sentences."""
-    import spacy
-    from spacy.tokens import Doc
-
-    nlp = spacy.load(folder)
-    docs = [Doc(nlp.vocab, words=list(sentence.columns.words)) for sentence in dev]
-    list(nlp.pipe(docs[:50]))
-    docs = [Doc(nlp.vocab, words=list(sentence.columns.words)) for sentence in dev]
-    began = time.process_time()
-    parsed = list(nlp.pipe(docs))
-    seconds = time.process_time() - began
-    report = AttachmentReport()
-    for sentence, doc in zip(dev, parsed, strict=True):
-        heads = [0 if token.head.i == token.i else token.head.i + 1 for token in doc]
-        labels = ["root" if token.head.i == token.i else token.dep_ for token in doc]
-        if heads.count(0) != 1:  # cut into several sentences: the first root is the root, the others are wrong
-            roots = [place for place, head in enumerate(heads) if head == 0]
-            heads = [roots[0] + 1 if place in roots[1:] else head for place, head in enumerate(heads)]
-        report.add(sentence.heads, heads, sentence.punctuation, sentence.labels, labels)
-    size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
-    tokens = sum(len(sentence.heads) for sentence in dev)
-    return {**figures(report), "tokens_per_second": round(tokens / seconds), "megabytes": round(size / 1e6, 2)}
 
 
 def speed(parser: DependencyParser, dev: list[DependencySentence]) -> int:
@@ -195,11 +165,19 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
         (options.work / f"{lang}.model").write_bytes(data)
         rows["best heads, no tree"] = figures(best_heads(parser, dev))
         if options.spacy is not None and (options.spacy / lang / "model-best").is_dir():
+            took = training_seconds(options.spacy / f"{lang}.log")
             rows["spaCy parser"] = spacy_peer(options.spacy / lang / "model-best", dev)
+            rows["spaCy parser"] |= {} if took is None else {"training_seconds": took}
         for name, row in rows.items():
             print(lang, name, row, flush=True)
         write(options.json, table)
     return table
+
+
+def spacy_parsers(options: argparse.Namespace) -> None:
+    """Train spaCy's parser for the languages without one."""
+    for lang in options.langs:
+        train_spacy(lang, *sentences_of(options.ud, lang), options.work)
 
 
 def write(path: Path | None, table: dict[str, Any]) -> None:
@@ -209,12 +187,15 @@ def write(path: Path | None, table: dict[str, Any]) -> None:
         path.write_text(json.dumps(table, indent=1))
 
 
+PARTS = {"relations": relations, "spacy": spacy_parsers, "parsers": parsers}
+
+
 def main() -> None:
     """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("relations", "parsers"))
+    parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("--ud", type=Path, required=True, help="folder of Universal Dependencies treebanks")
-    parser.add_argument("--work", type=Path, required=True, help="folder for training; finished learners are kept")
+    parser.add_argument("--work", type=Path, required=True, help="folder for training; what is finished is kept")
     parser.add_argument("--langs", nargs="+", default=list(FILES), choices=list(FILES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--members", type=int, default=10)
@@ -223,7 +204,7 @@ def main() -> None:
     parser.add_argument("--spacy", type=Path, help="folder of spaCy pipelines, LANG/model-best")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    {"relations": relations, "parsers": parsers}[options.part](options)
+    PARTS[options.part](options)
 
 
 if __name__ == "__main__":

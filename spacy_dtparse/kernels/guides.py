@@ -15,9 +15,9 @@ from .jit import kernel
 
 class Guide(NamedTuple):
     """`heads`: int32 (n + 1,), heads[0] = -1; of length 1 there is no guide. `labels`: int32 (n + 1,), atoms of the
-    links' labels, see `label_atoms`; 0: not known. `outermost`: int32 (n + 1, 2), a token's
-    leftmost dependent on its left and rightmost on its right, 0: none. `counts`: int32 (n + 1, 2), dependents left and
-    right. `near`: int32 (n + 1, n + 2); near[x, y] tokens below y (of 0 … n) have a link with x.
+    links' labels, see `label_atoms`; 0: not known. `outermost`: int32 (n + 1, 2), a token's leftmost dependent on its
+    left and rightmost on its right, 0: none. `counts`: int32 (n + 1, 2), dependents left and right. `near`: int32
+    (n + 1, n + 2); near[x, y] tokens below y (of 0 … n) have a link with x.
     """
 
     heads: np.ndarray

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from ..trees.heads import HeadRules, head_rules
 from .attributes import to_tree
 from .constituents import read_constituents
-from .sentences import MissingAnnotationError, is_blank, sentence_bounds
+from .sentences import MissingAnnotationError, visible_tokens
 
 
 class Agreement(NamedTuple):
@@ -48,8 +48,7 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
     rules = rules or head_rules(doc.lang_)
     extents = sorted(set(zip(found.starts, found.ends, strict=True)))
     tokens = same = phrases = connected = at = 0
-    for start, end in sentence_bounds(doc):
-        words = [token for token in doc[start:end] if not is_blank(token.text)]
+    for start, end, words in visible_tokens(doc):
         if not words:
             continue
         heads, _, _ = rules.links(to_tree(doc[start:end], key))

@@ -29,7 +29,7 @@ from .constituents import (
     make_span,
     read_constituents,
 )
-from .sentences import is_blank, plain_word, sentence_bounds
+from .sentences import is_blank, plain_word, visible_tokens
 
 
 class _Place(NamedTuple):
@@ -213,11 +213,7 @@ def trees(doc: Doc, key: str | None = None) -> list[Tree]:
     """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid
     parse."""
     read_constituents(doc, key)
-    return [
-        to_tree(doc[start:end], key)
-        for start, end in sentence_bounds(doc)
-        if any(not is_blank(token.text) for token in doc[start:end])
-    ]
+    return [to_tree(doc[start:end], key) for start, end, words in visible_tokens(doc) if words]
 
 
 def _symbol(text: str) -> str:

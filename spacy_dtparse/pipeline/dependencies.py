@@ -20,7 +20,7 @@ from ..trees.heads import head_rules, tree_guide
 from .attributes import to_tree
 from .constituents import DEFAULT_KEY, group_key
 from .model_pipe import ModelPipe, one_of, whole_number
-from .sentences import MissingAnnotationError, has_boundaries, is_blank, plain_word, sentence_bounds
+from .sentences import MissingAnnotationError, has_boundaries, plain_word, visible_tokens
 
 SCORE_WEIGHTS = {
     "dep_uas": 0.5,
@@ -157,8 +157,7 @@ class BpmParser(ModelPipe):
         """The sentences of a Doc. Raises MissingAnnotationError when no word has what the model reads."""
         attributes = _READ[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
         missing, n_words, sentences = dict.fromkeys(attributes, 0), 0, []
-        for start, end in sentence_bounds(doc):
-            tokens = [token for token in doc[start:end] if not is_blank(token.text)]
+        for start, end, tokens in visible_tokens(doc):
             n_words += len(tokens)
             read: dict[str, tuple[str, ...]] = {
                 name: tuple(getattr(token, name) for token in tokens) for name in attributes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from spacy.attrs import SENT_START
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
 from ..errors import DtparseError
 from ..parsers.base import UNKNOWN_TAG
@@ -55,6 +56,12 @@ def has_boundaries(doc: Doc) -> bool:
     return len(doc) < 2 or "sents" in doc.user_hooks or doc.has_annotation("SENT_START")
 
 
+def visible_tokens(doc: Doc) -> Iterator[tuple[int, int, list[Token]]]:
+    """Each sentence of `doc`, blank ones included: its range [start, end), and those of its tokens that parsers see."""
+    for start, end in sentence_bounds(doc):
+        yield start, end, [token for token in doc[start:end] if not is_blank(token.text)]
+
+
 def read_sentences(
     doc: Doc, component: str = "dtparse", needs_tags: bool = True
 ) -> tuple[list[SentenceInput], int]:
@@ -63,24 +70,17 @@ def read_sentences(
     Raises MissingAnnotationError when there are words and none has a tag, if `needs_tags`.
     """
     sentences, untagged, n_words = [], 0, 0
-    for start, end in sentence_bounds(doc):
-        words, tags, places = [], [], []
-        for token in doc[start:end]:
-            if is_blank(token.text):
-                continue
-            tag = token.tag_
-            untagged += not tag
-            words.append(plain_word(token.text))
-            tags.append(tag or UNKNOWN_TAG)
-            places.append(token.i)
-        n_words += len(words)
-        sentences.append(SentenceInput(start, end, tuple(words), tuple(tags), tuple(places)))
+    for start, end, tokens in visible_tokens(doc):
+        tags = [token.tag_ for token in tokens]
+        untagged += tags.count("")
+        n_words += len(tokens)
+        words = tuple(plain_word(token.text) for token in tokens)
+        known = tuple(tag or UNKNOWN_TAG for tag in tags)
+        sentences.append(SentenceInput(start, end, words, known, tuple(token.i for token in tokens)))
     if needs_tags and n_words and untagged == n_words:
         raise MissingAnnotationError(
-            f"{component} needs part-of-speech tags (token.tag_), and none of the {n_words} words of "
-            "this Doc has "
-            f"one. Put a tagger before {component!r} in the pipeline, use spacy_dtparse.load(), or set "
-            "the tags "
-            "yourself: Doc(vocab, words=…, tags=…)"
+            f"{component} needs part-of-speech tags (token.tag_), and none of the {n_words} words of this Doc has one. "
+            f"Put a tagger before {component!r} in the pipeline, use spacy_dtparse.load(), or set the tags yourself: "
+            "Doc(vocab, words=…, tags=…)"
         )
     return sentences, untagged

@@ -1,11 +1,14 @@
-"""Small honest dependency parsers for the tests of bpm_parser."""
+"""Small honest dependency parsers for the tests of bpm_parser, Docs for them, and a check of what they have set."""
 
 from __future__ import annotations
 
 import itertools
 import random
 
+from spacy.tokens import Doc
+
 from spacy_dtparse.parsers.dependency import DependencyResult
+from training.dependency.corpus import tree_problem
 
 
 class Chain:
@@ -45,3 +48,21 @@ class Zigzag(Chain):
         for above, below in itertools.pairwise(order):
             found[below] = above
         return found
+
+
+def tagged(vocab, words, tags, starts=None):
+    """A Doc of words and tags between spaces; `starts`: places where sentences begin, None for no boundaries."""
+    words, tags = words.split(" "), tags.split(" ")
+    flags = None if starts is None else [k in starts for k in range(len(words))]
+    return Doc(vocab, words=words, tags=tags, sent_starts=flags)
+
+
+def whole(doc, bounds):
+    """Check that every sentence of `bounds` has one tree of its own: one root, all else on or below it."""
+    assert [(sent.start, sent.end) for sent in doc.sents] == bounds
+    for start, end in bounds:
+        heads = [0 if token.head.i == token.i else token.head.i - start + 1 for token in doc[start:end]]
+        assert tree_problem(heads) == ""
+        assert [token.dep_ == "ROOT" for token in doc[start:end]] == [head == 0 for head in heads]
+    assert all(token.dep_ for token in doc)
+    return doc

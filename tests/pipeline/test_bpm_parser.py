@@ -8,22 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import spacy
-from confection import ConfigValidationError
 from spacy.attrs import ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SPACY, TAG
 from spacy.tokens import Doc, Span, Token
 
-from spacy_dtparse import models
-from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.features.linkparts import TextRules, TokenColumns
-from spacy_dtparse.parsers.dependency import DependencySettings
+from spacy_dtparse.features.linkparts import TokenColumns
 from spacy_dtparse.pipeline.component import BpmParser
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
-from training.dependency.corpus import is_projective, tree_problem
+from training.dependency.corpus import is_projective
 from training.dependency.running import read_treebank_file
 
 from ..documents import ROOT
-from .conftest import TAUGHT, make_links_nlp, train_links, tree_of
-from .link_stubs import Chain, Zigzag
+from .conftest import TAUGHT, make_links_nlp, tree_of
+from .link_stubs import Chain, Zigzag, tagged, whole
 
 TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Run.", "  ", "", "It saw the dog.", "Hello, old dog!"]
 
@@ -32,24 +28,6 @@ TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Run.", "  ", "", "I
 def shared(kept_link_model):
     """A pipeline that no test changes."""
     return make_links_nlp(kept_link_model)
-
-
-def whole(doc, bounds):
-    """Check that every sentence of `bounds` has one tree of its own: one root, all else on or below it."""
-    assert [(sent.start, sent.end) for sent in doc.sents] == bounds
-    for start, end in bounds:
-        heads = [0 if token.head.i == token.i else token.head.i - start + 1 for token in doc[start:end]]
-        assert tree_problem(heads) == ""
-        assert [token.dep_ == "ROOT" for token in doc[start:end]] == [head == 0 for head in heads]
-    assert all(token.dep_ for token in doc)
-    return doc
-
-
-def tagged(vocab, words, tags, starts=None):
-    """A Doc of words and tags between spaces; `starts`: places where sentences begin, None for no boundaries."""
-    words, tags = words.split(" "), tags.split(" ")
-    flags = None if starts is None else [k in starts for k in range(len(words))]
-    return Doc(vocab, words=words, tags=tags, sent_starts=flags)
 
 
 def test_heads_labels_and_roots_are_the_parser_s(shared, link_parser):
@@ -251,78 +229,6 @@ def test_boundaries_in_only_some_places_and_from_a_hook(shared):
     whole(component(hooked), [(0, 3), (3, 4)])
 
 
-@pytest.mark.parametrize(
-    ("rules", "missing", "setter"),
-    [
-        (TextRules(source="pos"), "pos_", "morphologizer"),
-        (TextRules(source="pos+tag"), "pos_", "morphologizer"),
-        (TextRules(stem="lemma"), "lemma_", "lemmatizer"),
-    ],
-)
-def test_models_that_read_pos_or_lemmas(tmp_path, rules, missing, setter):
-    def columns(found):
-        return TokenColumns(
-            found.words, found.tags, [tag[:1] for tag in found.tags], [word.lower()[::-1] for word in found.words]
-        )
-
-    quick = {"members": 1, "epochs": 1, "stages": 1, "label_members": 0}
-    parser = train_links(tmp_path / "run", 40, columns, rules=rules, **quick)
-    component = BpmParser(parser=parser)
-    vocab = spacy.blank("en").vocab
-    values = {"tags": ["PRP", "VBD", "."], "pos": ["PRON", "VERB", "PUNCT"], "lemmas": ["she", "sit", "."]}
-    words, starts = ["She", "sat", "."], [True, False, False]
-    doc = whole(component(Doc(vocab, words=words, sent_starts=starts, **values)), [(0, 3)])
-    given = {name: values[name] for name in ("tags", "pos", "lemmas")}
-    found = parser.parse(TokenColumns(words, **given))
-    assert [t.head.i if t.head.i != t.i else -1 for t in doc] == list(found.heads) and found.labels == ()
-    assert {t.dep_ for t in doc} == {"ROOT", "dep"}  # a model without labels
-    left_out = {"pos_": "pos", "lemma_": "lemmas"}[missing]
-    lacking = {name: column for name, column in values.items() if name != left_out}
-    with pytest.raises(MissingAnnotationError, match=rf"needs token.{missing}.*such as a {setter}\)"):
-        component(Doc(vocab, words=words, sent_starts=starts, **lacking))
-    partial = Doc(vocab, words=words, sent_starts=starts, **{**values, left_out: [*values[left_out][:2], ""]})
-    with pytest.warns(UserWarning, match=f"1 words of a Doc have no token.{missing}"):
-        component(partial)
-    if rules.source == "pos":  # what is not read is not missed
-        assert component(Doc(vocab, words=words, sent_starts=starts, pos=values["pos"])).has_annotation("DEP")
-
-
-def test_settings_reach_the_parser(link_model, link_parser):
-    nlp = make_links_nlp(link_model, decoder="spanning", stages=1, max_tokens=7)
-    component = nlp.get_pipe("bpm_parser")
-    assert component.configured_parser.settings == DependencySettings("spanning", 1, 7)
-    assert component.parser.settings == DependencySettings()
-    words = "the old cat sat on the mat and she saw it .".split()
-    tags = "DT JJ NN VBD IN DT NN CC PRP VBD PRP .".split()
-    doc = tagged(nlp.vocab, " ".join(words), " ".join(tags), {0})
-    found = link_parser.with_settings(decoder="spanning", stages=1, max_tokens=7).parse(TokenColumns(words, tags))
-    assert found.status == "pieces"
-    assert [t.head.i if t.head.i != t.i else -1 for t in whole(component(doc), [(0, 12)])] == list(found.heads)
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"decoder": "best"}, "bpm_parser: decoder = 'best'; it is 'projective' or 'spanning', or None"),
-        ({"stages": 0}, "bpm_parser: stages = 0; it is a whole number from 1, or None"),
-        ({"stages": 3}, "'stages' is 3; the model has 2"),
-        ({"max_tokens": 0}, "bpm_parser: max_tokens = 0; it is a whole number from 1, or None"),
-    ],
-)
-def test_bad_settings(link_model, config, message):
-    with pytest.raises(ConfigError, match=message):
-        make_links_nlp(link_model, **config)
-
-
-def test_settings_that_are_not_there(link_model, link_parser):
-    for wrong in ({"budget": 1}, {"stages": "all"}, {"decoder": 5}):
-        with pytest.raises(ConfigValidationError, match=next(iter(wrong))):
-            make_links_nlp(link_model, **wrong)
-    message = "there is no setting budget; allowed are model, decoder, stages, max_tokens, spans_key, scorer"
-    with pytest.raises(ConfigError, match=message):
-        BpmParser(parser=link_parser, budget=1)
-
-
 def test_on_an_error_a_doc_is_left_as_it_was(linked):
     doc = linked("She sat. It CRASH now.")
     wanted = tree_of(doc)
@@ -401,17 +307,3 @@ def test_labels_and_protocol(linked, link_parser):
     assert found["summary"]["bpm_parser"]["assigns"] == ["token.dep", "token.head", "token.is_sent_start", "doc.sents"]
     with linked.select_pipes(disable=["bpm_parser"]):
         assert not linked("The cat sat.").has_annotation("DEP")
-
-
-def test_the_embedded_model(link_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "EMBEDDED_LINKS", tmp_path / "en_bpm")
-    nlp = make_links_nlp(None)
-    component = nlp.get_pipe("bpm_parser")
-    assert component.labels == ()
-    with pytest.raises(ModelFormatError, match=r"no English model .*en_bpm.*nlp.add_pipe\('bpm_parser', config="):
-        nlp("She sleeps.")
-    (tmp_path / "en_bpm").mkdir()
-    (tmp_path / "en_bpm" / "model").write_bytes(link_model.read_bytes())
-    whole(nlp("She sleeps."), [(0, 3)])
-    nlp.to_disk(tmp_path / "saved")
-    assert (tmp_path / "saved" / "bpm_parser" / "model").read_bytes() == link_model.read_bytes()

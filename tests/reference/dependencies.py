@@ -1,4 +1,4 @@
-"""Slow and plain twins of the dependency parser's kernels: all trees, readable features, naive averages.
+"""Slow and plain twins of the dependency parser's kernels: all trees, readable features.
 
 Places of tokens count from 1, 0 is the root; heads are tuples over all places, with -1 for the root itself. A feature
 is (template, bin of direction and distance or None, values); a value 0 is an atom that the model does not know, and
@@ -7,7 +7,7 @@ whatever is no atom is text. A template is one line of LINKS, GUIDED or LABELS; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
@@ -340,41 +340,3 @@ def label_features(atoms: Sequence[Atoms], tree: Heads, dependent: int) -> list[
     found = [one for name, template in LABELS.items() for one in known(name, template(link))]
     plain: list[Feature] = [(name, None, values) for name, values in found]
     return plain + [(name, link.bin, values) for name, values in found if name == BINNED_LABEL]
-
-
-Lists = Mapping[tuple[int, int], Sequence[int]]
-"""Features of each link (head, dependent) of a sentence."""
-
-
-def online_pass(
-    order: Sequence[int], sentences: Sequence[tuple[Lists, Heads]], weights: dict[int, float], projective: bool,
-    total: dict[int, float], most: float | None = None,
-) -> int:  # fmt: skip
-    """One pass of the perceptron, or, with steps of at most `most`, of MIRA; returns the number of wrong links.
-
-    `weights` change, and after each sentence all of them are added to `total`.
-    """
-    wrong = 0
-    for number in order:
-        lists, gold = sentences[number]
-        scores = np.full((len(gold), len(gold)), -np.inf)
-        for link, features in lists.items():
-            scores[link] = sum(weights.get(feature, 0.0) for feature in features)
-        ((found, _),) = best_trees(scores, projective)
-        missed = [d for d in range(1, len(gold)) if found[d] != gold[d]]
-        change: dict[int, float] = {}
-        for d in missed:
-            for head, sign in ((gold[d], 1.0), (found[d], -1.0)):
-                for feature in lists[head, d]:
-                    change[feature] = change.get(feature, 0.0) + sign
-        step = 1.0
-        squares = sum(value * value for value in change.values())
-        if most is not None:
-            margin = sum(value * weights.get(feature, 0.0) for feature, value in change.items())
-            step = min(most, (len(missed) - margin) / squares) if squares else 0.0
-        for feature, value in change.items():
-            weights[feature] = weights.get(feature, 0.0) + step * value
-        for feature, value in weights.items():
-            total[feature] = total.get(feature, 0.0) + value
-        wrong += len(missed)
-    return wrong

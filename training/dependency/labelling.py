@@ -25,7 +25,7 @@ def label_list(labels: Sequence[Sequence[str]], root: str = "root") -> tuple[str
 
 
 @kernel
-def _numbered(keys, slots, numbers, found, ends, first_end):
+def numbered_keys(keys, slots, numbers, found, ends, first_end):
     """Write the numbers, int32, of those of a tree's `keys`, uint64, that are in the table to `found`; their number.
 
     `ends`, int64 (n + 1,): where each link's keys end becomes where its numbers end, plus `first_end`.
@@ -67,7 +67,7 @@ def train_labels(
     total = 0
     for keys, ends in rows:
         found = np.empty(len(keys), INDEX)
-        count = _numbered(keys, slots, numbers, found, ends, total)
+        count = numbered_keys(keys, slots, numbers, found, ends, total)
         features.append(found[:count])
         ends_of_links.append(ends[1:])
         total += count

@@ -1,24 +1,20 @@
-"""Features of links and of their labels against readable twins: which are shared, what they add up to."""
+"""Features of links against readable twins: which are shared, what they add up to."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
-from itertools import combinations
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.feature_table import make_slots
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
-from spacy_dtparse.kernels.link_labels import MAX_LABEL_KEYS, label_links, tree_label_keys
 from spacy_dtparse.kernels.links import (
     ALL_LINKS,
     COLUMNS,
     KIND,
     LONG,
-    MAX_KEYS,
     TAG,
     UNLIKELY,
     WITHOUT_DISTANCE,
@@ -27,114 +23,21 @@ from spacy_dtparse.kernels.links import (
     score_links,
     tree_keys,
 )
-from tests.reference.dependencies import (
-    BETWEEN,
-    GUIDED,
-    LABELS,
-    LINKS,
-    Atoms,
-    Feature,
-    Heads,
-    Link,
-    label_features,
-    link_features,
-    tokens,
-    trees,
-)
+from tests.reference.dependencies import BETWEEN, GUIDED, LABELS, LINKS, Atoms, Link, label_features, tokens, trees
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+from tests.unit.kernels.link_cases import (
+    Case,
+    cases,
+    check_shared,
+    guide_of,
+    keys_of,
+    label_lists,
+    paired,
+    random_case,
+    twin_features,
+)
 
 pytestmark = KERNEL_MARKS
-
-SIZES = (1, 2, 5) if SLOW else (1, 2, 5, 7, 13)
-
-
-class Case(NamedTuple):
-    """A sentence; `tree`: its gold tree; `guide`: another tree, or None; `labels`: atoms of the guide's labels, or
-    None."""
-
-    atoms: np.ndarray
-    tree: Heads
-    guide: Heads | None
-    labels: tuple[int, ...] | None = None
-
-    @property
-    def n(self) -> int:
-        return len(self.tree) - 1
-
-    @property
-    def links(self) -> list[tuple[int, int]]:
-        return [(head, d) for head in range(self.n + 1) for d in range(1, self.n + 1) if head != d]
-
-
-def random_tree(n: int, rng: np.random.Generator) -> Heads:
-    if n <= 5:
-        return trees(n)[rng.integers(len(trees(n)))]
-    order = (rng.permutation(n) + 1).tolist()
-    heads = [-1] + [0] * n
-    for place, token in enumerate(order[1:], 1):
-        heads[token] = order[rng.integers(place)]
-    return tuple(heads)
-
-
-def random_case(n: int, rng: np.random.Generator, guided: bool, unknown: float = 0.1) -> Case:
-    """Few words and tags, so that links share many features; some are not known."""
-    atoms = np.zeros((n + 3, COLUMNS), np.int32)
-    for row in range(n + 3):
-        edge = {0: 1, 1: 2, n + 2: 3}.get(row)
-        word, tag, stem = (edge,) * 3 if edge else (int(rng.integers(4, 4 + most)) for most in (8, 4, 4))
-        pairs = ((word, tag), (stem, tag))
-        numbers = [10 * first + second for first, second in pairs]
-        long = 0 if edge else int(rng.integers(2))
-        atoms[row] = word, tag, numbers[0], stem, numbers[1], long, 0 if edge else int(rng.integers(4))
-        if not edge:
-            atoms[row, :LONG][rng.random(LONG) < unknown] = 0
-    if not guided:
-        return Case(atoms, random_tree(n, rng), None)
-    labels = np.where(rng.random(n) < unknown, 0, rng.integers(2, 6, n)).tolist()
-    return Case(atoms, random_tree(n, rng), random_tree(n, rng), (1, *labels))
-
-
-def cases(guided: bool, seed: int = 0) -> list[Case]:
-    rng = np.random.default_rng(seed)
-    found = [random_case(n, rng, guided) for n in SIZES]
-    return [*found, found[-2]._replace(labels=None)]
-
-
-def guide_of(case: Case):
-    return make_guide(*(None if part is None else np.array(part, np.int32) for part in (case.guide, case.labels)))
-
-
-def keys_of(case: Case, links: Mapping[int, int]) -> list[int]:
-    """Keys of the links dependent: head."""
-    heads = np.full(case.n + 1, -1, np.int32)
-    for d, head in links.items():
-        heads[d] = head
-    written = np.zeros(2 * len(links) * (MAX_KEYS + case.n), np.uint64)
-    count = tree_keys(case.atoms, guide_of(case), heads, written)
-    return written[:count].tolist()
-
-
-def twin_features(case: Case, head: int, dependent: int) -> list[Feature]:
-    return link_features(tokens(case.atoms), case.guide, case.labels, head, dependent)
-
-
-def paired(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> dict[Feature, int]:
-    """A key for each feature: one that occurs at the same links. Fails unless there are as many of each."""
-    at_links: tuple[dict, dict] = {}, {}
-    for places, lists in zip(at_links, (keys, features), strict=True):
-        for link, found in lists.items():
-            assert len(found) == len(set(found)), f"twice at {link}"
-            for one in found:
-                places.setdefault(one, []).append(link)
-    groups: tuple[dict, dict] = {}, {}
-    for group, places in zip(groups, at_links, strict=True):
-        for one, where in places.items():
-            group.setdefault(tuple(where), []).append(one)
-    ours, twins = groups
-    assert set(ours) == set(twins)
-    for where in ours:
-        assert len(ours[where]) == len(twins[where]), twins[where]
-    return {feature: key for where in ours for feature, key in zip(twins[where], ours[where], strict=True)}
 
 
 @pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
@@ -151,13 +54,6 @@ def test_keys_are_shared_where_features_are(guided: bool) -> None:
     check_shared(keys, features)
     found = paired(keys, features)
     assert len(found) > 1000 and 0 not in found.values()
-
-
-def check_shared(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> None:
-    """Any two links share as many keys as features."""
-    sets = [({*own}, {*features[link]}) for link, own in keys.items()]
-    for (one, first), (other, second) in combinations(sets, 2):
-        assert len(one & other) == len(first & second), first & second
 
 
 def names(case: Case) -> set[str]:
@@ -334,91 +230,6 @@ def test_a_guide_says_what_its_heads_say(n: int) -> None:
             assert guide.near[place].tolist() == [len({x for x in linked if x < y}) for y in range(n + 2)]
     nothing = make_guide(None)
     assert [len(array) for array in nothing] == [1, 1, 1, 1, 1]
-
-
-def label_key_lists(case: Case) -> list[list[int]]:
-    """The keys of each link of the case's tree."""
-    written, ends = np.zeros(case.n * MAX_LABEL_KEYS, np.uint64), np.full(case.n + 1, -1, np.int64)
-    count = tree_label_keys(case.atoms, make_guide(np.array(case.tree, np.int32)), written, ends)
-    assert ends[0] == 0 and ends[-1] == count
-    return [written[ends[d - 1] : ends[d]].tolist() for d in range(1, case.n + 1)]
-
-
-def labelled_cases() -> list[Case]:
-    """Each sentence several times, with other trees."""
-    rng, found = np.random.default_rng(11), []
-    for case in cases(False, 12) * (2 if SLOW else 6):
-        found.append(case._replace(tree=random_tree(case.n, rng)))
-    return found
-
-
-def label_lists(several: list[Case]) -> tuple[dict, dict]:
-    keys, features = {}, {}
-    for number, case in enumerate(several):
-        for d, own in enumerate(label_key_lists(case), 1):
-            keys[number, d] = own
-            features[number, d] = label_features(tokens(case.atoms), case.tree, d)
-    return keys, features
-
-
-def test_label_keys_are_shared_where_features_are() -> None:
-    keys, features = label_lists(labelled_cases())
-    check_shared(keys, features)
-    found = paired(keys, features)
-    assert len(found) > (200 if SLOW else 1000) and 0 not in found.values()
-    unknown = labelled_cases()[2]
-    unknown.atoms[:, :LONG] = 0
-    assert label_key_lists(unknown) == [[]] * unknown.n
-
-
-def test_keys_of_labels_are_none_of_links() -> None:
-    several = cases(True)
-    links = {key for case in several for key in keys_of(case, dict(enumerate(case.tree[1:], 1)))}
-    assert not links & {key for case in several for own in label_key_lists(case) for key in own}
-
-
-def test_a_link_gets_the_label_of_the_greatest_sum() -> None:
-    several, n_labels, root = labelled_cases(), 5, 3
-    keys, features = label_lists(several)
-    key_of = paired(keys, features)
-    table = np.unique(np.concatenate(list(keys.values())).astype(np.uint64))[::2]
-    rng = np.random.default_rng(13)
-    dense = rng.integers(-2, 3, (len(table), n_labels)) / 4 * (rng.random((len(table), n_labels)) < 0.3)
-    rows, pair_labels = np.nonzero(dense)
-    starts = np.zeros(len(table) + 1, np.int32)
-    np.cumsum(np.bincount(rows, minlength=len(table)), out=starts[1:])
-    weights = {key: dense[row] for row, key in enumerate(table.tolist())}
-    slots, numbers = make_slots(table)
-    ties = 0
-    for number, case in enumerate(several):
-        found = np.full(case.n + 1, -1, np.int32)
-        label_links(
-            case.atoms, make_guide(np.array(case.tree, np.int32)), slots, numbers, starts,
-            pair_labels.astype(np.int32), dense[rows, pair_labels].astype(np.float32), n_labels, root, found,
-        )  # fmt: skip
-        assert found[0] == -1
-        for d in range(1, case.n + 1):
-            if case.tree[d] == 0:
-                assert found[d] == root
-                continue
-            sums = np.zeros(n_labels)
-            for one in features[number, d]:
-                sums += weights.get(key_of[one], 0.0)
-            sums[root] = -np.inf
-            assert found[d] == int(np.argmax(sums)), "the first of equals"
-            ties += int((sums == sums.max()).sum() > 1)
-    assert ties or SLOW
-
-
-def test_without_another_label_all_have_the_roots() -> None:
-    case = random_case(3, np.random.default_rng(1), False)
-    slots, numbers = make_slots(np.zeros(0, np.uint64))
-    found = np.full(4, -1, np.int32)
-    label_links(
-        case.atoms, make_guide(np.array(case.tree, np.int32)), slots, numbers, np.zeros(1, np.int32),
-        np.zeros(0, np.int32), np.zeros(0, np.float32), 1, 0, found,
-    )  # fmt: skip
-    assert found.tolist() == [-1, 0, 0, 0]
 
 
 def test_rows_of_the_twin_are_those_of_the_kernels() -> None:

@@ -10,9 +10,7 @@ import pytest
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.feature_table import make_slots
 from spacy_dtparse.kernels.links import WITHOUT_DISTANCE
-from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
 from spacy_dtparse.model.dependency import (
-    KIND,
     DependencyModel,
     LabelStage,
     LinkStage,
@@ -24,6 +22,7 @@ from spacy_dtparse.model.dependency import (
 )
 from tests.dependency_models import LABELS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS
+from tests.unit.model.damage import refuses, refuses_broken_bytes
 
 pytestmark = KERNEL_MARKS
 
@@ -137,13 +136,6 @@ def test_a_fingerprint_is_of_all_that_decides() -> None:
     assert replace(model, meta={}).fingerprint() == model.fingerprint()
 
 
-def changed(**changes) -> bytes:
-    meta, arrays = container_from_bytes(write_model(random_model(1)), KIND)
-    for name, value in changes.items():
-        (arrays if name in arrays else meta)[name] = value
-    return container_to_bytes(KIND, meta, arrays)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -168,21 +160,11 @@ def changed(**changes) -> bytes:
     ],
 )
 def test_damage_is_said(change: dict, message: str) -> None:
-    with pytest.raises(ModelFormatError, match=message):
-        read_model(changed(**change))
+    refuses(read_model, write_model(random_model(1)), change, message)
 
 
 def test_foreign_and_broken_bytes_are_refused() -> None:
-    data = write_model(random_model(1))
-    assert read_model(changed()).meta["name"] == "random"
-    with pytest.raises(ModelFormatError, match="truncated"):
-        read_model(data[:-5])
-    with pytest.raises(ModelFormatError, match="damaged"):
-        read_model(data[:-1] + bytes([data[-1] ^ 1]))
-    with pytest.raises(ModelFormatError, match="of kind 'span'; a file of kind 'dependency' is needed"):
-        read_model(container_to_bytes("span", {}, {}))
-    with pytest.raises(ModelFormatError, match="not a spacy-dtparse model file"):
-        read_model(b"nothing of the kind")
+    refuses_broken_bytes(read_model, write_model(random_model(1)))
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:

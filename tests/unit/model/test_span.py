@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
-from spacy_dtparse.model.span import KIND, PackedNetwork, SpanModel, read_model, write_model
+from spacy_dtparse.model.span import PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network
+from tests.unit.model.damage import refuses, refuses_broken_bytes
 
 
 def test_rounding_is_small_and_done_once() -> None:
@@ -43,13 +43,6 @@ def test_a_model_comes_back_from_its_bytes() -> None:
         assert np.array_equal(one.table, other.table) and np.array_equal(one.weights[0], other.weights[0])
 
 
-def changed(**changes) -> bytes:
-    meta, arrays = container_from_bytes(write_model(random_model(1)), KIND)
-    for name, value in changes.items():
-        (arrays if name in arrays else meta)[name] = value
-    return container_to_bytes(KIND, meta, arrays)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -68,8 +61,11 @@ def changed(**changes) -> bytes:
     ],
 )
 def test_damage_is_said(change: dict, message: str) -> None:
-    with pytest.raises(ModelFormatError, match=message):
-        read_model(changed(**change))
+    refuses(read_model, write_model(random_model(1)), change, message)
+
+
+def test_foreign_and_broken_bytes_are_refused() -> None:
+    refuses_broken_bytes(read_model, write_model(random_model(1)))
 
 
 def test_a_network_has_a_layer() -> None:
