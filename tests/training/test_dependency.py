@@ -13,13 +13,13 @@ import training.dependency.fitting
 import training.dependency.learning
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.linkparts import TextRules
-from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.feature_table import make_families
 from spacy_dtparse.model.dependency import pack_links, write_model
 from spacy_dtparse.parsers import load_dependency_parser
 from tests.training.dependency_samples import CONLLU, FEW, SAMPLE, examples_of, sentences
 from training.cli import main
 from training.dependency.corpus import is_projective
-from training.dependency.fitting import LinkTable, fit_model, judge
+from training.dependency.fitting import fit_model, judge, tree_heads
 from training.dependency.learning import folds_of, learn, members_weights, train_member
 from training.dependency.listing import feature_keys, open_listing, write_listing
 from training.dependency.options import DependencyOptions
@@ -67,10 +67,10 @@ def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None
     assert not np.array_equal(members[0], members[1]), "each has shuffles of its own"
     stage = pack_links(keys, sum(members) / 3)
     assert np.array_equal(stage.keys, model.stages[0].keys) and np.array_equal(stage.weights, model.stages[0].weights)
-    table = LinkTable(*make_slots(keys))
+    table = make_families(keys)
     mean = table.weights(sum(members) / 3)
     right = sum(
-        int((table.heads(e, mean, True) == e.heads)[1:].sum()) for e in examples_of(sentences())[:4]
+        int((tree_heads(e, table.rows, mean, True) == e.heads)[1:].sum()) for e in examples_of(sentences())[:4]
     )
     (last,) = [fact for fact in told if fact.get("member") == 3]
     assert last["mean_uas"] == pytest.approx(100 * right / sum(len(s.heads) for s in sentences()[:4]))
@@ -207,12 +207,12 @@ def test_guides_come_from_learners_of_the_other_folds(tmp_path: Path, monkeypatc
     assert all(chosen == everything for key, chosen in chosen_by.items() if len(key) == 2)
     examples = examples_of(train)
     keys = feature_keys(examples)
-    table = LinkTable(*make_slots(keys))
+    table = make_families(keys)
     assert written_guides[0] == [None] * len(train)
     for number, (example, guide) in enumerate(zip(examples, written_guides[1], strict=True)):
         own = [key for key in guiding if key[2] == folds[number]]
         mean = sum(members_weights(tmp_path / "stage0", own)) / 2
-        assert np.array_equal(table.heads(example, table.weights(mean), True), guide)
+        assert np.array_equal(tree_heads(example, table.rows, table.weights(mean), True), guide)
 
 
 def test_there_must_be_something_to_learn_from(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.feature_table import make_slots
+from spacy_dtparse.kernels.feature_table import WITHOUT_BIN, FamilyTable, make_families
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import (
     ALL_LINKS,
@@ -17,7 +17,6 @@ from spacy_dtparse.kernels.links import (
     LONG,
     TAG,
     UNLIKELY,
-    WITHOUT_DISTANCE,
     likely_heads,
     list_features,
     score_links,
@@ -50,7 +49,7 @@ def test_keys_are_shared_where_features_are(guided: bool) -> None:
             assert len(keys[number, head, d]) == len(features[number, head, d])
             plain, with_bin = keys[number, head, d][::2], keys[number, head, d][1::2]
             (place,) = {key >> 56 for key in with_bin} or {0}
-            assert with_bin == [key | place << 56 for key in plain] and max(plain, default=0) <= WITHOUT_DISTANCE
+            assert with_bin == [key | place << 56 for key in plain] and max(plain, default=0) <= WITHOUT_BIN
     check_shared(keys, features)
     found = paired(keys, features)
     assert len(found) > 1000 and 0 not in found.values()
@@ -116,19 +115,18 @@ def test_a_tree_has_the_keys_of_its_links() -> None:
             assert np.array_equal(room[:10], keys_of(case, heads)[:10]) and not room[10:].any(), "as many as fit"
 
 
-def some_weights(several: Iterable[Case], seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[int, float]]:
-    """(Slots, numbers, weights by slot, weights by key) of the keys of the cases' trees."""
+def some_weights(several: Iterable[Case], seed: int) -> tuple[FamilyTable, np.ndarray, dict[int, float]]:
+    """(Table, weights by place, weights by key) of the keys of the cases' trees."""
     keys = np.unique(np.concatenate([keys_of(case, dict(enumerate(case.tree[1:], 1))) for case in several]))
-    slots, numbers = make_slots(keys.astype(np.uint64))
+    table = make_families(keys.astype(np.uint64))
     values = np.random.default_rng(seed).integers(-512, 512, len(keys)) / 64  # whose sums are exact
-    by_slot = np.where(slots != 0, values[numbers], 0.0).astype(np.float32)
-    return slots, numbers, by_slot, dict(zip(keys.tolist(), values.tolist(), strict=True))
+    return table, table.weights(values), dict(zip(keys.tolist(), values.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
 def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
     several = cases(guided, 7)
-    slots, numbers, by_slot, weights = some_weights(several, 8)
+    table, by_place, weights = some_weights(several, 8)
     keys, features = {}, {}
     for number, case in enumerate(several):
         for head, d in case.links:
@@ -139,16 +137,16 @@ def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
     for number, case in enumerate(several):
         n = case.n
         scores = np.full((n + 1, n + 1), 77.0)
-        score_links(case.atoms, guide_of(case), slots, by_slot, ALL_LINKS, scores)
+        score_links(case.atoms, guide_of(case), table.rows, by_place, ALL_LINKS, scores)
         ends, listed = np.zeros((n + 1) * n, np.int32), np.full(40_000, -1, np.int32)
-        count = list_features(case.atoms, guide_of(case), slots, numbers, ends, listed)
+        count = list_features(case.atoms, guide_of(case), table.rows, table.numbers, ends, listed)
         assert count == ends[-1] and (listed[:count] >= 0).all() and (listed[count:] == -1).all()
         if count > 4:
             few = np.full(4, -1, np.int32)
-            assert list_features(case.atoms, guide_of(case), slots, numbers, ends.copy(), few) == count
+            assert list_features(case.atoms, guide_of(case), table.rows, table.numbers, ends.copy(), few) == count
         starts = np.concatenate([[0], ends[:-1]])
         values = np.zeros(len(weights))
-        values[numbers[slots != 0]] = by_slot[slots != 0]
+        values[table.numbers[1:]] = by_place[1:]
         for head in range(n + 1):
             for d in range(1, n + 1):
                 link = head * n + d - 1
@@ -167,11 +165,11 @@ def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
 def test_a_feature_with_its_distance_is_only_looked_for_beside_the_one_without() -> None:
     case = random_case(4, np.random.default_rng(9), False)
     keys = np.array(sorted(keys_of(case, {2: 1})), np.uint64)
-    with_bin = keys[keys > WITHOUT_DISTANCE]
+    with_bin = keys[keys > WITHOUT_BIN]
     scores = np.zeros((5, 5))
-    for used, expected in ((keys, len(keys)), (with_bin, 0), (keys[keys <= WITHOUT_DISTANCE], len(keys) / 2)):
-        slots, _ = make_slots(used)
-        score_links(case.atoms, guide_of(case), slots, (slots != 0).astype(np.float32), ALL_LINKS, scores)
+    for used, expected in ((keys, len(keys)), (with_bin, 0), (keys[keys <= WITHOUT_BIN], len(keys) / 2)):
+        table = make_families(used)
+        score_links(case.atoms, guide_of(case), table.rows, table.weights(np.ones(len(used))), ALL_LINKS, scores)
         assert scores[1, 2] == expected
 
 
@@ -240,16 +238,16 @@ def test_rows_of_the_twin_are_those_of_the_kernels() -> None:
 def test_links_that_are_not_likely_are_not_looked_at(guided: bool) -> None:
     """Of each dependent the best heads are scored as ever, and the root; all else is UNLIKELY."""
     several = cases(guided, 9)
-    slots, _, by_slot, _ = some_weights(several, 10)
+    table, by_place, _ = some_weights(several, 10)
     left_out = 0
     for case in several:
         n = case.n
         scores, some = np.full((n + 1, n + 1), 77.0), np.full((n + 1, n + 1), 77.0)
-        score_links(case.atoms, guide_of(case), slots, by_slot, ALL_LINKS, scores)
+        score_links(case.atoms, guide_of(case), table.rows, by_place, ALL_LINKS, scores)
         for most in (1, 2, n + 5):
             allowed = np.zeros((n + 1, n + 1), np.bool_)
             likely_heads(scores, most, allowed)
-            score_links(case.atoms, guide_of(case), slots, by_slot, allowed, some)
+            score_links(case.atoms, guide_of(case), table.rows, by_place, allowed, some)
             for d in range(1, n + 1):
                 heads = [head for head in range(n + 1) if head != d]
                 least = sorted((scores[head, d] for head in heads), reverse=True)[:most][-1]

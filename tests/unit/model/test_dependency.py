@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.links import WITHOUT_DISTANCE
+from spacy_dtparse.kernels.feature_table import WITHOUT_BIN, make_families
 from spacy_dtparse.model.dependency import (
     DependencyModel,
     LabelStage,
@@ -105,13 +104,15 @@ def test_the_largest_keys_come_back() -> None:
     assert len(read_model(write_model(replace(model, stages=(empty,)))).stages[0].keys) == 0
 
 
-def test_weights_lie_in_the_slots_of_their_keys() -> None:
+def test_weights_lie_at_the_places_of_their_keys() -> None:
     model = random_model(2)
-    for stage, (slots, weights) in zip(model.stages, model.tables, strict=True):
-        assert np.array_equal(slots, make_slots(stage.keys)[0]) and weights.dtype == np.float32
+    for stage, (rows, weights) in zip(model.stages, model.tables, strict=True):
+        table = make_families(stage.keys)
+        assert np.array_equal(rows, table.rows) and weights.dtype == np.float32
         by_key = dict(zip(stage.keys.tolist(), (stage.weights * 2.0**-stage.grid).tolist(), strict=True))
-        assert dict(zip(slots.tolist(), weights.tolist(), strict=True)) == {0: 0.0, **by_key}
-        bases = stage.keys[stage.keys > WITHOUT_DISTANCE] & WITHOUT_DISTANCE
+        found = dict(zip(stage.keys[table.numbers[1:]].tolist(), weights[1:].tolist(), strict=True))
+        assert found == by_key and weights[0] == 0.0
+        bases = stage.keys[stage.keys > WITHOUT_BIN] & WITHOUT_BIN
         assert len(bases) and np.isin(bases, stage.keys).all()
 
 
