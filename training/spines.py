@@ -14,24 +14,21 @@ from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import TrainingDataError, TreeError
 from spacy_dtparse.trees import (
-    CLOSES,
-    EMPTY_SPINE,
-    OPENS,
-    UNARY,
     HeadRules,
     Recipe,
     Tree,
     control_bits,
     read_trees,
     round_trip_problem,
+    sided_spines,
     spines,
+    write_control,
+    write_sided,
     write_spine,
 )
 
 from .corpus import Sentence, training_tree
 
-CONTROL_LETTERS = ((OPENS, "o"), (CLOSES, "c"), (UNARY, "u"))
-"""Control tags as text: "o" opens, "c" closes, "u" has a unary, in this order, and "-" has none."""
 SHARES = {
     "category": "category is in the inventory",
     "word": "word was seen",
@@ -58,9 +55,13 @@ def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
 
 
 def written_controls(tree: Tree) -> list[str]:
-    """The control tag of each token as text: "o", "cu", "-" …"""
-    letters = ("".join(letter for bit, letter in CONTROL_LETTERS if bits & bit) for bits in control_bits(tree))
-    return [text or EMPTY_SPINE for text in letters]
+    """The control tag of each token as text."""
+    return [write_control(bits) for bits in control_bits(tree)]
+
+
+def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
+    """The sided spine of each token as text. Raises TreeError as `write_sided` does."""
+    return [write_sided(spine) for spine in sided_spines(tree, rules)]
 
 
 def categorised(

@@ -159,9 +159,11 @@ def gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
 
 
 @inner_kernel
-def gate_windows(weight, least, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, keys):
-    """Keep the windows whose weights sum to `least` (units) or more, in their order; return how many, and the most that
-    a window's weights sum to."""
+def gate_windows(
+    weight, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows, keys
+):
+    """Keep the windows whose weights sum to `least` (units) or more, with their labels, in their order; return how
+    many, and the most that a window's weights sum to."""
     mask = np.uint64(weight.shape[0] - 1)
     kept, most = 0, np.int64(-(2**62))
     for w in range(n_windows):
@@ -171,5 +173,6 @@ def gate_windows(weight, least, tokens, nodes, frontier, low, size, windows_i, w
         if total >= least:
             windows_i[kept] = i
             windows_j[kept] = j
+            window_labels[kept] = window_labels[w]
             kept += 1
     return np.int64(kept), most

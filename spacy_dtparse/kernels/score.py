@@ -37,14 +37,14 @@ class SearchModel(NamedTuple):
 
 
 class SearchScratch(NamedTuple):
-    """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 (most windows of a
-    state,),
-    `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys` int64: see
-    `kernels.gate`, and the scratch of features and rules."""
+    """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
+    uint64 (most windows of a state,), `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys`
+    int64: see `kernels.gate`, and the scratch of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray
     windows_j: np.ndarray
+    window_labels: np.ndarray
     scores: np.ndarray
     shift: np.ndarray
     gate_keys: np.ndarray

@@ -24,6 +24,7 @@ from .score import (
     make_cache,
     score_windows,
 )
+from .spines import Offers, follow_chain, may_shift, only_label, prune_windows, start_chains
 from .state import (
     BOTTOM_UP,
     SHIFT_REDUCE,
@@ -38,25 +39,27 @@ from .state import (
 OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
 STATUSES = ("optimal", "complete", "greedy", "fallback")
 _MORE_ROOM = -1
+_BIT = np.uint64(1)
 
 GLUE_COST = 1000.0
 """Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
 
 
 @inner_kernel
-def _best(scores, windows_i, windows_j, n_windows, top):
-    """The highest score of any label but TOP over the windows of several items, where every label is allowed."""
+def _best(scores, windows_i, windows_j, window_labels, n_windows, top):
+    """The highest score of any allowed label but TOP over the windows of several items."""
     best = -np.inf
     for w in range(n_windows):
         if windows_j[w] - windows_i[w] > 1:
             for label in range(top):
-                best = max(best, scores[w, label])
+                if window_labels[w] & (_BIT << np.uint64(label)):
+                    best = max(best, scores[w, label])
     return best
 
 
 @inner_kernel
 def rebuild(
-    grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, state, path, out_cost
+    grammar, heads, tokens, tag_symbols, n_tokens, offers, nodes, frontier, children, states, state, path, out_cost
 ):
     """Make `state` the current one by applying its path from the initial state; returns (low, cursor, size).
 
@@ -70,22 +73,27 @@ def rebuild(
         length += 1
         s = np.int64(states[s]["parent"])
     start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
+    start_chains(offers, n_tokens)
     low, size = np.int64(0), np.int64(n_tokens)
     cursor = np.int64(n_tokens) if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
     for k in range(length - 1, -1, -1):
         s = np.int64(path[k])
-        out_cost[nodes.used[0]] = states[s]["cost"] - states[states[s]["parent"]]["cost"]
+        node = np.int64(nodes.used[0])
+        out_cost[node] = states[s]["cost"] - states[states[s]["parent"]]["cost"]
         low, cursor, size = infer(
             grammar, heads, nodes, frontier, low, cursor, size, np.int64(states[s]["i"]), np.int64(states[s]["j"]),
             np.int64(states[s]["label"]), children,
         )  # fmt: skip
+        if nodes.used[0] > node:
+            follow_chain(offers, nodes)
     return low, cursor, size
 
 
 @bare_kernel
 def _advance(
-    model, tokens, tag_symbols, n_tokens, budget, confident, least, nodes, scratch, agenda, cache, out_cost, out_count
-):
+    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost,
+    out_count
+):  # fmt: skip
     """Search on from where `agenda` stands; _MORE_ROOM when an array is full (the marks say which), else the status.
 
     The cost of the best parse so far stands in the last entry of `out_cost`.
@@ -99,7 +107,8 @@ def _advance(
     window_atoms, window_rules, window_bits = model.window_atoms, model.window_rules, scratch.window
     shift_atoms, shift_rules, shift_bits = model.shift_atoms, model.shift_rules, scratch.shifts
     frontier, children, keys = scratch.frontier, features.children, scratch.gate_keys
-    windows_i, windows_j, scores, shift = scratch.windows_i, scratch.windows_j, scratch.scores, scratch.shift
+    windows_i, windows_j, window_labels = scratch.windows_i, scratch.windows_j, scratch.window_labels
+    scores, shift = scratch.scores, scratch.shift
     states, heap, met, path, mark = agenda.states, agenda.heap, agenda.met, agenda.path, agenda.mark
     item = nodes.item
     node_room = item.shape[0] - 1
@@ -107,6 +116,7 @@ def _advance(
     track = strategy == BOTTOM_UP and keep
     caching = cache.entries.shape[0] > 2
     gated = model.gate.shape[0] > 1
+    pruned = offers.levels.shape[2] > 1 or offers.controls.shape[0] > 0
     current, n_states, n_heap, n_met = mark[at.CURRENT], mark[at.N_STATES], mark[at.N_HEAP], mark[at.N_MET]
     low, cursor, size, queued_from = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], mark[at.QUEUED_FROM]
     scored, expanded = mark[at.SCORED], mark[at.EXPANDED]
@@ -116,8 +126,8 @@ def _advance(
     while True:
         if not resumed:
             low, cursor, size = rebuild(
-                grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, current, path,
-                out_cost,
+                grammar, heads, tokens, tag_symbols, n_tokens, offers, nodes, frontier, children, states, current,
+                path, out_cost,
             )  # fmt: skip
             queued_from = n_states
         resumed = False
@@ -128,13 +138,19 @@ def _advance(
                 done = True
                 break
             can_shift = strategy == SHIFT_REDUCE and cursor > low
+            if can_shift:
+                can_shift = may_shift(offers, nodes, frontier, cursor, size)
             n_windows = np.int64(0)
             if nodes.used[0] < node_room:
                 n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+                n_windows = prune_windows(
+                    offers, heads, nodes, frontier, top, children, windows_i, windows_j, n_windows, window_labels
+                )
             windows_first = False
             if gated and n_windows > 0:
                 kept, most = gate_windows(
-                    model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, keys
+                    model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels,
+                    n_windows, keys,
                 )
                 if kept > 0 or can_shift:  # where nothing else is left, all windows stay
                     n_windows = kept
@@ -151,11 +167,21 @@ def _advance(
                 return _MORE_ROOM
             legal = 0
             expanded += 1
+            only = np.int64(-1)
+            if pruned and n_windows == 1 and not can_shift:
+                only = only_label(window_labels[0])
+                if only >= 0 and not label_allowed(
+                    grammar, nodes, frontier, low, size, np.int64(windows_i[0]), np.int64(windows_j[0]), only
+                ):
+                    n_windows = np.int64(0)
             best_i, best_j, best_label, step = np.int64(-1), np.int64(-1), np.int64(-1), np.inf
             best_slot = np.int64(-1)
             if n_windows == 0:
                 if can_shift:
                     best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
+            elif only >= 0:
+                legal = 1
+                best_i, best_j, best_label, step = np.int64(windows_i[0]), np.int64(windows_j[0]), only, 0.0
             else:
                 # The shift, as one more window, and the windows; first what the gate takes for likelier. Where that is
                 # sure enough, the other is left out. One call for both, because every call of the scorer is compiled
@@ -179,7 +205,7 @@ def _advance(
                             if shift[0, 0] > confident:
                                 n_windows = np.int64(0)
                                 break
-                        elif _best(scores, windows_i, windows_j, n_windows, top) > confident:
+                        elif _best(scores, windows_i, windows_j, window_labels, n_windows, top) > confident:
                             can_shift = False
                             break
                 top_allowed = size - low == 1
@@ -188,6 +214,8 @@ def _advance(
                     single = j - i == 1
                     for label in range(n_labels):
                         if label == top and not top_allowed:
+                            continue
+                        if not window_labels[w] & (_BIT << np.uint64(label)):
                             continue
                         if (single or label == top) and not label_allowed(
                             grammar, nodes, frontier, low, size, i, j, label
@@ -242,6 +270,8 @@ def _advance(
             low, cursor, size = infer(
                 grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
             )
+            if best_label != n_labels:
+                follow_chain(offers, nodes)
             current = best_slot
         total = states[current]["cost"]
         if glued:
@@ -269,8 +299,9 @@ def _advance(
         current = np.int64(heap[0])
         n_heap = heap_pop(heap, n_heap, states)
     low, cursor, size = rebuild(
-        grammar, heads, tokens, tag_symbols, n_tokens, nodes, frontier, children, states, mark[at.BEST], path, out_cost
-    )
+        grammar, heads, tokens, tag_symbols, n_tokens, offers, nodes, frontier, children, states, mark[at.BEST], path,
+        out_cost,
+    )  # fmt: skip
     if mark[at.BEST_GLUED] == 1:
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
         add_item(heads, nodes, frontier, low, size, top, children)
@@ -291,6 +322,7 @@ def search(
     budget: int,
     confident: float,
     least: int,
+    offers: Offers,
     nodes: Nodes,
     scratch: SearchScratch,
     out_cost: np.ndarray,
@@ -302,7 +334,8 @@ def search(
     that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a window
     that scores more without scoring the shift (infinity: never); then OPTIMAL means the
     cheapest of the parses that are left. `least`: least margin (in the gate's units) of the windows that are scored, if
-    the model has a gate; where it lets no window pass, a shift costs nothing.
+    the model has a gate; where it lets no window pass, a shift costs nothing. `offers`: spines that every token may
+    head, with room for the nodes; where they leave one inference only, it costs nothing.
     `out_cost` float64 (node capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry.
     `out_count` int64 (4,): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned,
     states made. Returns a status: OPTIMAL, COMPLETE, GREEDY or FALLBACK.
@@ -314,8 +347,8 @@ def search(
     out_cost[-1] = np.inf
     while True:
         status = _advance(
-            model, tokens, tag_symbols, n_tokens, budget, confident, least, nodes, scratch, agenda, cache, out_cost,
-            out_count,
+            model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache,
+            out_cost, out_count,
         )  # fmt: skip
         if status != _MORE_ROOM:
             return int(status)

@@ -14,6 +14,7 @@ from ..kernels.gate import gate_windows
 from ..kernels.rules import rules_batch
 from ..kernels.score import WINDOW_SEED, make_cache, score_windows
 from ..kernels.search import rebuild
+from ..kernels.spines import no_offers, prune_windows
 from ..kernels.state import list_windows, make_nodes
 from ..trees.heads import COLLINS
 from .dtree import compile_model, untrained
@@ -26,18 +27,23 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     compiled = compile_model(model)
     s, scratch = compiled.search, compiled.scratch(1)
     tokens, tags = lexicon.encode(["a"], ["NN"]), np.zeros(1, dtype=np.int32)
-    nodes, zero = make_nodes(4, 4), np.int64(0)
+    nodes, zero, offers = make_nodes(4, 4), np.int64(0), no_offers()
     frontier, windows = scratch.frontier, (scratch.windows_i, scratch.windows_j)
     return {
         extract: (
             s.table, s.window_atoms, zero, nodes, frontier, zero, zero, tokens, zero, zero, zero, zero,
             scratch.features, zero,
         ),
-        gate_windows: (s.gate, zero, tokens, nodes, frontier, zero, zero, *windows, zero, scratch.gate_keys),
+        gate_windows: (
+            s.gate, zero, tokens, nodes, frontier, zero, zero, *windows, scratch.window_labels, zero, scratch.gate_keys,
+        ),
         list_windows: (s.grammar, nodes, tokens, frontier, zero, zero, *windows),
+        prune_windows: (
+            offers, s.heads, nodes, frontier, zero, scratch.features.children, *windows, zero, scratch.window_labels,
+        ),
         rules_batch: (s.window_rules, scratch.window, scratch.features.atoms, zero, zero, scratch.scores),
         rebuild: (
-            s.grammar, s.heads, tokens, tags, zero, nodes, frontier, scratch.features.children,
+            s.grammar, s.heads, tokens, tags, zero, offers, nodes, frontier, scratch.features.children,
             np.zeros(1, dtype=STATE), zero, np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float64),
         ),
         score_windows: (
@@ -47,6 +53,6 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     }  # fmt: skip
 
 
-HERE = (extract, gate_windows, list_windows)
+HERE = (extract, gate_windows, list_windows, prune_windows)
 THERE = (rules_batch, rebuild, score_windows)
 """The two shares. The last kernel needs the first of the other share, which is done by then."""

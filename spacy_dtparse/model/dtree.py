@@ -169,6 +169,7 @@ class CompiledDtree:
             frontier=np.zeros(n_tokens + 1, dtype=INDEX),
             windows_i=np.zeros(windows, dtype=INDEX),
             windows_j=np.zeros(windows, dtype=INDEX),
+            window_labels=np.zeros(windows, dtype=np.uint64),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
             gate_keys=np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),

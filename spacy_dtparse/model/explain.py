@@ -19,6 +19,7 @@ from ..features.templates import compile_templates
 from ..kernels.features import PARTS_WIDTH, TAG, Nodes
 from ..kernels.replay import replay
 from ..kernels.search import FALLBACK, search
+from ..kernels.spines import no_offers
 from ..kernels.state import SHIFT_REDUCE, make_nodes
 from ..trees.heads_compiled import compile_head_rules
 from .dtree import DtreeModel, make_feature_scratch
@@ -129,7 +130,7 @@ def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     status = search(
         parser.compiled.search, tokens, np.ascontiguousarray(tokens[:, TAG]), n,
         parser.settings.budget_for(n), float(parser.settings.confident),
-        parser.model.gate.least(parser.settings.gate), nodes, parser.compiled.scratch(n), costs, counts,
+        parser.model.gate.least(parser.settings.gate), no_offers(), nodes, parser.compiled.scratch(n), costs, counts,
     )  # fmt: skip
     return nodes, int(status)
 

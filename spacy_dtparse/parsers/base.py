@@ -30,7 +30,8 @@ class ParseResult:
     put back by a transform). `cost`: of the whole derivation, decisions that build nothing (shift)
     included. `status`: one of STATUSES. `n_states`: states taken from the agenda; `n_scored`: inferences
     scored. `greedy_optimal`: whether the greedy parse was already the best one, None when that was not
-    established.
+    established. `n_searches`: searches until one gave a whole tree; 1 unless spines were offered. `ambiguity`: spines
+    that a token had in the last search, None where it was not pruned.
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
     """
@@ -42,6 +43,8 @@ class ParseResult:
     n_states: int = 0
     n_scored: int = 0
     greedy_optimal: bool | None = None
+    n_searches: int = 1
+    ambiguity: float | None = None
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.tree.labels):

@@ -58,8 +58,8 @@ def test_tokens_have_the_category_of_the_training_tree():
     other = with_spines(TREES[0], tags="DT JJ VBN .")[0]
     assert [token.tag for token in other] == ["DT", "JJ", "VBN", "."], "tags are those of training"
     controls = categorised(sentences(TREES[2]), Recipe.PLAIN, written_controls)[0]
-    assert [token.category for token in controls] == ["ou", "o", "o", "c"]
-    assert written_controls(parse_tree("(TOP (NN a) (X (Y (NN b)) (Z (NN c))))")) == ["-", "ou", "cu"]
+    assert [token.category for token in controls] == ["=ou", "=o", "=o", "=c"]
+    assert written_controls(parse_tree("(TOP (NN a) (X (Y (NN b)) (Z (NN c))))")) == ["=", "=ou", "=cu"]
 
 
 def test_inventory(inventory):

@@ -12,6 +12,7 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ModelFormatError
 from ...kernels.search import STATUSES, search
+from ...kernels.spines import CHAIN, Offers, no_offers
 from ...kernels.state import make_nodes
 from ...model.ahead import finish_compiling
 from ...model.bundle import KIND, read_model, write_model
@@ -20,14 +21,13 @@ from ...trees.transforms import Recipe
 from ...trees.tree import Tree
 from ..base import ParseResult
 from ..stored import StoredParser, check_sentence
+from .offers import Offered, Pruning, SpineReader, check_offered
 from .settings import SearchSettings
 
 PROOF = SearchSettings(confident=math.inf)
 """Of the proof derivations: greedy, through the gate if there is one."""
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
 """Nothing is left out."""
-
-
 
 class DtreeParser(StoredParser):
     """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
@@ -46,6 +46,7 @@ class DtreeParser(StoredParser):
         self.recipe = Recipe(model.recipe)
         self._restores = any(step not in ("drop_repeated_unary",) for step in self.recipe.steps)
         self._local = threading.local()
+        self._spines = SpineReader(model.lexicon.labels.strings)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -80,9 +81,12 @@ class DtreeParser(StoredParser):
         max_tokens: int | None = None,
         confident: float | None = None,
         gate: float | None = None,
+        betas: Sequence[float] | None = None,
     ) -> DtreeParser:
         """A parser on the same model with other search settings."""
-        changed = self.settings.with_given(budget=budget, max_tokens=max_tokens, confident=confident, gate=gate)
+        changed = self.settings.with_given(
+            budget=budget, max_tokens=max_tokens, confident=confident, gate=gate, betas=betas
+        )
         return DtreeParser(self.model, changed, self.compiled)
 
     def prove(self) -> list[dict[str, Any]]:
@@ -112,7 +116,7 @@ class DtreeParser(StoredParser):
                 )
 
     def _search(
-        self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE
+        self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE, pruning: Pruning | None = None
     ) -> tuple[np.ndarray, float, str, np.ndarray]:
         """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
         local, n = self._local, len(tokens)
@@ -122,15 +126,17 @@ class DtreeParser(StoredParser):
             local.scratch = self.compiled.scratch(local.room)
             local.nodes = make_nodes(8 * local.room + 64, 16 * local.room + 1024)
             local.costs = np.zeros(8 * local.room + 65, dtype=SCORE)
+            local.chains = np.zeros(8 * local.room + 64, dtype=CHAIN)
         nodes, costs = local.nodes, local.costs
         if local.scratch.features.mark[0] > 2**31 - 2**26:
             local.scratch.features.mark[0] = 0
             local.scratch.features.stamp[:] = 0
+        offers = no_offers() if pruning is None else Offers(pruning.levels, pruning.controls, local.chains)
         counts = np.zeros(4, dtype=OFFSET)
         tag_symbols = np.ascontiguousarray(tokens[:, 1])
         status = search(
             self.compiled.search, tokens, tag_symbols, n, budget, float(settings.confident),
-            self.model.gate.least(settings.gate), nodes, local.scratch, costs, counts,
+            self.model.gate.least(settings.gate), offers, nodes, local.scratch, costs, counts,
         )  # fmt: skip
         used = int(nodes.used[0])
         number = np.arange(n, used)
@@ -140,18 +146,29 @@ class DtreeParser(StoredParser):
         local.item_costs = costs[number[order]]
         return items, float(costs[-1]), STATUSES[status], counts
 
-    def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
+    @property
+    def reads_spines(self) -> bool:
+        """Whether `parse` can make use of spines: not with a model of very many labels."""
+        return self._spines.usable
+
+    def parse(self, words: Sequence[str], tags: Sequence[str], spines: Offered = ()) -> ParseResult:
         """Parse one sentence of raw words with their tags.
 
         Never fails on a non-empty sentence: `status` says whether the parse is proven optimal, the best found within
         the budget ("complete"), greedy, or glued together because no inference was left ("fallback").
+
+        `spines`: for each word those that it may have (see Offered), with their probabilities. The search is then
+        pruned to those within the first of the settings' `betas` of a word's likeliest, and where that gives no whole
+        parse, to those within the next; at last it is not pruned. A status of "optimal" is then of what was left.
         """
         check_sentence(words, tags)
+        check_offered(spines, len(words))
         record = self.recipe.prepare(words, tags)
         kept_words = [words[k] for k in record.kept]
         kept_tags = [tags[k] for k in record.kept]
         tokens = self.model.lexicon.encode(kept_words, kept_tags)
-        items, cost, status, counts = self._search(tokens, self.settings.budget_for(len(kept_words)), self.settings)
+        offered = [spines[k] for k in record.kept] if spines else []
+        items, cost, status, counts, tried, ambiguity = self._passes(tokens, offered)
         names = self.model.lexicon.labels.strings
         tree = Tree.trusted(
             kept_words,
@@ -166,7 +183,28 @@ class DtreeParser(StoredParser):
             if len(tree.labels) != len(scores):
                 scores = (float("nan"),) * len(tree.labels)
         proven = bool(counts[2]) if status == "optimal" else None
-        return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven)
+        return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven, tried, ambiguity)
+
+    def _passes(
+        self, tokens: np.ndarray, offered: Offered
+    ) -> tuple[np.ndarray, float, str, np.ndarray, int, float | None]:
+        """What `_search` gives, the number of searches, and the spines that a token had in the last, None for all.
+        Counts are of all searches together."""
+        budget = self.settings.budget_for(len(tokens))
+        before = np.zeros(2, dtype=OFFSET)
+        tried = 0
+        for beta in self.settings.betas if offered and self.reads_spines else ():
+            found = self._spines.pruning(offered, beta)
+            if found is not None:
+                tried += 1
+                items, cost, status, counts = self._search(tokens, budget, self.settings, found)
+                counts[:2] += before
+                if status != "fallback":
+                    return items, cost, status, counts, tried, found.number / len(tokens)
+                before = counts[:2]
+        items, cost, status, counts = self._search(tokens, budget, self.settings)
+        counts[:2] += before
+        return items, cost, status, counts, tried + 1, None
 
 
 __all__ = ["KIND", "DtreeParser"]

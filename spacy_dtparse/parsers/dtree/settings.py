@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...errors import ConfigError
 from ..stored import Settings
 
 BUDGET_PER_TOKEN = 200
@@ -20,6 +22,8 @@ class SearchSettings(Settings):
     parsed greedily, so that time stays linear in length. `confident`: a shift that scores more than this is taken
     without a look at the other inferences of its state; infinity never does that. `gate`: share of the right
     windows that the model's gate may drop unscored, by what it dropped of trees held out from training; 0: drop none.
+    `betas`: where a sentence comes with spines, the share of the likeliest one's probability that others must have to
+    be allowed, one for each search until one gives a whole parse (then comes one with all); (): spines are not used.
     Raises ConfigError for values out of range or of another type.
     """
 
@@ -27,6 +31,7 @@ class SearchSettings(Settings):
     max_tokens: int = 250
     confident: float = 5.0
     gate: float = 0.002
+    betas: Sequence[float] = (0.1, 0.01)
 
     KIND = "search"
 
@@ -35,6 +40,10 @@ class SearchSettings(Settings):
         self.check_number("gate", "a number from 0 to below 1", 0, 1)
         self.check_whole("budget", 0, optional=True)
         self.check_whole("max_tokens", 0)
+        given = self.betas
+        if isinstance(given, str) or not isinstance(given, Sequence) or not all(_is_share(beta) for beta in given):
+            raise ConfigError(f"search setting 'betas' is {given!r}; it must be a list of numbers from 0 to 1")
+        object.__setattr__(self, "betas", tuple(float(beta) for beta in given))
 
     def budget_for(self, n_tokens: int) -> int:
         """The budget for a sentence of `n_tokens`."""
@@ -43,3 +52,7 @@ class SearchSettings(Settings):
         if self.budget is None:
             return max(BUDGET_LEAST, BUDGET_PER_TOKEN * n_tokens)
         return self.budget
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

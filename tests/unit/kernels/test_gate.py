@@ -111,8 +111,9 @@ def test_which_windows_pass():
     for least, kept in ((gate.N_KEYS, 3), (gate.N_KEYS + 1, 0)):
         i, j = np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32)
         found = gate_windows(
-            weights, least, kernel.tokens, kernel.nodes, kernel.frontier, kernel.low, kernel.size, i, j, 3, keys
-        )
+            weights, least, kernel.tokens, kernel.nodes, kernel.frontier, kernel.low, kernel.size, i, j,
+            np.arange(3, dtype=np.uint64), 3, keys,
+        )  # fmt: skip
         assert found == (kept, gate.N_KEYS)
     assert (i.tolist(), j.tolist()) == ([0, 0, 1], [1, 2, 2])
 
