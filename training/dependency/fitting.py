@@ -19,7 +19,8 @@ from spacy_dtparse.features.linkparts import LinkParts
 from spacy_dtparse.kernels.feature_table import make_slots, weights_by_slot
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import ALL_LINKS, score_links
-from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
+from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LinkStage, pack_links
+from spacy_dtparse.model.linear import LabelStage, pack_labels
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.decoding import best_tree
 from spacy_dtparse.parsers.dependency.labeller import Labeller

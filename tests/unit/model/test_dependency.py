@@ -14,14 +14,12 @@ from spacy_dtparse.model.container import container_from_bytes, container_to_byt
 from spacy_dtparse.model.dependency import (
     KIND,
     DependencyModel,
-    LabelStage,
     LinkStage,
-    on_grid,
-    pack_labels,
     pack_links,
     read_model,
     write_model,
 )
+from spacy_dtparse.model.linear import LabelStage, on_grid, pack_labels
 from tests.dependency_models import LABELS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS
 
