@@ -27,6 +27,7 @@ from . import (
     self_train,
     self_train_compare,
     span,
+    tagger_fit,
     verify,
 )
 
@@ -43,6 +44,7 @@ COMMANDS = {
     "span": span,
     "bpm": bpm,
     "bpm-evaluate": bpm_evaluate,
+    "tagger-fit": tagger_fit,
     "pcfgla-study": latent_study,
     "self-train": self_train,
     "self-train-compare": self_train_compare,
