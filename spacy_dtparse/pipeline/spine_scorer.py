@@ -39,8 +39,9 @@ def spine_score(examples: Iterable[Example], *, spans_key: str = SPINES_KEY, **_
             words += 1
             found = predicted.get((token.idx, len(token)))
             if found is not None:
-                names = [name for name, _ in spines(found, spans_key)] or [spine(found, spans_key)]
-                right += names[0] == gold
+                best = spine(found, spans_key)
+                names = {best, *(name for name, _ in spines(found, spans_key))} - {""}
+                right += best == gold
                 offered += gold in names
                 count += len(names)
     if not words:
