@@ -13,7 +13,9 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.vocab import Vocab
 
+from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import BpmParser, DtParse, SpineTagger
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
@@ -188,8 +190,6 @@ def test_each_kind_of_model_has_its_component(tagger, tmp_path):
         DtParse(parser=tagger)
     with pytest.raises(ModelFormatError, match=r"'tagger' is not one for the factory 'bpm_parser'.*'spine_tagger'"):
         BpmParser(parser=tagger)
-    from spacy_dtparse.parsers.dependency import DependencyParser
-
     links = DependencyParser(random_dependency_model(1))
     with pytest.raises(ModelFormatError, match=r"'dependency' is not one for the factory 'spine_tagger'"):
         SpineTagger(parser=links)
@@ -216,3 +216,11 @@ def test_scores(nlp):
     assert component.score([Example(blank, gold)]) == dict.fromkeys(scores, 0.0)
     evaluated = nlp.evaluate([Example(nlp.make_doc("The cat sat ."), gold)])
     assert evaluated["spine_labels"] >= 1
+
+
+def test_the_command_line_says_what_such_a_model_is(model, capsys):
+    assert main(["info", "--model", str(model)]) == 0
+    printed = capsys.readouterr().out
+    assert "kind: tagger" in printed and "words in the tag dictionary: 0" in printed and "name: random" in printed
+    assert main(["A sentence.", "--model", str(model)]) == 1
+    assert "labels words and builds no tree" in capsys.readouterr().err

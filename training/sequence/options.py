@@ -30,10 +30,10 @@ class SequenceOptions:
     epochs: int = 10
     history: str = "greedy"
     grow: int = 3
-    step: float = 0.1
+    step: float = 0.01
     seed: int = 0
     iterations: int = 100
-    sigma: float = 1.0
+    sigma: float = 0.5
     tolerance: float = 1e-5
     least: int = 1
     least_word: int = 2
