@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INDEX, REAL
+from ..dtypes import INDEX
 from ..errors import ModelFormatError
 from ..features.tagparts import TagParts
 from ..kernels.feature_table import make_slots
-from ..kernels.tagging import TagTables
+from ..kernels.tagging import TagTables, pack_pair
 from .container import container_to_bytes
 from .linear import LabelStage, check_labels, label_arrays, read_labels
 from .reading import FETCH, read_checked
@@ -39,7 +39,7 @@ class TaggerModel:
     def __post_init__(self) -> None:
         if not 0.0 < self.scale < float("inf"):
             raise ModelFormatError(f"the model's scale is {self.scale!r}; it must be above 0 and finite; {FETCH}")
-        if self.weights.weights.dtype.kind != "i":
+        if self.weights.weights.dtype != np.int16:
             raise ModelFormatError(f"the model's weights are of type {self.weights.weights.dtype}; {FETCH}")
         check_labels(self.weights, len(self.parts.labels))
         object.__setattr__(self, "tables", make_tables(self.parts, self.weights, self.scale))
@@ -56,11 +56,11 @@ class TaggerModel:
 def make_tables(parts: TagParts, stage: LabelStage, scale: float) -> TagTables:
     """A model as kernels take it."""
     slots, numbers = make_slots(stage.keys)
-    weights = (stage.weights * 2.0**-stage.grid).astype(REAL)
+    starts = np.ascontiguousarray(stage.starts, INDEX)
+    pairs = pack_pair(stage.labels, stage.weights)
     return TagTables(
-        slots, numbers, np.ascontiguousarray(stage.starts, INDEX), np.ascontiguousarray(stage.labels, INDEX), weights,
-        parts.allowed_from, parts.allowed, float(scale),
-    )  # fmt: skip
+        slots, numbers, starts, pairs, parts.allowed_from, parts.allowed, float(scale) * 2.0**-stage.grid
+    )
 
 
 def write_model(model: TaggerModel) -> bytes:

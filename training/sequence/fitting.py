@@ -19,7 +19,7 @@ from spacy_dtparse.model.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..dependency.learning import folds_of
-from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from ..resuming import own_folder
 from .corpus import LabelledSentence, make_data
 from .listing import Listing, list_features
 from .loglinear import train_loglinear
@@ -167,9 +167,4 @@ def _own(workdir: Path, options: SequenceOptions, sentences: Sequence[LabelledSe
     for sentence in sentences:
         digest.update(json.dumps(sentence).encode())
     facts = {"options": options.facts(), "sentences": digest.hexdigest()[:16]}
-    path = workdir / "run.npz"
-    if path.is_file():
-        with saved_arrays(path) as arrays:
-            check_facts(workdir, as_facts(arrays["facts"]), facts)
-    else:
-        save_arrays(path, {"facts": as_array(facts)})
+    own_folder(workdir, facts)

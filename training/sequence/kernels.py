@@ -1,9 +1,11 @@
 """Features of labelled sentences, passes of online learners over them, and expectations of log-linear models.
 
-Sentences come as `SequenceData`: atoms, starts, gold. Kernels of learners take TagTables with float64 weights.
+Sentences come as `SequenceData`: atoms, starts, gold.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +17,6 @@ from spacy_dtparse.kernels.tagging import (
     MAX_HISTORY_KEYS,
     MAX_TOKEN_KEYS,
     START,
-    add_scores,
     find_features,
     history_keys,
     to_probabilities,
@@ -23,6 +24,28 @@ from spacy_dtparse.kernels.tagging import (
 )
 
 MAX_KEYS = MAX_TOKEN_KEYS + MAX_HISTORY_KEYS
+
+
+class LearnerTables(NamedTuple):
+    """TagTables of a learner: pairs have a label, int32, and a weight, float64, and a sum of weights is a
+    log-probability."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    allowed_from: np.ndarray
+    allowed: np.ndarray
+
+
+@inner_kernel
+def _add_scores(features, count, starts, labels, weights, scores):
+    """Add the weights of features to the scores of all labels, float64 (L,)."""
+    for k in range(count):
+        feature = features[k]
+        for pair in range(starts[feature], starts[feature + 1]):
+            scores[labels[pair]] += weights[pair]
 
 
 @kernel
@@ -114,7 +137,7 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
             count = token_keys(atoms, row, keys)
             count = history_keys(atoms, row, last, second, keys, count)
             count = find_features(keys, count, tables.slots, tables.numbers, features)
-            add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
+            _add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
             right, rival = gold[row] - FIRST_LABEL, -1
             entry = atoms[row, ENTRY]
             for k in range(tables.allowed_from[entry], tables.allowed_from[entry + 1]):
@@ -157,11 +180,11 @@ def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
             count = token_keys(atoms, row, keys)
             count = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, count)
             count = find_features(keys, count, tables.slots, tables.numbers, features)
-            add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
+            _add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
             entry = atoms[row, ENTRY]
             start, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
-            normaliser = to_probabilities(scores, tables.allowed, start, end, tables.scale, chances)
-            likelihood += tables.scale * scores[gold[row] - FIRST_LABEL] - normaliser
+            normaliser = to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
+            likelihood += scores[gold[row] - FIRST_LABEL] - normaliser
             for k in range(start, end):
                 by_label[tables.allowed[k]] = chances[k - start]
             for k in range(count):

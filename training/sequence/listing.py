@@ -9,10 +9,10 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.features.tagparts import TagParts
 from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.tagging import EDGE, TagTables
+from spacy_dtparse.kernels.tagging import EDGE
 
 from .corpus import SequenceData
-from .kernels import MAX_KEYS, gold_keys, gold_pairs
+from .kernels import MAX_KEYS, LearnerTables, gold_keys, gold_pairs
 
 _CHUNK = 1000
 """Sentences whose features are counted at once."""
@@ -29,12 +29,12 @@ class Listing(NamedTuple):
     seen: np.ndarray
     most: int
 
-    def tables(self, parts: TagParts, codes: np.ndarray, weights: np.ndarray) -> TagTables:
-        """The tables of pairs with float64 weights, which learners write to."""
+    def tables(self, parts: TagParts, codes: np.ndarray, weights: np.ndarray) -> LearnerTables:
+        """The tables of pairs with float64 weights, which online learners write to."""
         n = np.uint64(len(parts.labels))
         starts = np.searchsorted(codes, np.arange(len(self.keys) + 1, dtype=np.uint64) * n).astype(INDEX)
         labels = (codes % n).astype(INDEX)
-        return TagTables(self.slots, self.numbers, starts, labels, weights, parts.allowed_from, parts.allowed, 1.0)
+        return LearnerTables(self.slots, self.numbers, starts, labels, weights, parts.allowed_from, parts.allowed)
 
 
 def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:

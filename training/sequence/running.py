@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,21 +15,11 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..dependency.learning import folds_of
 from ..fitting import write_atomically
+from ..resuming import run_folder
 from ..telling import tell
 from .corpus import LabelledSentence, read_labelled, write_labelled
 from .fitting import Tell, fit_tagger, judge
 from .options import SequenceOptions
-
-
-@contextlib.contextmanager
-def _folder(workdir: Path | None) -> Iterator[Path]:
-    """The folder of a run, a temporary one where none is given."""
-    if workdir is None:
-        with tempfile.TemporaryDirectory() as folder:
-            yield Path(folder)
-    else:
-        workdir.mkdir(parents=True, exist_ok=True)
-        yield workdir
 
 
 def _log(workdir: Path | None) -> Tell:
@@ -59,7 +47,7 @@ def fit_files(
     """
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
-    with _folder(workdir) as folder:
+    with run_folder(workdir) as folder:
         meta = {
             "version": __version__,
             **facts,
@@ -95,7 +83,7 @@ def jackknife(
         raise TrainingDataError(
             f"{len(sentences)} sentences are too few for {folds} folds of blocks of ten; give more, or fewer folds"
         )
-    with _folder(workdir) as folder, ThreadPoolExecutor(workers) as pool:
+    with run_folder(workdir) as folder, ThreadPoolExecutor(workers) as pool:
 
         def one(fold: int) -> tuple[list[LabelledSentence], dict[str, Any]]:
             held = [sentence for sentence, own in zip(sentences, of, strict=True) if own == fold]

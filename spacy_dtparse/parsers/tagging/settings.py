@@ -18,8 +18,8 @@ class TaggerSettings(Settings):
 
     KIND = "tagger"
 
-    beam: int = 8
-    share: float = 0.02
+    beam: int = 4
+    share: float = 0.1
 
     def __post_init__(self) -> None:
         self.check_whole("beam", 1)

@@ -7,7 +7,14 @@ import pytest
 
 from spacy_dtparse.kernels import tagging
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.tagging import COLUMNS, MAX_HISTORY_KEYS, MAX_TOKEN_KEYS, offer_labels, tag_sentence
+from spacy_dtparse.kernels.tagging import (
+    COLUMNS,
+    MAX_HISTORY_KEYS,
+    MAX_TOKEN_KEYS,
+    offer_labels,
+    pack_pair,
+    tag_sentence,
+)
 from spacy_dtparse.model.tagger import TaggerModel
 from tests.reference import tagging as slow
 from tests.tagger_models import SENTENCES, allowed_labels, random_tagger, weights_by_key
@@ -109,9 +116,16 @@ def test_multitags(beta: float) -> None:
             assert (np.diff(chances[start:end]) <= 0).all()
 
 
+def test_pairs_are_packed() -> None:
+    labels, weights = np.array([0, 4093, 7, 4093]), np.array([-32768, -1, 0, 32767], np.int16)
+    pairs = pack_pair(labels, weights)
+    assert pairs.dtype == np.int32
+    assert (pairs & 0xFFFF).tolist() == labels.tolist() and (pairs >> 16).tolist() == weights.tolist()
+
+
 def test_without_weights_all_labels_are_alike_and_the_first_wins() -> None:
     model = random_tagger(0)
-    bare = model.tables._replace(weights=np.zeros_like(model.tables.weights))
+    bare = model.tables._replace(pairs=model.tables.pairs & 0xFFFF)
     atoms = model.parts.encode(("Unheard", "of"), ("XX", "YY"))
     n = len(model.parts.labels)
     marginals, ends, path = np.zeros(2 * n), np.zeros(2, np.int64), np.zeros(2, np.int32)
