@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -68,6 +69,27 @@ def check_facts(
         raise error(
             f"{folder} holds a run with other {', '.join(other)}; give the same ones to resume, or another --workdir"
         )
+
+
+def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Make a folder a run's, or check that it is: `check_facts` with what it was made with."""
+    path = folder / "run.npz"
+    if path.is_file():
+        with saved_arrays(path) as arrays:
+            check_facts(folder, as_facts(arrays["facts"]), facts)
+    else:
+        save_arrays(path, {"facts": as_array(facts)})
+
+
+@contextmanager
+def run_folder(workdir: Path | None) -> Iterator[Path]:
+    """The folder of a run, a temporary one where none is given."""
+    if workdir is None:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+    else:
+        workdir.mkdir(parents=True, exist_ok=True)
+        yield workdir
 
 
 def _differences(held: Mapping[str, Any], facts: Mapping[str, Any], names: list[str], prefix: str = "") -> list[str]:

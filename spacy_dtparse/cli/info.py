@@ -11,6 +11,7 @@ from typing import Any
 from .. import __version__
 from .pipelines import (
     DEPENDENCIES,
+    TAGGERS,
     add_pipeline_arguments,
     dependency_component,
     get_component,
@@ -44,7 +45,8 @@ def collect(
 ) -> dict[str, dict[str, Any]]:
     """Versions, pipeline and models as plain data by section.
 
-    "parser" is that of constituents. "dependency parser" is a bpm_parser's, or alone the `model` where it is one.
+    "parser" is that of constituents. "dependency parser" is a bpm_parser's, or alone the `model` where it is one, as is
+    "tagger".
     """
     import numba
     import spacy
@@ -60,11 +62,16 @@ def collect(
             "compiled kernels": str(_cache_folder(KERNEL_ROOT) or "in memory only (no writable folder)"),
         },
     }
-    if model is not None and model_kind(None, model) == DEPENDENCIES:
+    kind = None if model is None else model_kind(None, model)
+    if model is not None and kind in (DEPENDENCIES, TAGGERS):
         from ..models import find_model
-        from ..parsers import load_dependency_parser
+        from ..parsers import load_dependency_parser, load_tagger
 
-        facts["dependency parser"] = _about(load_dependency_parser(find_model(Path(model))), {})
+        path = find_model(Path(model))
+        if kind == TAGGERS:
+            facts["tagger"] = _about(load_tagger(path), {})
+        else:
+            facts["dependency parser"] = _about(load_dependency_parser(path), {})
         return facts
     nlp = load_pipeline(pipeline, model, budget, dependencies=True)
     meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEPENDENCIES = "dependency"
 """The kind of model files that have no constituents."""
+TAGGERS = "tagger"
+"""The kind of model files that have no trees at all."""
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +85,11 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
             f"{model}: a model of kind 'dependency' has no constituents, which this command is about. `dtparse info "
             f"--model {model}` says what is in it; parse with it in a pipeline: nlp.add_pipe('bpm_parser', "
             "config={'model': …}), nlp.to_disk, then `spacy apply` and `spacy evaluate`"
+        )
+    if model is not None and kind == TAGGERS:
+        raise ModelFormatError(
+            f"{model}: a model of kind 'tagger' labels words and builds no tree. `dtparse info --model {model}` says "
+            "what is in it; use it in a pipeline: nlp.add_pipe('spine_tagger', config={'model': …})"
         )
     compiles = announce_compilation(kind)  # first: another process compiles while this one imports spaCy
     import spacy

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import INDEX
 from ..errors import ModelFormatError
 from ..features.linkparts import LinkParts
 from ..kernels.feature_table import WITHOUT_BIN, make_families
 from ..kernels.links import MAX_TAGS
 from .container import container_to_bytes
+from .linear import LabelStage, check_keys, check_labels, from_steps, label_arrays, on_grid, read_labels, steps
 from .reading import FETCH, read_checked
 
 KIND = "dependency"
@@ -24,7 +24,6 @@ DECODERS = ("projective", "spanning")
 MAX_STAGES = 4
 MAX_LABELS = MAX_TAGS - 4
 """Labels that features of guides can tell apart."""
-_LEVELS = 32767
 
 
 class LinkStage(NamedTuple):
@@ -33,26 +32,6 @@ class LinkStage(NamedTuple):
     keys: np.ndarray
     weights: np.ndarray
     grid: int
-
-
-class LabelStage(NamedTuple):
-    """A linear model of labels. `keys`: uint64 (F,), ascending; feature f has the pairs starts[f] to starts[f + 1]
-    (int32 (F + 1,)) of a label, int32 (P,), and a weight, int16 (P,), in units of 2**-`grid`."""
-
-    keys: np.ndarray
-    starts: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
-    grid: int
-
-
-def on_grid(weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """(int16 weights, grid): the finest power of two on which the greatest weight fits."""
-    most = float(np.abs(weights).max(initial=0.0))
-    grid = 10
-    while grid > -20 and most * 2.0**grid > _LEVELS:
-        grid -= 1
-    return np.rint(weights * 2.0**grid).astype(np.int16), grid
 
 
 def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LinkStage:
@@ -67,22 +46,6 @@ def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -
         kept[order[most:]] = False
     kept |= np.isin(keys, np.unique(keys[kept] & WITHOUT_BIN))
     return LinkStage(np.ascontiguousarray(keys[kept]), packed[kept], grid)
-
-
-def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LabelStage:
-    """The stage of ascending keys and float weights (F, labels): the `most` greatest, without those that round to 0."""
-    packed, grid = on_grid(weights)
-    if most is not None and np.count_nonzero(packed) > most:
-        order = np.argsort(-np.abs(packed.astype(np.int32)), axis=None, kind="stable")
-        packed.reshape(-1)[order[most:]] = 0
-    rows = np.flatnonzero(packed.any(axis=1))
-    packed = packed[rows]
-    features, labels = np.nonzero(packed)
-    starts = np.zeros(len(rows) + 1, INDEX)
-    np.cumsum(np.bincount(features, minlength=len(rows)), out=starts[1:])
-    return LabelStage(
-        np.ascontiguousarray(keys[rows]), starts, labels.astype(INDEX), packed[features, labels], grid
-    )
 
 
 @dataclass(frozen=True)
@@ -119,24 +82,12 @@ class DependencyModel:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")
         tables = []
         for stage in self.stages:
-            _check_keys(stage.keys, len(stage.weights))
+            check_keys(stage.keys, len(stage.weights))
             table = make_families(stage.keys)
             tables.append((table.rows, table.weights(stage.weights * np.float32(2.0**-stage.grid))))
         object.__setattr__(self, "tables", tuple(tables))
         if self.labels is not None:
-            self._check_labels(self.labels)
-
-    def _check_labels(self, labels: LabelStage) -> None:
-        _check_keys(labels.keys, len(labels.starts) - 1)
-        pairs, names = len(labels.labels), len(self.label_names)
-        fits = (
-            labels.starts[0] == 0
-            and labels.starts[-1] == pairs == len(labels.weights)
-            and bool((np.diff(labels.starts) >= 0).all())
-            and (not pairs or (0 <= int(labels.labels.min()) and int(labels.labels.max()) < names))
-        )
-        if not fits:
-            raise ModelFormatError(f"the weights of labels do not fit its {names} labels; {FETCH}")
+            check_labels(self.labels, len(self.label_names))
 
     def fingerprint(self) -> str:
         """Digest of all that decides a parse (16 hex digits)."""
@@ -149,25 +100,15 @@ class DependencyModel:
         return digest.hexdigest()[:16]
 
 
-def _check_keys(keys: np.ndarray, n_weights: int) -> None:
-    if keys.dtype != np.uint64 or len(keys) != n_weights:
-        raise ModelFormatError(f"{len(keys)} features of type {keys.dtype} with {n_weights} weights; {FETCH}")
-    if len(keys) and (keys[0] == 0 or not bool((keys[1:] > keys[:-1]).all())):
-        raise ModelFormatError(f"the features are not in ascending order; {FETCH}")
-
-
 def write_model(model: DependencyModel) -> bytes:
     """The model as a container; equal models give equal bytes."""
     arrays = {
         "word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds,
     }  # fmt: skip
     for number, stage in enumerate(model.stages):
-        arrays |= {f"stage{number}.keys": _steps(stage.keys), f"stage{number}.weights": stage.weights}
+        arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
     if model.labels is not None:
-        arrays |= {
-            "labels.keys": _steps(model.labels.keys), "labels.counts": np.diff(model.labels.starts),
-            "labels.labels": model.labels.labels, "labels.weights": model.labels.weights,
-        }  # fmt: skip
+        arrays |= label_arrays(model.labels)
     meta = {
         "version": VERSION,
         "fingerprint": model.fingerprint(),
@@ -192,24 +133,11 @@ def read_model(data: bytes) -> DependencyModel:
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
     stages = tuple(
-        LinkStage(_from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], int(grid))
+        LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], int(grid))
         for number, grid in enumerate(meta["grids"])
     )
     labels = None
     if meta["label_grid"] is not None:
-        starts = np.concatenate([[0], np.cumsum(arrays["labels.counts"])]).astype(INDEX)
-        labels = LabelStage(
-            _from_steps(arrays["labels.keys"]), starts, np.ascontiguousarray(arrays["labels.labels"], INDEX),
-            arrays["labels.weights"], int(meta["label_grid"]),
-        )  # fmt: skip
+        labels = read_labels(arrays, int(meta["label_grid"]))
     parts = LinkParts.from_parts(meta["parts"], arrays)
     return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))
-
-
-def _steps(keys: np.ndarray) -> np.ndarray:
-    """Ascending keys as the steps between them, which compress better."""
-    return np.diff(keys, prepend=np.uint64(0))
-
-
-def _from_steps(steps: np.ndarray) -> np.ndarray:
-    return np.cumsum(steps, dtype=np.uint64)

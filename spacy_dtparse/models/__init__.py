@@ -21,7 +21,7 @@ EMBEDDED_LINKS = Path(__file__).resolve().parent / "en_bpm"
 MODEL_FILE = "model"
 """Name of the parser's file in the folder that a component writes."""
 
-COMPONENTS = ("dtparse", "pcfgla", "bpm_parser")
+COMPONENTS = ("dtparse", "pcfgla", "bpm_parser", "spine_tagger")
 """The folders that components of those names have in a pipeline."""
 
 

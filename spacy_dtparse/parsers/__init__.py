@@ -12,6 +12,7 @@ from .base import STATUSES, UNKNOWN_TAG, ConstituentParser, ParseResult
 
 if TYPE_CHECKING:
     from .dependency import DependencyParser
+    from .tagging import SequenceTagger
 
 P = TypeVar("P")
 
@@ -22,6 +23,7 @@ __all__ = [
     "ParseResult",
     "load_dependency_parser",
     "load_parser",
+    "load_tagger",
     "read_model",
 ]
 
@@ -29,8 +31,8 @@ __all__ = [
 def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
     """The constituent parser in a model file, or in the bytes of one.
 
-    Raises ModelFormatError when the file is missing, damaged, truncated, foreign, of another version, or a dependency
-    parser's.
+    Raises ModelFormatError when the file is missing, damaged, truncated, foreign, of another version, a dependency
+    parser's or a tagger's.
     """
     return _load(source, _constituent_parser)
 
@@ -38,6 +40,11 @@ def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
 def load_dependency_parser(source: str | os.PathLike | bytes) -> DependencyParser:
     """The dependency parser in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser` does."""
     return _load(source, _dependency_parser)
+
+
+def load_tagger(source: str | os.PathLike | bytes) -> SequenceTagger:
+    """The tagger in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser` does."""
+    return _load(source, _tagger)
 
 
 def _load(source: str | os.PathLike | bytes, read: Callable[[bytes], P]) -> P:
@@ -74,9 +81,10 @@ def _constituent_parser(data: bytes) -> ConstituentParser:
             "a model of kind 'dependency' has no constituents; use it with nlp.add_pipe('bpm_parser', "
             "config={'model': …}) or parsers.load_dependency_parser"
         )
+    _refuse_tagger(kind)
     raise ModelFormatError(
-        f"this release has no parser for model files of kind {kind!r}, only 'dtree', 'pcfg', 'span' and 'dependency'; "
-        "install a newer spacy-dtparse"
+        f"this release has no parser for model files of kind {kind!r}, only 'dtree', 'pcfg', 'span' and 'dependency', "
+        "and a 'tagger'; install a newer spacy-dtparse"
     )
 
 
@@ -91,7 +99,30 @@ def _dependency_parser(data: bytes) -> DependencyParser:
             f"a model of kind {kind!r} builds constituents, not dependencies; use it with nlp.add_pipe({factory!r}, "
             "config={'model': …}) or parsers.load_parser"
         )
+    _refuse_tagger(kind)
     return DependencyParser.from_bytes(data)
+
+
+def _refuse_tagger(kind: str) -> None:
+    if kind == "tagger":
+        raise ModelFormatError(
+            "a model of kind 'tagger' labels words and builds no tree; use it with nlp.add_pipe('spine_tagger', "
+            "config={'model': …}) or parsers.load_tagger"
+        )
+
+
+def _tagger(data: bytes) -> SequenceTagger:
+    from ..model.container import container_kind
+    from .tagging import SequenceTagger
+
+    kind = container_kind(data)
+    factory = {"dtree": "dtparse", "span": "dtparse", "pcfg": "pcfgla", "dependency": "bpm_parser"}.get(kind)
+    if factory is not None:
+        raise ModelFormatError(
+            f"a model of kind {kind!r} builds trees and is no tagger; use it with nlp.add_pipe({factory!r}, "
+            "config={'model': …}), or train a tagger (python -m training tagger-fit)"
+        )
+    return SequenceTagger.from_bytes(data)
 
 
 def read_model(path: str | os.PathLike) -> bytes:

@@ -24,8 +24,8 @@ from .sentences import SentenceInput, has_boundaries, read_sentences
 FACTORIES = ("dtparse", "pcfgla")
 """The factories of this package's constituent parsers."""
 
-ALL_FACTORIES = (*FACTORIES, "bpm_parser")
-"""The factories of all parsers of this package, none of which is needed for tags or sentence boundaries."""
+ALL_FACTORIES = (*FACTORIES, "bpm_parser", "spine_tagger")
+"""The factories of all components of this package, none of which is needed for tags or sentence boundaries."""
 
 ASSIGNS = ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"]
 
@@ -61,7 +61,7 @@ class ConstituentPipe(ModelPipe):
     """
 
     OWN = ("spans_key",)
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {"dependency": "bpm_parser"}
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"dependency": "bpm_parser", "tagger": "spine_tagger"}
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 """The spaCy components `dtparse` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base` for what both do.
-Importing this module registers all factories of the package, that of `dependencies`, too.
+Importing this module registers all factories of the package, those of `dependencies` and `spine_tagger`, too.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
 parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
@@ -16,6 +16,7 @@ from ..models import embedded_latent_model, embedded_model
 from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
 from .dependencies import BpmParser, make_bpm_parser
 from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
+from .spine_tagger import SpineTagger, make_spine_tagger
 
 __all__ = [
     "ALL_FACTORIES",
@@ -25,9 +26,11 @@ __all__ = [
     "ConstituentPipe",
     "DtParse",
     "PcfgLa",
+    "SpineTagger",
     "make_bpm_parser",
     "make_dtparse",
     "make_pcfgla",
+    "make_spine_tagger",
 ]
 
 

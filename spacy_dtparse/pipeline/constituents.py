@@ -56,16 +56,16 @@ class Constituents(NamedTuple):
     by_extent: dict[tuple[int, int], int]
 
 
-def group_key(doc: Doc, key: str | None = None) -> str | None:
-    """The key of the constituents' group: `key` or DEFAULT_KEY, else the first group a parser wrote, else
-    None."""
-    wanted = DEFAULT_KEY if key is None else key
+def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind: str = _KIND) -> str | None:
+    """The key of the constituents' group: `key` or the default, else the first group a parser wrote, else
+    None. `default`, `kind`: of a group of something else."""
+    wanted = default if key is None else key
     if wanted in doc.spans:
         return wanted
     if key is not None:
         return None
     for name, group in doc.spans.items():
-        if group.attrs.get("kind") == _KIND:
+        if group.attrs.get("kind") == kind:
             return name
     return None
 

@@ -63,7 +63,9 @@ class BpmParser(ModelPipe):
 
     factory = "bpm_parser"
     default_model = staticmethod(embedded_dependency_model)
-    ELSEWHERE = {"dtree": "dtparse", "span": "dtparse", "pcfg": "pcfgla"}  # noqa: RUF012 (never changed)
+    ELSEWHERE = {  # noqa: RUF012 (never changed)
+        "dtree": "dtparse", "span": "dtparse", "pcfg": "pcfgla", "tagger": "spine_tagger",
+    }  # fmt: skip
     SETTINGS = {  # noqa: RUF012 (never changed)
         "decoder": one_of("projective", "spanning"),
         "stages": whole_number(1),

@@ -1,4 +1,4 @@
-"""The functions of `attributes` as extension attributes, `doc._.constituents`, `span._.parse_string` and
+"""The functions of `attributes` and `spines` as extension attributes, `doc._.constituents`, `span._.parse_string` and
 others."""
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 from spacy.tokens import Doc, Span, Token
 
 from .attributes import children, constituents, labels, parent, parse_string, subconstituents
+from .spines import spine, spines
 
 
 def _doc_constituents(doc: Doc) -> list[Span]:
@@ -46,7 +47,11 @@ _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Token, "labels", token_labels),
     (Token, "parse_string", token_parse_string),
     (Token, "parent", token_parent),
+    (Token, "spine", spine),
+    (Token, "spines", spines),
 )
+_OURS = ("spine", "spines")
+"""Names that benepar does not have."""
 
 
 def register_extensions(force: bool = False) -> list[str]:
@@ -60,7 +65,7 @@ def register_extensions(force: bool = False) -> list[str]:
     reserved = not force and _benepar_is_waiting()
     held = []
     for owner, name, getter in _EXTENSIONS:
-        if owner is not Doc and reserved:
+        if owner is not Doc and reserved and name not in _OURS:
             held.append(f"{owner.__name__}.{name}")
         elif force or not owner.has_extension(name):
             owner.set_extension(name, getter=getter, force=force)

@@ -258,9 +258,10 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         nlp.add_pipe("dtparse")
         nlp.add_pipe("pcfgla", config={"spans_key": "pcfgla"})
         nlp.add_pipe("bpm_parser")
+        nlp.add_pipe("spine_tagger")
         assert nlp.analyze_pipes() and nlp.meta
-        kinds = ("parsers.dtree", "parsers.pcfg", "parsers.span", "parsers.dependency", "parsers.stored")
-        rooms = ("kernels", "features", "model.", *kinds)
+        kinds = ("dtree", "pcfg", "span", "dependency", "tagging", "stored")
+        rooms = ("kernels", "features", "model.", *("parsers." + kind for kind in kinds))
         heavy = ("numba", "llvmlite", *("spacy_dtparse." + room for room in rooms))
         loaded = [name for name in sys.modules if name.startswith(heavy)]
         assert not loaded, loaded

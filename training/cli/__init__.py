@@ -28,6 +28,7 @@ from . import (
     self_train_compare,
     span,
     spines,
+    tagger_fit,
     verify,
 )
 
@@ -45,6 +46,7 @@ COMMANDS = {
     "spines": spines,
     "bpm": bpm,
     "bpm-evaluate": bpm_evaluate,
+    "tagger-fit": tagger_fit,
     "pcfgla-study": latent_study,
     "self-train": self_train,
     "self-train-compare": self_train_compare,

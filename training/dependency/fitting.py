@@ -19,13 +19,14 @@ from spacy_dtparse.features.linkparts import LinkParts
 from spacy_dtparse.kernels.feature_table import FamilyTable, make_families
 from spacy_dtparse.kernels.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.links import ALL_LINKS, score_links
-from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LabelStage, LinkStage, pack_labels, pack_links
+from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LinkStage, pack_links
+from spacy_dtparse.model.linear import LabelStage, pack_labels
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.decoding import best_tree
 from spacy_dtparse.parsers.dependency.labeller import Labeller
 from spacy_dtparse.scoring.attachment import AttachmentReport
 
-from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from ..resuming import own_folder
 from .corpus import DependencySentence
 from .labelling import label_list, train_labels
 from .learning import folds_of, members_weights, train_members
@@ -252,10 +253,5 @@ def _own(workdir: Path, options: DependencyOptions, sentences: Sequence[Dependen
     for sentence in sentences:
         digest.update(json.dumps([sentence.columns, sentence.heads, sentence.labels]).encode())
     facts = {"options": options.facts(), "sentences": digest.hexdigest()[:16]}
-    path = workdir / "run.npz"
-    if path.is_file():
-        with saved_arrays(path) as arrays:
-            check_facts(workdir, as_facts(arrays["facts"]), facts)
-    else:
-        save_arrays(path, {"facts": as_array(facts)})
+    own_folder(workdir, facts)
 

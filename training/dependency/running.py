@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from spacy_dtparse.trees.heads import head_rules, tree_guide
 from ..evaluate import tag_lists
 from ..fitting import write_atomically
 from ..processes import worker_pool
+from ..resuming import run_folder
 from ..telling import tell
 from ..treebanks import TreebankFile, blocks, read_files
 from .corpus import DependencySentence, from_tree, read_conllu
@@ -141,11 +141,7 @@ def fit_dependency(
         constituents = load_parser(guide)
         sentences, held_out = guided(constituents, sentences, lang), guided(constituents, held_out, lang)
     with contextlib.ExitStack() as stack:
-        if workdir is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        else:
-            folder = workdir
-            folder.mkdir(parents=True, exist_ok=True)
+        folder = stack.enter_context(run_folder(workdir))
         pool = stack.enter_context(worker_pool(workers)) if workers > 1 else None
         meta = {
             "version": __version__,

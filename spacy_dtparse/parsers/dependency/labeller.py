@@ -8,7 +8,7 @@ from ...dtypes import INDEX
 from ...kernels.feature_table import make_slots
 from ...kernels.guides import make_guide
 from ...kernels.link_labels import label_links
-from ...model.dependency import LabelStage
+from ...model.linear import LabelStage
 
 
 class Labeller:

@@ -11,14 +11,12 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.feature_table import WITHOUT_BIN, make_families
 from spacy_dtparse.model.dependency import (
     DependencyModel,
-    LabelStage,
     LinkStage,
-    on_grid,
-    pack_labels,
     pack_links,
     read_model,
     write_model,
 )
+from spacy_dtparse.model.linear import LabelStage, on_grid, pack_labels
 from tests.dependency_models import LABELS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS
 from tests.unit.model.damage import refuses, refuses_broken_bytes

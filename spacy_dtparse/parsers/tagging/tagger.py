@@ -1,0 +1,119 @@
+"""The tagger: words and tags in, labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX, OFFSET, SCORE
+from ...errors import ConfigError
+from ...kernels.tagging import EDGE, ENTRY, offer_labels, tag_sentence
+from ...model.tagger import KIND, TaggerModel, read_model, write_model
+from ..stored import StoredParser, check_sentence
+from .settings import TaggerSettings
+
+Offer = list[tuple[str, float]]
+"""Labels of a token with their probabilities, best first."""
+
+
+class SequenceTagger(StoredParser):
+    """Labels words with a TaggerModel. Immutable and safe to share between threads; the same sentence gets the same
+    labels in any batch, thread or process.
+
+    Raises DtparseError on an empty sentence, and when there is not one tag for each word, for a model that reads tags.
+    """
+
+    name = KIND
+
+    def __init__(self, model: TaggerModel, settings: TaggerSettings | None = None, data: bytes | None = None):
+        self.model = model
+        self.settings = settings or TaggerSettings()
+        self._data = data  # the bytes that the model came from: packing them again takes a while
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that a word can get."""
+        return self.model.parts.labels.strings
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether the model reads tags."""
+        return len(self.model.parts.tags) > 0
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Plain data about the model: treebanks, licence, scores."""
+        return self.model.meta
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes of the model and the settings in force, as plain data."""
+        parts, weights = self.model.parts, self.model.weights
+        return {
+            "labels": len(parts.labels),
+            "features": len(weights.keys),
+            "weights": len(weights.weights),
+            "words": len(parts.words),
+            "words in the tag dictionary": len(parts.known),
+            "tags": len(parts.tags),
+            "scale": self.model.scale,
+            "beam": self.settings.beam,
+            "share": self.settings.share,
+        }
+
+    @classmethod
+    def from_bytes(cls, data: bytes, settings: TaggerSettings | None = None) -> SequenceTagger:
+        """A tagger from the bytes of a model. Raises ModelFormatError if they are damaged."""
+        return cls(read_model(data), settings, bytes(data))
+
+    def to_bytes(self) -> bytes:
+        """The whole model as one container."""
+        if self._data is None:
+            self._data = write_model(self.model)
+        return self._data
+
+    def with_settings(self, *, beam: int | None = None, share: float | None = None) -> SequenceTagger:
+        """A tagger on the same model with other settings (see TaggerSettings); None keeps what there is.
+
+        Raises ConfigError for a value out of range.
+        """
+        return SequenceTagger(self.model, self.settings.with_given(beam=beam, share=share), self._data)
+
+    def tag(self, words: Sequence[str], tags: Sequence[str] = ()) -> list[str]:
+        """The labels of the most probable sequence."""
+        _, _, _, path = self._run(words, tags)
+        names = self.labels
+        return [names[label] for label in path.tolist()]
+
+    def multitag(self, words: Sequence[str], tags: Sequence[str] = (), beta: float = 0.01) -> list[Offer]:
+        """For each word the labels whose probability is at least `beta` times that of its best one, best first, labels
+        of the same probability in the order of `labels`. Raises ConfigError unless 0 <= beta <= 1."""
+        if not 0.0 <= beta <= 1.0:
+            raise ConfigError(f"beta is {beta!r}; it must be a number from 0 to 1")
+        atoms, marginals, ends, _ = self._run(words, tags)
+        parts, names = self.model.parts, self.labels
+        labels, chances = np.empty(len(marginals), INDEX), np.empty(len(marginals), SCORE)
+        count = offer_labels(atoms, parts.allowed_from, parts.allowed, marginals, float(beta), labels, chances, ends)
+        offered = [(names[k], p) for k, p in zip(labels[:count].tolist(), chances[:count].tolist(), strict=True)]
+        found, start = [], 0
+        for end in ends.tolist():
+            found.append(offered[start:end])
+            start = end
+        return found
+
+    def _run(
+        self, words: Sequence[str], tags: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(Atoms, marginals, their ends, best path) of a sentence; see `kernels.tagging.tag_sentence`."""
+        check_sentence(words, tags if self.needs_tags else words)
+        parts = self.model.parts
+        atoms = parts.encode(words, tags if self.needs_tags else ())
+        entries = atoms[EDGE:-EDGE, ENTRY]
+        room = int((parts.allowed_from[entries + 1] - parts.allowed_from[entries]).sum())
+        marginals, ends, path = np.empty(room, SCORE), np.empty(len(words), OFFSET), np.empty(len(words), INDEX)
+        tag_sentence(
+            atoms, self.model.tables, len(parts.labels), self.settings.beam, float(self.settings.share), marginals,
+            ends, path,
+        )  # fmt: skip
+        return atoms, marginals, ends, path

@@ -1,0 +1,49 @@
+"""How many spines are right, as a spaCy scorer, `spacy_dtparse.spine_scorer.v1`.
+
+(No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from spacy.training import Example
+from spacy.util import registry
+
+from .spines import SPINES_KEY, has_spines, spine, spines
+
+SCORES = ("spine_acc", "spine_multi_acc", "spine_labels")
+
+
+@registry.scorers("spacy_dtparse.spine_scorer.v1")
+def make_spine_scorer() -> Callable:
+    """The function `spine_score`, for the setting `scorer` of the component."""
+    return spine_score
+
+
+def spine_score(examples: Iterable[Example], *, spans_key: str = SPINES_KEY, **_: Any) -> dict[str, Any]:
+    """Predicted against gold spines, both in `doc.spans[spans_key]`.
+
+    `spine_acc`: share of words with a gold spine whose best predicted one is that. `spine_multi_acc`: share whose
+    offered ones have it. `spine_labels`: offered ones per word. A word that the prediction has not as one token is
+    wrong. Examples without gold spines are left out; when none has any, every score is None.
+    """
+    words = right = offered = count = 0
+    for example in examples:
+        if not has_spines(example.reference, spans_key):
+            continue
+        predicted = {(token.idx, len(token)): token for token in example.predicted}
+        for token in example.reference:
+            gold = spine(token, spans_key)
+            if not gold:
+                continue
+            words += 1
+            found = predicted.get((token.idx, len(token)))
+            if found is not None:
+                best = spine(found, spans_key)
+                names = {best, *(name for name, _ in spines(found, spans_key))} - {""}
+                right += best == gold
+                offered += gold in names
+                count += len(names)
+    if not words:
+        return dict.fromkeys(SCORES)
+    return dict(zip(SCORES, (right / words, offered / words, count / words), strict=True))

@@ -1,0 +1,88 @@
+"""The spines of a Doc's words, read from and written to a span group: a span for each word, labelled with its best."""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from spacy.tokens import Doc, Span, SpanGroup, Token
+
+from .constituents import group_key
+
+SPINES_KEY = "spines"
+"""The key of the span group in `doc.spans`."""
+FORMAT_VERSION = 1
+_KIND = "dtparse.spines"
+
+Offer = Sequence[tuple[str, float]]
+"""Spines of a word with their probabilities, best first."""
+
+
+def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: str = SPINES_KEY) -> SpanGroup:
+    """Set `doc.spans[key]` to the words at `places` (ascending), each labelled with its best spine; returns the group.
+
+    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, different spines; `offers`, for
+    each word the number of each spine in `names` and its probability, by turns.
+    """
+    numbers: dict[str, int] = {}
+    packed: list[list[int | float]] = []
+    spans = []
+    for place, offer in zip(places, offers, strict=True):
+        spans.append(Span(doc, place, place + 1, label=offer[0][0]))
+        row: list[int | float] = []
+        for name, chance in offer:
+            row += (numbers.setdefault(name, len(numbers)), chance)
+        packed.append(row)
+    attrs = {
+        "version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(numbers), "offers": packed,
+    }  # fmt: skip
+    doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
+    return doc.spans[key]
+
+
+def spine(token: Token, key: str | None = None) -> str:
+    """The best spine of a word, the constituents that it heads from the lowest to the highest; "" where there is none.
+
+    `key`: the span group; by default "spines", else the first one that a spine_tagger wrote. Warns where tokens were
+    merged or split since.
+    """
+    found = _find(token, key)
+    return "" if found is None else found[0][found[1]].label_
+
+
+def spines(token: Token, key: str | None = None) -> tuple[tuple[str, float], ...]:
+    """The likely spines of a word with their probabilities, best first; () where there is none, and where Doc.from_docs
+    or JSON dropped the probabilities. `key`: see `spine`."""
+    found = _find(token, key)
+    if found is None:
+        return ()
+    group, number = found
+    attrs = group.attrs
+    if len(attrs.get("offers", ())) != len(group):
+        return ()
+    names, row = attrs["names"], attrs["offers"][number]
+    return tuple((names[name], chance) for name, chance in zip(row[::2], row[1::2], strict=True))
+
+
+def has_spines(doc: Doc, key: str | None = None) -> bool:
+    """Whether the Doc has spines."""
+    return group_key(doc, key, SPINES_KEY, _KIND) is not None
+
+
+def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
+    """The group and the place of the token's span in it."""
+    doc = token.doc
+    name = group_key(doc, key, SPINES_KEY, _KIND)
+    if name is None:
+        return None
+    group = doc.spans[name]
+    if group.attrs.get("n_tokens", len(doc)) != len(doc):
+        warnings.warn(
+            f"the tokens of this Doc were merged or split after tagging, so doc.spans[{name!r}] no longer fits them: "
+            "retokenize before 'spine_tagger' in the pipeline, or tag again",
+            stacklevel=4,
+        )
+        return None
+    number = bisect_left(group, token.i, key=lambda span: span.start)
+    return (group, number) if number < len(group) and group[number].start == token.i else None

@@ -1,0 +1,109 @@
+"""SequenceTagger: labels, multitags, settings, bytes, bad input."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.model.dependency import write_model as write_dependency_model
+from spacy_dtparse.parsers import load_dependency_parser, load_parser, load_tagger
+from spacy_dtparse.parsers.tagging import SequenceTagger, TaggerSettings
+from tests.dependency_models import random_model as random_dependency_model
+from tests.reference import tagging as slow
+from tests.tagger_models import SENTENCES, allowed_labels, random_tagger, weights_by_key
+from tests.unit.kernels.harness import KERNEL_MARKS
+
+pytestmark = KERNEL_MARKS
+
+WORDS, TAGS = SENTENCES[2].words[3:7], SENTENCES[2].tags[3:7]
+
+
+def test_labels_and_multitags_of_all_sequences() -> None:
+    model = random_tagger(3, tagged=False)
+    tagger = SequenceTagger(model, TaggerSettings(beam=1000, share=0.0))
+    atoms = model.parts.encode(WORDS, ())
+    wanted, best = slow.by_enumeration(
+        atoms.tolist(), weights_by_key(model), allowed_labels(model.parts, atoms), model.scale
+    )
+    assert tagger.tag(WORDS) == [tagger.labels[label] for label in best]
+    for beta in (0.0, 0.05, 1.0):
+        for offer, chances in zip(tagger.multitag(WORDS, beta=beta), wanted, strict=True):
+            labels = [tagger.labels[label] for label in slow.offered(chances, beta)]
+            assert [label for label, _ in offer] == labels
+            assert [p for _, p in offer] == pytest.approx([chances[tagger.labels.index(label)] for label in labels])
+    for offer in tagger.multitag(WORDS, beta=0.0):
+        assert sum(chance for _, chance in offer) == pytest.approx(1.0)
+
+
+def test_a_lower_beta_offers_more() -> None:
+    tagger = SequenceTagger(random_tagger(3, tagged=False))
+    counts = [sum(map(len, tagger.multitag(WORDS, beta=beta))) for beta in (1.0, 0.3, 0.0)]
+    assert counts[0] < counts[1] < counts[2] and counts[0] == len(WORDS)
+
+
+def test_settings_matter_and_are_checked() -> None:
+    tagger = SequenceTagger(random_tagger(5, 0.4, tagged=False, cutoff=99))
+    words = SENTENCES[0].words
+
+    def chances(**settings) -> np.ndarray:
+        return np.array([o[0][1] for o in tagger.with_settings(**settings).multitag(words)])
+
+    assert not np.allclose(chances(beam=1), chances(beam=500, share=0.0))
+    assert not np.allclose(chances(beam=500, share=0.9), chances(beam=500, share=0.0))
+    assert tagger.with_settings().settings == tagger.settings == TaggerSettings()
+    for settings, message in (
+        ({"beam": 0}, "tagger setting 'beam' is 0; it must be 1 or more"),
+        ({"beam": 2.5}, "must be a whole number"),
+        ({"beam": 1001}, "at most 1000"),
+        ({"share": 1.0}, "a number from 0 to below 1"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            tagger.with_settings(**settings)
+
+
+@pytest.mark.parametrize("beta", [-0.1, 1.5, float("nan")])
+def test_beta_is_checked(beta: float) -> None:
+    with pytest.raises(ConfigError, match="it must be a number from 0 to 1"):
+        SequenceTagger(random_tagger()).multitag(WORDS, TAGS, beta)
+
+
+def test_bad_sentences() -> None:
+    tagger = SequenceTagger(random_tagger())
+    for call in (tagger.tag, tagger.multitag):
+        with pytest.raises(DtparseError, match="give at least one word"):
+            call([], [])
+        with pytest.raises(DtparseError, match="4 words but 3 tags; give one tag per word"):
+            call(WORDS, TAGS[:3])
+        with pytest.raises(DtparseError, match="4 words but 0 tags"):
+            call(WORDS)
+    untagged = SequenceTagger(random_tagger(tagged=False))
+    assert tagger.needs_tags and not untagged.needs_tags
+    assert untagged.tag(WORDS) == untagged.tag(WORDS, TAGS), "tags are not looked at"
+    assert len(tagger.tag(["", "\u2028", "x" * 10_000], ["DT", "??", ""])) == 3
+
+
+def test_bytes_files_and_pickles(tmp_path) -> None:
+    tagger = SequenceTagger(random_tagger(4), TaggerSettings(beam=3))
+    data = tagger.to_bytes()
+    path = tmp_path / "model"
+    tagger.to_disk(path)
+    for again in (load_tagger(data), load_tagger(path), pickle.loads(pickle.dumps(tagger))):
+        assert again.to_bytes() == data and again.multitag(WORDS, TAGS) == tagger.multitag(WORDS, TAGS)
+    assert pickle.loads(pickle.dumps(tagger)).settings.beam == 3
+    assert load_tagger(data).describe()["weights"] == len(tagger.model.weights.weights)
+
+
+def test_each_kind_of_model_has_its_place(tmp_path) -> None:
+    data = SequenceTagger(random_tagger()).to_bytes()
+    for load in (load_parser, load_dependency_parser):
+        with pytest.raises(ModelFormatError, match=r"labels words and builds no tree; use it .*'spine_tagger'"):
+            load(data)
+    with pytest.raises(ModelFormatError, match=r"'dependency' builds trees and is no tagger; use it .*'bpm_parser'"):
+        load_tagger(write_dependency_model(random_dependency_model(1)))
+    path = tmp_path / "bad.model"
+    path.write_bytes(data[:-3])
+    with pytest.raises(ModelFormatError, match=r"bad\.model: truncated"):
+        load_tagger(path)

@@ -1,0 +1,64 @@
+"""Train a log-linear tagger of spines or other labels; the same command goes on where a killed run stopped."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import positive_number
+from spacy_dtparse.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tagger-fit`."""
+    parser.add_argument(
+        "--train", nargs="+", type=Path, default=[], metavar="FILE",
+        help="word<TAB>tag<TAB>label (or word<TAB>label) in each line, blank lines between sentences",
+    )  # fmt: skip
+    parser.add_argument("--dev", nargs="*", type=Path, default=[], metavar="FILE", help="development files")
+    parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
+    parser.add_argument(
+        "--settings", nargs="*", default=[], metavar="NAME=VALUE",
+        help="options of training.sequence.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--betas", nargs="+", type=float, default=[0.075, 0.03, 0.01, 0.005, 0.001], metavar="BETA",
+        help="for which figures are printed (default: the five of the C&C parser)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jackknife", type=int, default=0, metavar="FOLDS",
+        help="instead of a model, write the training sentences with labels of taggers that have not seen them",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=positive_number, default=2, help="threads (default: 2)")
+    parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished runs")
+    parser.add_argument("--name", default="tagger", help="the model's name in its meta")
+    parser.add_argument("--lang", default="en", help="language of the sentences (default: en)")
+    parser.add_argument("--license", default="", help="licence of the model, for its meta")
+    parser.add_argument("--credit", action="append", default=[], metavar="TEXT", help="a credit for the meta")
+    parser.add_argument("--out", type=Path, required=True, help="the file to write: the model, or the sentences")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, write, and print the scores."""
+    from training.sequence.options import SequenceOptions
+    from training.sequence.running import fit_files, jackknife, report
+    from training.settings import changed_fields
+
+    if not options.train:
+        raise ConfigError("there is nothing to learn from; give --train FILE …")
+    if any(not 0 <= beta <= 1 for beta in options.betas):
+        raise ConfigError(f"--betas are {options.betas}; give numbers from 0 to 1")
+    if options.jackknife and options.jackknife < 2:
+        raise ConfigError(f"--jackknife is {options.jackknife}; give 2 folds or more")
+    chosen = changed_fields(SequenceOptions(options.estimator), options.settings, but=("estimator",))
+    if options.jackknife:
+        scores = jackknife(
+            options.train, chosen, options.out, options.jackknife, options.workdir, options.workers, options.betas
+        )
+    else:
+        facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
+        scores = fit_files(
+            options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers, options.betas
+        )
+    if scores:
+        print(report(scores))

@@ -1,0 +1,195 @@
+"""Features of labelled sentences, passes of online learners over them, and expectations of log-linear models.
+
+Sentences come as `SequenceData`: atoms, starts, gold.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.kernels.tagging import (
+    EDGE,
+    ENTRY,
+    FIRST_LABEL,
+    MAX_HISTORY_KEYS,
+    MAX_TOKEN_KEYS,
+    START,
+    find_features,
+    history_keys,
+    to_probabilities,
+    token_keys,
+)
+
+MAX_KEYS = MAX_TOKEN_KEYS + MAX_HISTORY_KEYS
+
+
+class LearnerTables(NamedTuple):
+    """TagTables of a learner: pairs have a label, int32, and a weight, float64, and a sum of weights is a
+    log-probability."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    allowed_from: np.ndarray
+    allowed: np.ndarray
+
+
+@inner_kernel
+def _add_scores(features, count, starts, labels, weights, scores):
+    """Add the weights of features to the scores of all labels, float64 (L,)."""
+    for k in range(count):
+        feature = features[k]
+        for pair in range(starts[feature], starts[feature + 1]):
+            scores[labels[pair]] += weights[pair]
+
+
+@kernel
+def gold_keys(atoms, starts, gold, first, last, room):
+    """Write the keys of all features of sentences first to last - 1 with their gold labels, uint64 with room for
+    MAX_KEYS a token; returns (their number, the most of a token)."""
+    count, most = np.int64(0), np.int64(0)
+    for sentence in range(first, last):
+        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+            keys = room[count:]
+            found = token_keys(atoms, row, keys)
+            found = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, found)
+            count += found
+            most = max(most, found)
+    return count, most
+
+
+@kernel
+def gold_pairs(atoms, starts, gold, first, last, slots, numbers, n_labels, room):
+    """Write feature * n_labels + label, uint64, for the features of each token that the table has; returns (their
+    number, the most of a token)."""
+    keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
+    count, most = np.int64(0), np.int64(0)
+    for sentence in range(first, last):
+        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+            found = token_keys(atoms, row, keys)
+            found = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, found)
+            found = find_features(keys, found, slots, numbers, features)
+            for k in range(found):
+                room[count] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - FIRST_LABEL)
+                count += 1
+            most = max(most, np.int64(found))
+    return count, most
+
+
+@inner_kernel
+def _pair(starts, labels, feature, label):
+    """The place of a feature's pair with a label, -1 where there is none."""
+    low, high = starts[feature], starts[feature + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if labels[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < starts[feature + 1] and labels[low] == label else -1
+
+
+@inner_kernel
+def _learn(features, count, tables, n_labels, label, amount, clock, sums, missing, n_missing):
+    """Add `amount` to the weights of a label; returns the new count of pairs in `missing`."""
+    for k in range(count):
+        pair = _pair(tables.starts, tables.labels, features[k], label)
+        if pair >= 0:
+            tables.weights[pair] += amount
+            sums[pair] += amount * clock
+        elif n_missing < missing.shape[0]:
+            missing[n_missing] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(label)
+            n_missing += 1
+    return n_missing
+
+
+@inner_kernel
+def _both(features, count, tables, right, wrong):
+    """How many features have a weight with the one label, and with the other."""
+    total = 0
+    for k in range(count):
+        total += _pair(tables.starts, tables.labels, features[k], right) >= 0
+        total += _pair(tables.starts, tables.labels, features[k], wrong) >= 0
+    return total
+
+
+@kernel
+def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greedy, step, missing):
+    """One pass of a learner that looks at a token at a time: the perceptron where `step` is 0, else MIRA with steps of
+    at most `step` and a margin of 1 (Crammer & Singer 2003); returns (wrong labels, clock, pairs in `missing`).
+
+    `order`: sentences as they come. `greedy`: whether the labels before a token are the learner's own, else gold ones.
+    The average of weights over tokens is weights - sums / clock; `clock`, from 1.0, counts them. `missing`: uint64,
+    takes pairs that are to be learned and have no weight, as `gold_pairs` writes them, until it is full.
+    """
+    keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
+    scores = np.empty(n_labels)
+    wrong, n_missing = 0, 0
+    for sentence in order:
+        last, second = np.int32(START), np.int32(START)
+        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+            scores[:] = 0.0
+            count = token_keys(atoms, row, keys)
+            count = history_keys(atoms, row, last, second, keys, count)
+            count = find_features(keys, count, tables.slots, tables.numbers, features)
+            _add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
+            right, rival = gold[row] - FIRST_LABEL, -1
+            entry = atoms[row, ENTRY]
+            for k in range(tables.allowed_from[entry], tables.allowed_from[entry + 1]):
+                label = tables.allowed[k]
+                if label != right and (rival < 0 or scores[label] > scores[rival]):
+                    rival = label
+            chosen = right
+            if rival >= 0:
+                margin = scores[right] - scores[rival]
+                if margin < 0.0 or (margin == 0.0 and rival < right):
+                    chosen = rival
+                amount = 0.0
+                if step == 0.0:
+                    amount = 1.0 if chosen != right else 0.0
+                elif margin < 1.0:
+                    amount = min(step, (1.0 - margin) / max(_both(features, count, tables, right, rival), 1))
+                wrong += chosen != right
+                if amount > 0.0:
+                    n_missing = _learn(
+                        features, count, tables, n_labels, right, amount, clock, sums, missing, n_missing
+                    )
+                    n_missing = _learn(
+                        features, count, tables, n_labels, rival, -amount, clock, sums, missing, n_missing
+                    )
+            clock += 1.0
+            second, last = last, np.int32(FIRST_LABEL + chosen) if greedy else gold[row]
+    return wrong, clock, n_missing
+
+
+@kernel
+def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
+    """Add to `expected`, float64 (P,), how often each pair of a feature and a label is expected in sentences first to
+    last - 1, given the gold labels before each token; returns the log-likelihood of the gold labels."""
+    keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
+    scores, chances, by_label = np.empty(n_labels), np.empty(n_labels), np.zeros(n_labels)
+    likelihood = 0.0
+    for sentence in range(first, last):
+        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+            scores[:] = 0.0
+            count = token_keys(atoms, row, keys)
+            count = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, count)
+            count = find_features(keys, count, tables.slots, tables.numbers, features)
+            _add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
+            entry = atoms[row, ENTRY]
+            start, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
+            normaliser = to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
+            likelihood += scores[gold[row] - FIRST_LABEL] - normaliser
+            for k in range(start, end):
+                by_label[tables.allowed[k]] = chances[k - start]
+            for k in range(count):
+                for pair in range(tables.starts[features[k]], tables.starts[features[k] + 1]):
+                    expected[pair] += by_label[tables.labels[pair]]
+            for k in range(start, end):
+                by_label[tables.allowed[k]] = 0.0
+    return likelihood

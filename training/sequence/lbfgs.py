@@ -1,0 +1,100 @@
+"""Minimising a smooth function of many variables: limited-memory BFGS (Nocedal & Wright 1999, algorithm 7.5)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+_SUFFICIENT, _CURVATURE = 1e-4, 0.9
+_MOST_TRIALS = 30
+
+
+class Lbfgs:
+    """A minimisation at some iteration. `function`: gives value and gradient at a point, both float64. `point`: where
+    it begins; `memory`: steps that are remembered."""
+
+    def __init__(self, function: Function, point: np.ndarray, memory: int = 7):
+        self._function = function
+        self.point = point
+        self.value, self.gradient = function(point)
+        self.iterations = 0
+        self._pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=memory)
+
+    def advance(self) -> bool:
+        """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
+        direction = self._direction()
+        found = self._search(direction)
+        if found is None:
+            if not self._pairs:
+                return False
+            self._pairs.clear()  # steepest descent: what was remembered misleads
+            found = self._search(self._direction())
+            if found is None:
+                return False
+        point, value, gradient = found
+        step, change = point - self.point, gradient - self.gradient
+        if float(step @ change) > 1e-10 * float(change @ change):
+            self._pairs.append((step, change))
+        self.point, self.value, self.gradient = point, value, gradient
+        self.iterations += 1
+        return True
+
+    def _direction(self) -> np.ndarray:
+        """Minus the inverse Hessian, as the remembered steps have it, times the gradient (two-loop recursion)."""
+        direction = -self.gradient
+        shares = []
+        for step, change in reversed(self._pairs):
+            share = float(step @ direction) / float(step @ change)
+            direction -= share * change
+            shares.append(share)
+        if self._pairs:
+            step, change = self._pairs[-1]
+            direction *= float(step @ change) / float(change @ change)
+        else:
+            direction /= max(1.0, float(np.sqrt(direction @ direction)))
+        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
+            direction += (share - float(change @ direction) / float(step @ change)) * step
+        return direction
+
+    def _search(self, direction: np.ndarray) -> tuple[np.ndarray, float, np.ndarray] | None:
+        """A step that meets the weak Wolfe conditions, by bisection; None where none is found."""
+        slope = float(self.gradient @ direction)
+        if slope >= 0.0:
+            return None
+        low, high, length = 0.0, np.inf, 1.0
+        best: tuple[np.ndarray, float, np.ndarray] | None = None
+        for _ in range(_MOST_TRIALS):
+            point = self.point + length * direction
+            value, gradient = self._function(point)
+            if not value <= self.value + _SUFFICIENT * length * slope:
+                high = length
+            else:
+                best = point, value, gradient
+                if float(gradient @ direction) >= _CURVATURE * slope:
+                    return best
+                low = length
+            length = 2.0 * low if high == np.inf else (low + high) / 2.0
+        return best
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that a minimisation goes on from, as arrays."""
+        steps = np.array([step for step, _ in self._pairs]).reshape(len(self._pairs), len(self.point))
+        changes = np.array([change for _, change in self._pairs]).reshape(steps.shape)
+        return {
+            "point": self.point, "value": np.array(self.value), "gradient": self.gradient, "steps": steps,
+            "changes": changes, "iterations": np.array(self.iterations),
+        }  # fmt: skip
+
+    @classmethod
+    def from_state(cls, function: Function, state: Mapping[str, Any], memory: int = 7) -> Lbfgs:
+        """The reverse of `state`."""
+        made = cls.__new__(cls)
+        made._function = function
+        made.point, made.gradient = np.array(state["point"]), np.array(state["gradient"])
+        made.value, made.iterations = float(state["value"]), int(state["iterations"])
+        made._pairs = deque(zip(state["steps"], state["changes"], strict=True), maxlen=memory)
+        return made

@@ -1,0 +1,69 @@
+"""How a tagger is trained."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.model.linear import LEVELS
+
+ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
+ONLINE = ("perceptron", "mira")
+HISTORIES = ("gold", "greedy")
+
+
+@dataclass(frozen=True)
+class SequenceOptions:
+    """`estimator`: one of ESTIMATORS. Of the online ones: `epochs`, passes; `history`, the labels before a token in
+    training, "gold" or "greedy" (the learner's own); `grow`, after how many passes the labels that were wrongly chosen
+    get weights with features that never had them; `step`, the longest of MIRA; `seed`, of shuffles. Of the others:
+    `iterations`, at most; `sigma`, standard deviation of the Gaussian prior; `tolerance`, the relative gain of an
+    iteration below which training ends. `least`: how often a feature must occur. `least_word`, `plain`, `least_affix`,
+    `cutoff`: see `TagParts.build`. `max_weights`: kept in the model, the greatest; `levels`: the greatest weight in
+    units of the grid on which weights are stored.
+
+    Raises ConfigError for values out of range.
+    """
+
+    estimator: str = "perceptron"
+    epochs: int = 10
+    history: str = "greedy"
+    grow: int = 3
+    step: float = 0.01
+    seed: int = 0
+    iterations: int = 100
+    sigma: float = 0.5
+    tolerance: float = 1e-5
+    least: int = 1
+    least_word: int = 2
+    plain: int = 10
+    least_affix: int = 5
+    cutoff: int = 20
+    max_weights: int = 600_000
+    levels: int = 1023
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("estimator", ESTIMATORS), ("history", HISTORIES)):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
+        least = {"grow": 0, "seed": 0}
+        for name, value in asdict(self).items():
+            if name in ("step", "sigma", "tolerance"):
+                if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+                    raise ConfigError(f"{name} is {value!r}; it must be a number above 0")
+            elif name not in ("estimator", "history") and (
+                isinstance(value, bool) or not isinstance(value, int) or value < least.get(name, 1)
+            ):
+                raise ConfigError(f"{name} is {value!r}; it must be a whole number from {least.get(name, 1)}")
+        if self.levels > LEVELS:
+            raise ConfigError(f"levels is {self.levels}; at most {LEVELS} fit")
+
+    @property
+    def online(self) -> bool:
+        """Whether the estimator learns sentence by sentence, and its scores are no log-probabilities."""
+        return self.estimator in ONLINE
+
+    def facts(self) -> dict[str, Any]:
+        """Plain data, for a model's meta and for checks."""
+        return asdict(self)
