@@ -159,6 +159,10 @@ def test_the_scale_makes_the_labels_likely(tmp_path) -> None:
 def test_what_cannot_be_learned_is_said(tmp_path) -> None:
     with pytest.raises(TrainingDataError, match="no sentence to learn from"):
         fit_tagger([], [], QUICK, tmp_path / "none", {})
+    with pytest.raises(TrainingDataError, match="5 sentences are too few to keep a tenth of them for the scale"):
+        fit_tagger(SENTENCES, [], QUICK, tmp_path / "few", {})
+    assert fit_tagger(SENTENCES, [], replace(QUICK, estimator="gis"), tmp_path / "gis", {}).scale == 1.0
+    assert fit_tagger(sample("train", 10), [], QUICK, tmp_path / "ten", {}).scale != 1.0
     mixed = [SENTENCES[0], SENTENCES[1]._replace(tags=())]
     with pytest.raises(TrainingDataError, match="some sentences have tags and some have none"):
         fit_tagger(mixed, SENTENCES, QUICK, tmp_path / "mixed", {})
