@@ -18,8 +18,8 @@ from spacy_dtparse.model.linear import LabelStage, pack_pairs
 from spacy_dtparse.model.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
-from ..dependency.learning import folds_of
 from ..resuming import own_folder
+from ..tagging.treebanks import fold_numbers
 from .corpus import LabelledSentence, make_data
 from .listing import Listing, list_features
 from .loglinear import train_loglinear
@@ -29,7 +29,7 @@ from .options import SequenceOptions
 BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)
 """Those of the C&C parser's passes (Clark & Curran 2007)."""
 _HELD_OUT = 10
-"""Without development sentences one block in so many is kept from an online learner, for the scale."""
+"""Without development sentences one block of sentences in so many is kept from an online learner, for the scale."""
 _UNLIKELY = 1e-30
 """Probability that a label counts as having at least, so that one sentence cannot decide on the scale alone."""
 
@@ -51,12 +51,17 @@ def fit_tagger(
 
     Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
     """
+    _check(train)
     held_out = list(dev)
     if options.online and not dev:
-        held = folds_of(len(train), _HELD_OUT) == _HELD_OUT - 1
+        held = fold_numbers(len(train), _HELD_OUT, 10) == _HELD_OUT - 1
         held_out = [sentence for sentence, out in zip(train, held, strict=True) if out]
         train = [sentence for sentence, out in zip(train, held, strict=True) if not out]
-    _check(train)
+        if not held_out:
+            raise TrainingDataError(
+                f"{len(train)} sentences are too few to keep a tenth of them for the scale; give {_HELD_OUT} or more, "
+                "or development sentences"
+            )
     _own(workdir, options, train)
     began = time.perf_counter()
     try:
@@ -75,7 +80,7 @@ def fit_tagger(
     else:
         codes, weights = train_loglinear(data, parts, listing, options, state, workers, tell)
     stage = _pack(parts, listing, codes, weights, options)
-    scale = fit_scale(parts, stage, held_out) if options.online and held_out else 1.0
+    scale = fit_scale(parts, stage, held_out) if options.online else 1.0
     model = TaggerModel(parts, stage, scale, meta)
     tell(weights=len(stage.weights), scale=scale, seconds=round(time.perf_counter() - began, 1))
     return model
