@@ -16,6 +16,7 @@ from spacy_dtparse.features.linkparts import TextRules
 from spacy_dtparse.kernels.feature_table import make_families
 from spacy_dtparse.model.dependency import pack_links, write_model
 from spacy_dtparse.parsers import load_dependency_parser
+from spacy_dtparse.scoring.attachment import AttachmentReport
 from tests.training.dependency_samples import CONLLU, FEW, SAMPLE, examples_of, sentences
 from training.cli import main
 from training.dependency.corpus import is_projective
@@ -74,6 +75,29 @@ def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None
     )
     (last,) = [fact for fact in told if fact.get("member") == 3]
     assert last["mean_uas"] == pytest.approx(100 * right / sum(len(s.heads) for s in sentences()[:4]))
+
+
+def test_as_many_stages_are_kept_as_are_best_on_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train, dev = sentences(), sentences()[:6]
+    whole = load_dependency_parser(write_model(fit_model(train, [], FEW, tmp_path / "whole", {})))
+    rates = [judge(whole.with_settings(stages=k), dev).to_dict()["all"]["uas"] for k in (1, 2)]
+    model = fit_model(train, dev, FEW, tmp_path / "dev", {})
+    assert len(model.stages) == 1 + (rates[1] > rates[0])
+    assert model.meta["dev"]["all"]["uas"] == max(rates)
+    for better in (1, 2):
+        report = judge(whole, dev)
+        kept = []
+
+        def judged(parser, given, report=report, better=better, kept=kept):
+            number = 2 if parser.settings.stages == 2 else 1
+            kept.append(number)
+            return judge(whole, given) if number == better else AttachmentReport()
+
+        monkeypatch.setattr(training.dependency.fitting, "judge", judged)
+        found = fit_model(train, dev, FEW, tmp_path / "dev", {})
+        assert kept == [1, 2] and len(found.stages) == better
+        assert all(np.array_equal(a.keys, b.keys) for a, b in zip(found.stages, whole.model.stages, strict=False))
+        assert found.meta["dev"] == report.to_dict()
 
 
 class Killed(Exception):
