@@ -67,17 +67,19 @@ def add_pairs(left, right, factor, pairs, met):
 
 
 @bare_kernel
-def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, chart, scale, pairs, met):
+def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, chart, scale, pairs, met):
     """Inside probabilities of all symbols over all cells.
 
     `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5). `closure` float64 (2, S, S):
     closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose. `frequency` float64
     (S,): how common each symbol is; what has inside probability times frequency below `beam` times the best of its cell
     is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with
-    their probability. Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
+    their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all may.
+    Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
     chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64 (S, S), `met` int32 (S,).
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
+    masked = given.shape[0] > 0
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
@@ -85,6 +87,13 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, chart, sc
             base[:] = 0.0
             whole[:] = 0.0
             top = EMPTY
+            if masked:
+                some = False
+                for a in range(n_symbols):
+                    some = some or given[cell, a] != 0
+                if not some:
+                    scale[cell] = EMPTY
+                    continue
             if i == j - 1:
                 top = 0
                 for at in range(leaf_from[i], leaf_from[i + 1]):
@@ -107,6 +116,10 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, chart, sc
                             for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
                                 rule = rules[number]
                                 base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
+            if masked:
+                for a in range(n_symbols):
+                    if given[cell, a] == 0:
+                        base[a] = 0.0
             scale[cell] = normalise(base, top)
             if scale[cell] > EMPTY // 2:
                 for b in range(n_symbols):
@@ -117,6 +130,10 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, chart, sc
                             continue
                         for a in range(n_symbols):
                             whole[a] += closure[1, b, a] * value
+                if masked:
+                    for a in range(n_symbols):
+                        if given[cell, a] == 0:
+                            whole[a] = 0.0
                 if beam > 0.0:
                     best = 0.0
                     for a in range(n_symbols):

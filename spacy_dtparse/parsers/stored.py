@@ -88,3 +88,13 @@ class Settings:
         fits = fits and (value > least if above else value >= least) and (value < below or below == math.inf)
         if not fits:
             raise ConfigError(f"{self.KIND} setting {name!r} is {value!r}; it must be {allowed}")
+
+    def check_shares(self, name: str) -> None:
+        """Raise ConfigError unless the setting is a list of numbers from 0 to 1; it becomes a tuple."""
+        given = getattr(self, name)
+        fits = isinstance(given, Sequence) and not isinstance(given, str)
+        if not fits or not all(
+            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 for value in given
+        ):
+            raise ConfigError(f"{self.KIND} setting {name!r} is {given!r}; it must be a list of numbers from 0 to 1")
+        object.__setattr__(self, name, tuple(float(value) for value in given))

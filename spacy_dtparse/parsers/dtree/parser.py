@@ -11,6 +11,7 @@ import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ModelFormatError
+from ...features.offers import Offered, check_offered
 from ...kernels.search import STATUSES, search
 from ...kernels.spines import CHAIN, Offers, no_offers
 from ...kernels.state import make_nodes
@@ -21,7 +22,7 @@ from ...trees.transforms import Recipe
 from ...trees.tree import Tree
 from ..base import ParseResult
 from ..stored import StoredParser, check_sentence
-from .offers import Offered, Pruning, SpineReader, check_offered
+from .offers import Pruning, SpineReader
 from .settings import SearchSettings
 
 PROOF = SearchSettings(confident=math.inf)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import ConfigError
 from ..stored import Settings
 
 BUDGET_PER_TOKEN = 200
@@ -40,10 +39,7 @@ class SearchSettings(Settings):
         self.check_number("gate", "a number from 0 to below 1", 0, 1)
         self.check_whole("budget", 0, optional=True)
         self.check_whole("max_tokens", 0)
-        given = self.betas
-        if isinstance(given, str) or not isinstance(given, Sequence) or not all(_is_share(beta) for beta in given):
-            raise ConfigError(f"search setting 'betas' is {given!r}; it must be a list of numbers from 0 to 1")
-        object.__setattr__(self, "betas", tuple(float(beta) for beta in given))
+        self.check_shares("betas")
 
     def budget_for(self, n_tokens: int) -> int:
         """The budget for a sentence of `n_tokens`."""
@@ -52,7 +48,3 @@ class SearchSettings(Settings):
         if self.budget is None:
             return max(BUDGET_LEAST, BUDGET_PER_TOKEN * n_tokens)
         return self.budget
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -79,8 +79,10 @@ class Buffers:
         leaf_from: np.ndarray,
         root: int,
         threshold: float,
+        given: np.ndarray = EVERYTHING,
     ) -> tuple[float, np.ndarray]:
-        """(log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar of probabilities."""
+        """(log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar of probabilities. `given`
+        uint8 (cells, S): what may be there at all, or EVERYTHING."""
         n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
         n_cells = n * (n + 1) // 2
         chart, out = np.empty((2, n_cells, n_symbols), dtype=SCORE), np.empty((2, n_cells, n_symbols), dtype=SCORE)
@@ -91,8 +93,9 @@ class Buffers:
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
-            grammar.rules, grammar.ranges, closure, frequency, beam, probabilities, leaf_from, chart, scale, pairs, met
-        )
+            grammar.rules, grammar.ranges, closure, frequency, beam, probabilities, leaf_from, given, chart, scale,
+            pairs, met,
+        )  # fmt: skip
         total = outside(
             grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active,
             active_from,

@@ -27,6 +27,8 @@ class Found(NamedTuple):
     status: str
     n_items: int = 0
     n_tried: int = 0
+    n_searches: int = 1
+    ambiguity: float | None = None
 
 
 def first_different(found: Iterable[Found], k: int) -> list[Found]:

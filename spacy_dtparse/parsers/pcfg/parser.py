@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConfigError
+from ...features.offers import Offered, check_offered
 from ...model.latent_part import LatentPart
 from ...model.pcfg import KIND, PcfgGrammar, PcfgModel
 from ...model.pcfg_bundle import read_model, write_model
@@ -24,6 +25,7 @@ from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
 from .settings import PcfgSettings
 from .spans import label_posteriors, plain_mass
+from .spine_masks import SpineMasks
 
 RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
@@ -75,6 +77,7 @@ class PcfgParser(StoredParser):
         self._latent = LatentDecoder(model, self.settings) if model.latent else None
         self._groups, self._names = model.groups(), tuple(model.labels)
         self._local = threading.local()
+        self._masks = SpineMasks(model)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -133,18 +136,30 @@ class PcfgParser(StoredParser):
         tags: str | None = None,
         decoder: str | None = None,
         candidates_n: int | None = None,
+        betas: Sequence[float] | None = None,
     ) -> PcfgParser:
         """A parser on the same model with other settings (see PcfgSettings); `budget` changes nothing."""
         changed = self.settings.with_given(
             budget=budget, max_tokens=max_tokens, prune=prune, beam=beam, tags=tags, decoder=decoder,
-            candidates_n=candidates_n,
+            candidates_n=candidates_n, betas=betas,
         )  # fmt: skip
         return PcfgParser(self.model, changed)
 
-    def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
+    @property
+    def reads_spines(self) -> bool:
+        """Whether `parse` can make use of spines."""
+        return True
+
+    def parse(self, words: Sequence[str], tags: Sequence[str], spines: Offered = ()) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar has
-        never seen leaves the word's tag open."""
-        return self._results(words, tags, 1)[0]
+        never seen leaves the word's tag open.
+
+        `spines`: for each word the categories that it may have, with their probabilities. The chart then only has what
+        those support that are within the first of the settings' `betas` of a word's likeliest, and where that gives no
+        tree, those within the next; at last all.
+        """
+        check_offered(spines, len(words))
+        return self._results(words, tags, 1, spines)[0]
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
         """The k best parses of different trees, best first; the first is that of `parse`.
@@ -188,12 +203,15 @@ class PcfgParser(StoredParser):
         record = self.recipe.prepare(words, tags)
         return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 
-    def _results(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+    def _results(
+        self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = ()
+    ) -> list[ParseResult]:
         record, kept_words, kept_tags = self._prepared(words, tags)
+        offered = [spines[at] for at in record.kept] if spines else ()
         if len(kept_words) <= self.settings.max_tokens:
-            parses = self._parse(kept_words, kept_tags, k)
+            parses = self._parse(kept_words, kept_tags, k, offered)
         else:
-            parses = [self._parse_pieces(kept_words, kept_tags)]
+            parses = [self._parse_pieces(kept_words, kept_tags, offered)]
         results = []
         for found in parses:
             starts, ends, labels = zip(*found.spans, strict=True)
@@ -203,7 +221,8 @@ class PcfgParser(StoredParser):
                 tree = self.recipe.restore(tree, record)
                 if len(tree.labels) != len(scores):
                     scores = (float("nan"),) * len(tree.labels)
-            results.append(ParseResult(tree, scores, found.cost, found.status, found.n_items, found.n_tried))
+            counts = found.n_items, found.n_tried, None, found.n_searches, found.ambiguity
+            results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
         return results
 
     def _attempts(
@@ -225,8 +244,42 @@ class PcfgParser(StoredParser):
             elif self.settings.beam == 0.0:  # otherwise the beam may have cut too much
                 return
 
-    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1) -> list[Found]:
+    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
         """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
+        tried = 1
+        for beta in self.settings.betas if offered else ():
+            mask = self._masks.mask(offered, beta)
+            if mask is not None:
+                found = self._parse_masked(words, tags, k, mask.allowed)
+                if found:
+                    ambiguity = mask.number / len(words)
+                    return [one._replace(n_searches=tried, ambiguity=ambiguity) for one in found]
+                tried += 1
+        return [one._replace(n_searches=tried) for one in self._parse_all(words, tags, k)]
+
+    def _parse_masked(self, words: Sequence[str], tags: Sequence[str], k: int, mask: np.ndarray) -> list[Found]:
+        """The best parses among what `mask` allows, uint8 (cells, coarse symbols); none where there are none."""
+        model, grammar, buffers = self.model, self.model.coarse, self._buffers()
+        classes = model.words.encode(words)
+        given = model.tags.encode(tags) if self._given else None
+        allowed = mask
+        if self._prunes:
+            total, allowed = buffers.posterior(
+                grammar.probabilities, grammar.closure, grammar.frequency, self.settings.beam,
+                *grammar.leaves(classes, given), model.root(grammar), self.settings.prune, mask,
+            )  # fmt: skip
+            if total == -np.inf:
+                return []
+        if self._latent is not None:
+            trees = self._latent.trees(classes, given, allowed, self._prunes, k, buffers)
+            return first_different((self._shown(one, "complete") for one in trees), k)
+        leaves = model.fine.leaves(classes, given)
+        chart = buffers.fill(model.fine.kernel, *leaves, allowed, self._groups)
+        found = self._read(chart, model.fine, leaves, "complete", k)
+        return [one._replace(n_items=len(chart.items), n_tried=chart.tried) for one in found]
+
+    def _parse_all(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[Found]:
+        """The best parses, at most k and at least one."""
         model, n = self.model, len(words)
         classes = model.words.encode(words)
         numbers = model.tags.encode(tags)
@@ -296,12 +349,12 @@ class PcfgParser(StoredParser):
             yield start, end
             start = end
 
-    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str]) -> Found:
+    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str], offered: Offered = ()) -> Found:
         """Pieces, each parsed, joined under TOP."""
         spans, scores, cost = [(0, len(words), TOP)], [0.0], 0.0
         n_items = n_tried = 0
         for start, end in self._pieces(tags):
-            found = self._parse(words[start:end], tags[start:end])[0]
+            found = self._parse(words[start:end], tags[start:end], 1, offered[start:end])[0]
             spans += [(s + start, e + start, label) for s, e, label in found.spans[1:]]
             scores += found.scores[1:]
             scores[0] += found.scores[0] + GLUE_COST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import ConfigError
@@ -26,6 +27,8 @@ class PcfgSettings(Settings):
     approximate distribution; "rerank": of the `candidates_n` best trees of the model's candidates the one with the
     greatest exact probability. A model without latent annotations always gives the most probable tree. `budget` is part
     of the parsers' protocol; a chart has none, so any value means the same.
+    `betas`: where a sentence comes with spines, the share of the likeliest one's probability that others must have to
+    be allowed, one for each chart until one has a tree (then comes one with all); (): spines are not used.
     Raises ConfigError for values out of range or of another type.
     """
 
@@ -36,6 +39,7 @@ class PcfgSettings(Settings):
     decoder: str = "max-rule"
     candidates_n: int = 100
     budget: int | None = None
+    betas: Sequence[float] = (0.03, 0.003)
 
     def __post_init__(self) -> None:
         self.check_number("prune", "a number from 0 to below 1", 0, 1)
@@ -47,3 +51,4 @@ class PcfgSettings(Settings):
         self.check_whole("budget", 0, optional=True)
         self.check_whole("max_tokens", 1)
         self.check_whole("candidates_n", 1)
+        self.check_shares("betas")

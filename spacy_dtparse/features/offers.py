@@ -1,0 +1,106 @@
+"""Categories that a tagger offers to words, as numbers: spines, sided spines, control tags (see `trees.spines`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dtypes import INDEX
+from ..errors import DtparseError, TreeError
+from ..kernels.spines import PLACES, SIDES
+from ..trees.spines import is_control, is_sided, read_control, read_sided, read_spine
+
+Offered = Sequence[Sequence[tuple[str, float]]]
+"""For each token the categories it may have, with their probabilities."""
+
+
+class FlatSpines(NamedTuple):
+    """Spines one after the other, int32: spine k has the labels[ends[k - 1]:ends[k]] with as many sets of `sides` and
+    a set of `places`, as bits, and is number bits[k] of those of tokens[k]. Spine 0 begins at 0."""
+
+    labels: np.ndarray
+    sides: np.ndarray
+    ends: np.ndarray
+    places: np.ndarray
+    tokens: np.ndarray
+    bits: np.ndarray
+
+
+class _Spine(NamedTuple):
+    labels: tuple[int, ...]
+    sides: tuple[int, ...]
+    places: int
+
+
+class OfferReader:
+    """Reads offers as the numbers of a model's `labels`; those of None may be in no spine."""
+
+    def __init__(self, labels: Sequence[str | None]):
+        self._numbers = {label: number for number, label in enumerate(labels) if label is not None}
+        self._known: dict[str, _Spine | None] = {}
+
+    def _read(self, text: str) -> _Spine | None:
+        """A spine in numbers; None for one that the model cannot build."""
+        if text not in self._known:
+            try:
+                if is_sided(text):
+                    labels, sides, place = read_sided(text)
+                    sets, places = tuple(1 << side for side in sides), 1 << place
+                else:
+                    labels = read_spine(text)
+                    sets, places = ((1 << SIDES) - 1,) * len(labels), (1 << PLACES) - 1
+                numbers = tuple(self._numbers.get(label, -1) for label in labels)
+                self._known[text] = None if -1 in numbers else _Spine(numbers, sets, places)
+            except TreeError:
+                self._known[text] = None
+        return self._known[text]
+
+    def spines(self, offered: Offered, beta: float, most: int) -> FlatSpines | None:
+        """The spines, at most `most` of a token, that are at least `beta` times as likely as its likeliest; None when a
+        token is left without one."""
+        labels: list[int] = []
+        sides: list[int] = []
+        rows: list[tuple[int, int, int, int]] = []
+        for token, categories in enumerate(offered):
+            least = beta * max((p for _, p in categories), default=0.0)
+            count = 0
+            for text, p in categories:
+                spine = self._read(text) if p >= least else None
+                if spine is not None and count < most:
+                    labels.extend(spine.labels)
+                    sides.extend(spine.sides)
+                    rows.append((len(labels), spine.places, token, count))
+                    count += 1
+            if not count:
+                return None
+        return FlatSpines(np.array(labels, INDEX), np.array(sides, INDEX), *np.array(rows, INDEX).T.copy())
+
+
+def are_controls(offered: Offered) -> bool:
+    """Whether control tags are offered."""
+    return any(is_control(text) for text, _ in offered[0])
+
+
+def read_controls(offered: Offered, beta: float) -> tuple[np.ndarray, int] | None:
+    """(The bits that each token may have, int32 (n,); the number of tags) of the control tags that are at least `beta`
+    times as likely as a token's likeliest; None when one is none, or a token is left without one."""
+    controls, number = np.zeros(len(offered), INDEX), 0
+    for token, categories in enumerate(offered):
+        least = beta * max((p for _, p in categories), default=0.0)
+        try:
+            allowed = [read_control(text) for text, p in categories if p >= least]
+        except TreeError:
+            return None
+        if not allowed:
+            return None
+        number += len(allowed)
+        controls[token] = np.bitwise_or.reduce(allowed)
+    return controls, number
+
+
+def check_offered(offered: Offered, n: int) -> None:
+    """Raise DtparseError unless there are categories for each of n tokens, or for none."""
+    if len(offered) not in (0, n):
+        raise DtparseError(f"{n} words but spines for {len(offered)}; give spines for every word, or none at all")
