@@ -19,12 +19,13 @@ _FIRST, _LAST = 0b0001, 0b0100
 
 
 @bare_kernel
-def spine_cells(labels, sides, ends, places, tokens, opens, closes, phrases, parts):
+def spine_cells(labels, sides, ends, places, tokens, opens, closes, phrases, left_parts, right_parts):
     """Mark what spines (as `spines.fill_levels` takes them) allow, in arrays of zeros.
 
     `opens`, `closes`: uint8 (n,), words at which a constituent of several tokens may begin and end. `phrases`: uint8
-    (cells, labels), labels that a cell may have. `parts`: uint8 (cells,), cells that hold a head and some of its
-    neighbours, or all.
+    (cells, labels), labels that a cell may have. `left_parts`, `right_parts`: uint8 (cells,), cells of what remains of
+    a constituent when children left of the head have been taken off, and of what then remains when children right of
+    the head have, too.
     """
     n = opens.shape[0]
     first = 0
@@ -43,7 +44,8 @@ def spine_cells(labels, sides, ends, places, tokens, opens, closes, phrases, par
                     if not (must_left and i == w) and not (must_right and j == w + 1):
                         phrases[cell, labels[at]] = 1
                     if sides[at] != _ALONE:
-                        parts[cell] = 1
+                        left_parts[cell] = 1
+                        right_parts[cell] |= 2 if i == w else 1
             if may_right and not must_left:
                 opens[w] = 1
             if may_left and not must_right:
@@ -55,5 +57,10 @@ def spine_cells(labels, sides, ends, places, tokens, opens, closes, phrases, par
         first = ends[k]
     for j in range(1, n + 1):
         for i in range(j - 1):
+            cell = cell_number(i, j)
             if not (opens[i] and closes[j - 1]):
-                phrases[cell_number(i, j)] = 0
+                phrases[cell] = 0
+            if not closes[j - 1]:  # where the whole constituent ends
+                left_parts[cell] = 0
+            if not opens[i] and right_parts[cell] == 1:  # where the head's own constituent begins, if not at the head
+                right_parts[cell] = 0

@@ -33,7 +33,13 @@ class SpineMasks:
         self._reader = OfferReader([None if label == TOP else label for label in labels])
         self._n_labels = len(labels)
         markov = (model.meta.get("options") or {}).get("markov") or {}
-        self._heads_in_parts = str(markov.get("binarisation", "")).startswith("center")
+        from_head = str(markov.get("binarisation", "")).startswith("center")
+        names, kind = self._coarse.names, self._coarse.kind
+        self._left, self._right = (
+            np.array([from_head and k == PART and side in name for name, k in zip(names, kind, strict=True)])
+            for side in ("|left", "|right")
+        )
+        self._other = (kind == PART) & ~self._left & ~self._right
 
     def mask(self, offered: Offered, beta: float) -> Mask | None:
         """What the categories allow that are at least `beta` times as likely as a token's likeliest; None when a token
@@ -42,7 +48,7 @@ class SpineMasks:
         cells = spans_of_cells(n)
         single = cells[:, 1] - cells[:, 0] == 1
         opens, closes = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-        phrases, parts = np.zeros((len(cells), self._n_labels), np.uint8), np.zeros(len(cells), np.uint8)
+        phrases, parts = np.zeros((len(cells), self._n_labels), np.uint8), np.zeros((2, len(cells)), np.uint8)
         if are_controls(offered):
             read = read_controls(offered, beta)
             if read is None:
@@ -56,11 +62,12 @@ class SpineMasks:
             if spines is None:
                 return None
             number = len(spines.ends)
-            spine_cells(*spines[:5], opens, closes, phrases, parts)
+            spine_cells(*spines[:5], opens, closes, phrases, *parts)
         kind, base = self._coarse.kind, self._coarse.base
         allowed = np.zeros((len(cells), len(kind)), np.uint8)
         allowed[:, kind == PHRASE] = phrases[:, base[kind == PHRASE]]
-        allowed[:, kind == PART] = parts[:, None] if self._heads_in_parts else 1
+        allowed[:, self._left], allowed[:, self._right] = parts[0, :, None], parts[1, :, None] > 0
+        allowed[:, self._other] = 1
         allowed[np.ix_(single, kind == TAG)] = 1
         allowed[:, self._root] = 0
         allowed[n * (n - 1) // 2, self._root] = 1
