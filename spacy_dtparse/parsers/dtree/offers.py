@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +12,12 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import DtparseError, TreeError
 from ...kernels.spines import MOST_LABELS, MOST_SPINES, PLACES, SIDES, fill_levels
-from ...trees.spines import is_control, is_sided, read_control, read_sided, read_spine
+from ...trees.sided import is_sided, read_sided
+from ...trees.spines import is_control, read_control, read_spine
 
 Offered = Sequence[Sequence[tuple[str, float]]]
-"""For each token the categories it may have, written spines, sided ones, or control tags (see `trees.spines`), with
-their probabilities."""
+"""For each token the categories it may have, written spines, sided ones (see `trees.sided`), or control tags (see
+`trees.spines`), with their probabilities."""
 
 
 class Pruning(NamedTuple):
@@ -61,49 +64,63 @@ class SpineReader:
 
     def pruning(self, offered: Offered, beta: float) -> Pruning | None:
         """What the search takes of the categories that are at least `beta` times as likely as a token's likeliest; None
-        when a token is left without one."""
+        when a token is left without one.
+
+        What the model cannot build is left out, and of more than MOST_SPINES spines the least likely. Where the first
+        token has a control tag, only control tags count.
+        """
         if any(is_control(text) for text, _ in offered[0]):
             return _control_pruning(offered, beta)
         labels: list[int] = []
         sides: list[int] = []
         rows: list[tuple[int, int, int, int]] = []
-        highest = 0
         for token, categories in enumerate(offered):
-            least = beta * max((p for _, p in categories), default=0.0)
-            count = 0
-            for text, p in categories:
-                spine = self._read(text) if p >= least else None
-                if spine is not None and count < MOST_SPINES:
-                    labels.extend(spine.labels)
-                    sides.extend(spine.sides)
-                    rows.append((len(labels), spine.places, token, count))
-                    count += 1
-                    highest = max(highest, len(spine.labels))
-            if not count:
+            found = [spine for spine in map(self._read, _likely(categories, beta)) if spine is not None]
+            if not found:
                 return None
-        levels = np.zeros((len(offered), highest + 1, self._width), np.uint64)
+            for bit, spine in enumerate(found[:MOST_SPINES]):
+                labels.extend(spine.labels)
+                sides.extend(spine.sides)
+                rows.append((len(labels), spine.places, token, bit))
         ends, places, tokens, bits = np.array(rows, INDEX).T.copy()
+        longest = int(np.diff(ends, prepend=0).max())
+        levels = np.zeros((len(offered), longest + 1, self._width), np.uint64)
         fill_levels(np.array(labels, INDEX), np.array(sides, INDEX), ends, places, tokens, bits, levels)
         return Pruning(levels, np.zeros(0, INDEX), len(rows))
 
 
+def _likely(categories: Sequence[tuple[str, float]], beta: float) -> list[str]:
+    """Those within `beta` of the likeliest, the likeliest first."""
+    ranked = sorted(categories, key=lambda category: -category[1])
+    return [text for text, p in ranked if p >= beta * ranked[0][1]]
+
+
 def _control_pruning(offered: Offered, beta: float) -> Pruning | None:
-    """Of control tags; None when one is none."""
+    """Of control tags."""
     controls, number = np.zeros(len(offered), INDEX), 0
     for token, categories in enumerate(offered):
-        least = beta * max((p for _, p in categories), default=0.0)
-        try:
-            allowed = [read_control(text) for text, p in categories if p >= least]
-        except TreeError:
+        found = []
+        for text in _likely(categories, beta):
+            with suppress(TreeError):
+                found.append(read_control(text))
+        if not found:
             return None
-        if not allowed:
-            return None
-        number += len(allowed)
-        controls[token] = np.bitwise_or.reduce(allowed)
+        number += len(found)
+        controls[token] = np.bitwise_or.reduce(found)
     return Pruning(np.zeros((1, 1, 1), np.uint64), controls, number)
 
 
 def check_offered(offered: Offered, n: int) -> None:
-    """Raise DtparseError unless there are spines for each of n tokens, or for none."""
+    """Raise DtparseError unless there are categories with numbers from 0 on for each of n words, or for none."""
     if len(offered) not in (0, n):
         raise DtparseError(f"{n} words but spines for {len(offered)}; give spines for every word, or none at all")
+    for token, categories in enumerate(offered):
+        try:
+            good = all(isinstance(text, str) and 0 <= p < math.inf for text, p in categories)
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise DtparseError(
+                f"the spines of word {token} are {categories!r:.200}; give a list of (text, probability) pairs, as "
+                "SequenceTagger.multitag does"
+            )
