@@ -132,7 +132,7 @@ def test_windows_shifts_and_chains_are_those_of_the_offers(strategy, kind):
     """In random states, which only what is allowed leads to."""
     lexicon, rng = small_lexicon(LABELS), random.Random(f"{strategy} {kind}")
     states = fewer = kept_back = complete = 0
-    for round_ in range(6 if SLOW else 60):
+    for round_ in range(24 if SLOW else 60):
         words, tags = sentence(rng, rng.randint(1, 5 if SLOW else 8))
         plain = Rules(strategy, LABELS, COLLINS, 3 + round_ % 3, round_ % 4 != 0)
         trees = [random_tree(rng, tags, LABELS, plain.max_arity) for _ in range(rng.randint(1, 2))]
@@ -143,7 +143,7 @@ def test_windows_shifts_and_chains_are_those_of_the_offers(strategy, kind):
         while not rules.is_complete(reference):
             actions = rules.candidates(reference)
             assert kernel_candidates(kernel, offers, len(LABELS)) == actions
-            if kind not in ("control",):
+            if kind != "control":
                 check_chains(kernel, offers, rules, reference)
             states += 1
             fewer += len(actions) < len(plain.candidates(reference))
@@ -157,7 +157,7 @@ def test_windows_shifts_and_chains_are_those_of_the_offers(strategy, kind):
                 follow_chain(offers, kernel.nodes)
             reference = rules.apply(reference, *action)
         complete += rules.is_complete(reference)
-    assert states > 20 and fewer > states / 4 and complete > 0
+    assert states > 40 and fewer > states / 8 and complete > 0
     assert (kept_back > 0) == (strategy == "shift_reduce" and kind in ("sided", "mixed", "both"))
 
 
@@ -193,7 +193,7 @@ def test_the_pruned_search_takes_the_steps_of_the_plain_agenda(strategy, kind):
             statuses.add(status)
             free += found.scored < found.expanded
             fewer += found.scored < agenda(made.rules, tags, made.scorer(words, tags), budget).scored
-    assert statuses >= {"greedy", "optimal"} and fewer > 0
+    assert "optimal" in statuses and ("greedy" in statuses or SLOW) and fewer > 0
     assert free > 0 or kind in ("plain", "control")
 
 
