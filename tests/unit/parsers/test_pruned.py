@@ -56,16 +56,18 @@ def cases(n: int = 10):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_its_own_categories_leave_its_parse(strategy, kind):
     """A greedy parse is also the greedy one of what its own categories leave, where the costs do not change."""
-    parser = a_parser(strategy, confident=math.inf)
+    parser, saved = a_parser(strategy, confident=math.inf), 0
     for words, tags in cases():
         found = parser.parse(words, tags)
         again = parser.parse(words, tags, offers(found.tree, kind))
         assert (again.status, again.tree) == (found.status, found.tree)
         assert (again.n_searches, again.ambiguity) == (1, 1.0)
-        assert again.n_scored < found.n_scored and again.cost <= found.cost
+        assert again.n_scored <= found.n_scored and again.cost <= found.cost
+        saved += found.n_scored - again.n_scored
         assert (found.n_searches, found.ambiguity) == (1, None)
         if kind == "sided" and strategy == "shift_reduce":
             assert (again.n_scored, again.cost, again.scores) == (0, 0.0, (0.0,) * len(found.tree))
+    assert saved > 0
 
 
 def test_gold_categories_give_the_gold_tree():
@@ -108,7 +110,7 @@ def test_passes_over_falling_beta():
     """Offers that no tree fits first (no label is twice in a chain), then others, at last none; counts are of all
     passes together."""
     words, tags = ("a", "cat", "saw", "X9"), ("DT", "NN", "VBD", "NN")
-    parser = a_parser(budget=2000)
+    parser = a_parser(budget=300 if SLOW else 2000)
     found = parser.parse(words, tags)
     other = other_tree(found.tree, words, tags)
     bad, good = "|NP+NP", KINDS["sided"](other)
