@@ -1,6 +1,6 @@
 """Spines of treebanks: which there are, how many of new text they cover, how far a word or its tag tells them.
 
-A token's category is its written spine, or its control tag.
+A token's category is its written spine, its sided spine, or its control tag.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from spacy_dtparse.trees import (
     control_bits,
     read_trees,
     round_trip_problem,
+    sided_round_trip_problem,
     sided_spines,
     spines,
     write_control,
@@ -64,6 +65,13 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
     return [write_sided(spine) for spine in sided_spines(tree, rules)]
 
 
+def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
+    """What gives the tokens of a tree their categories of that name: "spine", "sided" or "control"."""
+    if name == "control":
+        return written_controls
+    return partial({"spine": written_spines, "sided": written_sided}[name], rules=rules)
+
+
 def categorised(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[list[Token]]:
@@ -79,6 +87,26 @@ def categorised(
         except TreeError as error:
             raise TrainingDataError(f"treebank {sentence.source}, {tree!r}: {error}") from error
     return made
+
+
+def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[Token]]:
+    """The sentences where categories met less than `least` times are replaced by the tag's most frequent of the others
+    (of all tags together, where it has none).
+
+    Raises TrainingDataError when no category is met as often.
+    """
+    counts = Counter(token.category for sentence in sentences for token in sentence)
+    frequent = [[token for token in sentence if counts[token.category] >= least] for sentence in sentences]
+    if not any(frequent):
+        raise TrainingDataError(
+            f"no category is met {least} times, the most frequent one {max(counts.values(), default=0)} times; give a "
+            "smaller number"
+        )
+    guess = cache(Inventory(frequent).guess)
+    return [
+        [token if counts[token.category] >= least else token._replace(category=guess(token.tag)) for token in sentence]
+        for sentence in sentences
+    ]
 
 
 class Inventory:
@@ -209,14 +237,14 @@ def report(described: Mapping[str, Any], covered: Mapping[str, Any] | None, tags
     return "\n".join(lines)
 
 
-def check_file(path: Path, rules: HeadRules, most: int = 5) -> tuple[int, int, list[str]]:
+def check_file(path: Path, rules: HeadRules, most: int = 5, sided: bool = False) -> tuple[int, int, list[str]]:
     """How many trees a file has, function tags and empty elements kept, how many of them do not come back from their
-    spines and brackets, and why, for the first `most` of these."""
+    spines and brackets (from their sided spines alone), and why, for the first `most` of these."""
     trees = failed = 0
     problems: list[str] = []
     for tree in read_trees(path):
         trees += 1
-        problem = round_trip_problem(tree, rules)
+        problem = (sided_round_trip_problem if sided else round_trip_problem)(tree, rules)
         if problem:
             failed += 1
             if len(problems) < most:

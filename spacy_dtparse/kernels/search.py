@@ -24,7 +24,7 @@ from .score import (
     make_cache,
     score_windows,
 )
-from .spines import Offers, follow_chain, may_shift, only_label, prune_windows, start_chains
+from .spines import Offers, follow_chain, may_shift, prune_windows, start_chains
 from .state import (
     BOTTOM_UP,
     SHIFT_REDUCE,
@@ -46,13 +46,13 @@ GLUE_COST = 1000.0
 
 
 @inner_kernel
-def _best(scores, windows_i, windows_j, window_labels, n_windows, top):
+def _best(scores, windows_i, windows_j, pruned, window_labels, n_windows, top):
     """The highest score of any allowed label but TOP over the windows of several items."""
     best = -np.inf
     for w in range(n_windows):
         if windows_j[w] - windows_i[w] > 1:
             for label in range(top):
-                if window_labels[w] & (_BIT << np.uint64(label)):
+                if not pruned or window_labels[w] & (_BIT << np.uint64(label)):
                     best = max(best, scores[w, label])
     return best
 
@@ -138,14 +138,16 @@ def _advance(
                 done = True
                 break
             can_shift = strategy == SHIFT_REDUCE and cursor > low
-            if can_shift:
+            if can_shift and pruned:
                 can_shift = may_shift(offers, nodes, frontier, cursor, size)
             n_windows = np.int64(0)
             if nodes.used[0] < node_room:
                 n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
-                n_windows = prune_windows(
-                    offers, heads, nodes, frontier, top, children, windows_i, windows_j, n_windows, window_labels
-                )
+                if pruned:
+                    n_windows = prune_windows(
+                        offers, grammar, heads, nodes, frontier, low, size, children, windows_i, windows_j, n_windows,
+                        window_labels,
+                    )  # fmt: skip
             windows_first = False
             if gated and n_windows > 0:
                 kept, most = gate_windows(
@@ -167,21 +169,15 @@ def _advance(
                 return _MORE_ROOM
             legal = 0
             expanded += 1
-            only = np.int64(-1)
-            if pruned and n_windows == 1 and not can_shift:
-                only = only_label(window_labels[0])
-                if only >= 0 and not label_allowed(
-                    grammar, nodes, frontier, low, size, np.int64(windows_i[0]), np.int64(windows_j[0]), only
-                ):
-                    n_windows = np.int64(0)
+            # Where spines leave one inference only, it costs nothing, and the loop below finds it unscored.
+            forced = pruned and n_windows == 1 and not can_shift
+            if forced:
+                forced = not window_labels[0] & (window_labels[0] - _BIT)
             best_i, best_j, best_label, step = np.int64(-1), np.int64(-1), np.int64(-1), np.inf
             best_slot = np.int64(-1)
             if n_windows == 0:
                 if can_shift:
                     best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
-            elif only >= 0:
-                legal = 1
-                best_i, best_j, best_label, step = np.int64(windows_i[0]), np.int64(windows_j[0]), only, 0.0
             else:
                 # The shift, as one more window, and the windows; first what the gate takes for likelier. Where that is
                 # sure enough, the other is left out. One call for both, because every call of the scorer is compiled
@@ -189,7 +185,7 @@ def _advance(
                 if can_shift:
                     windows_i[n_windows] = cursor - 1
                     windows_j[n_windows] = cursor
-                for turn in range(2 if can_shift else 1):
+                for turn in range(2 if can_shift else 0 if forced else 1):
                     if can_shift and windows_first == (turn == 1):
                         atom_map, rules, bits, seed, out = shift_atoms, shift_rules, shift_bits, SHIFT_SEED, shift
                         first, last = n_windows, n_windows + 1
@@ -205,7 +201,7 @@ def _advance(
                             if shift[0, 0] > confident:
                                 n_windows = np.int64(0)
                                 break
-                        elif _best(scores, windows_i, windows_j, window_labels, n_windows, top) > confident:
+                        elif _best(scores, windows_i, windows_j, pruned, window_labels, n_windows, top) > confident:
                             can_shift = False
                             break
                 top_allowed = size - low == 1
@@ -215,15 +211,18 @@ def _advance(
                     for label in range(n_labels):
                         if label == top and not top_allowed:
                             continue
-                        if not window_labels[w] & (_BIT << np.uint64(label)):
-                            continue
-                        if (single or label == top) and not label_allowed(
+                        if pruned:
+                            if not window_labels[w] & (_BIT << np.uint64(label)):
+                                continue
+                        elif (single or label == top) and not label_allowed(
                             grammar, nodes, frontier, low, size, i, j, label
                         ):
                             continue
-                        scored += 1
                         legal += 1
-                        extra = inference_cost(scores[w, label])
+                        extra = 0.0
+                        if not forced:
+                            scored += 1
+                            extra = inference_cost(scores[w, label])
                         total = states[current]["cost"] + extra
                         if total >= best_cost:
                             continue

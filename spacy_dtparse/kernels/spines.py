@@ -16,6 +16,7 @@ import numpy as np
 
 from .heads import head_position
 from .jit import inner_kernel, kernel
+from .state import label_allowed
 
 MOST_SPINES = 64
 """Spines that a token can be offered."""
@@ -35,10 +36,11 @@ them ends."""
 
 
 class Offers(NamedTuple):
-    """`levels`: uint64 (n, H, L + 1 + SIDES + PLACES), a bit for each spine offered to a token that has at a height one
-    of the L labels, that ends there, that has these sides there, that ends (at whatever height) at a place; of shape
-    (1, 1, 1) there are none. `controls`: int32 (n,), the bits that control tags allow a token (1 opens, 2 closes, 4 has
-    a unary); of length 0 there are none. `chains`: CHAIN (nodes,), working memory."""
+    """`levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + PLACES), a bit for each spine offered to a token that has
+    at a height one of the L labels (the last is TOP, which none has), that ends there, that has these sides there, that
+    ends (at whatever height, told at height 0) at a place; of shape (1, 1, 1) there are none. `controls`: int32 (n,),
+    the bits that control tags allow a token (1 opens, 2 closes, 4 has a unary); of length 0 there are none. `chains`:
+    CHAIN (nodes,), working memory."""
 
     levels: np.ndarray
     controls: np.ndarray
@@ -110,10 +112,11 @@ def _after(offers, nodes, node, label, side):
 
 @inner_kernel
 def follow_chain(offers, nodes):
-    """Write the chain of the newest item, if there are spines."""
-    if offers.levels.shape[2] > 1:
-        node = np.int64(nodes.used[0] - 1)
-        item = nodes.item[node]
+    """Write the chain of the newest item, if there are spines and it is not TOP, which no spine has."""
+    node = np.int64(nodes.used[0] - 1)
+    item = nodes.item[node]
+    top = offers.levels.shape[2] - 2 - SIDES - PLACES
+    if offers.levels.shape[2] > 1 and item["label"] != top:
         side = 1 * (item["middle"] != item["first"]) + 2 * (item["middle"] != item["last"])
         spines = _after(offers, nodes, item["middle"], item["label"], side)
         _set_chain(offers, node, item["head"], offers.chains[item["middle"]]["height"] + 1, spines)
@@ -136,73 +139,85 @@ def may_shift(offers, nodes, frontier, cursor, size):
 
 
 @inner_kernel
-def prune_windows(offers, heads, nodes, frontier, top, children, windows_i, windows_j, n_windows, window_labels):
-    """Keep the windows that the offers allow with some label, in their order; returns how many.
+def _controls_allow(controls, start, end):
+    """Whether control tags allow an item over some tokens."""
+    if end - start > 1:
+        return controls[start] & _OPENS != 0 and controls[end - 1] & _CLOSES != 0
+    return controls[start] & _UNARY != 0
 
-    `window_labels`: uint64 by window, a bit for each label that is allowed; all bits where there are no spines.
+
+@inner_kernel
+def _open_child(chains, frontier, i, j):
+    """The one child of a window that can only be its head, as the spines of its own do not end there; -1 if there is
+    none, -2 if there are several."""
+    found = np.int64(-1)
+    for k in range(i, j):
+        place = 3 if j - i == 1 else 0 if k == i else 2 if k == j - 1 else 1
+        if not chains[frontier[k]]["places"] & (_ONE << np.uint64(place)):
+            if found >= 0:
+                return np.int64(-2)
+            found = np.int64(k)
+    return found
+
+
+@inner_kernel
+def _spine_labels(offers, heads, nodes, frontier, top, children, i, j):
+    """The labels that spines allow a window, as bits."""
+    chains, item, arity = offers.chains, nodes.item, j - i
+    open_at = _open_child(chains, frontier, i, j)
+    allowed, labels = _ZERO, _ZERO
+    if open_at == -2:
+        return allowed
+    if open_at == -1 and arity == 1:
+        allowed |= _ONE << np.uint64(top)
+    for k in range(i, j):
+        if open_at == -1 or k == open_at:
+            labels |= chains[frontier[k]]["labels"]
+    if not labels:
+        return allowed
+    chooses = 1 < arity <= children.shape[0]  # as `add_item` has it
+    if chooses:
+        for k in range(arity):
+            children[k] = item[frontier[i + k]]["label"]
+    for label in range(top):
+        if labels & (_ONE << np.uint64(label)):
+            head = i + head_position(heads, label, children, arity) if chooses else i
+            if open_at == -1 or head == open_at:
+                side = 1 * (head > i) + 2 * (head < j - 1)
+                if _after(offers, nodes, frontier[head], label, side):
+                    allowed |= _ONE << np.uint64(label)
+    return allowed
+
+
+@inner_kernel
+def prune_windows(
+    offers, grammar, heads, nodes, frontier, low, size, children, windows_i, windows_j, n_windows, window_labels
+):
+    """Keep the windows that may get some label, in their order; returns how many.
+
+    `window_labels`: uint64 by window, a bit for each label that the offers and `label_allowed` allow it. There must be
+    offers.
     """
-    with_spines, controls = offers.levels.shape[2] > 1, offers.controls
-    with_controls = controls.shape[0] > 0
-    item, chains = nodes.item, offers.chains
+    levels, controls, item = offers.levels, offers.controls, nodes.item
+    top = np.int64(grammar.options[4])
+    top_bit = _ONE << np.uint64(top)
     kept = np.int64(0)
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        arity = j - i
-        found = ~_ZERO
-        if with_controls:
-            start, end = item[frontier[i]]["start"], item[frontier[j - 1]]["end"]
-            if end - start > 1:
-                if not (controls[start] & _OPENS and controls[end - 1] & _CLOSES):
-                    found = _ZERO
-            elif not controls[start] & _UNARY:
-                found = _ZERO
-            if arity == 1:
-                found |= _ONE << np.uint64(top)
-        if with_spines and found:
-            # At most one child may have to be the head; without such a one any child that goes on may be it.
-            n_open, open_at, labels = 0, np.int64(0), _ZERO
-            for k in range(i, j):
-                place = 3 if arity == 1 else 0 if k == i else 2 if k == j - 1 else 1
-                chain = chains[frontier[k]]
-                labels |= chain["labels"]
-                if not chain["places"] & (_ONE << np.uint64(place)):
-                    n_open += 1
-                    open_at = k
-                    if n_open > 1:
-                        break
-            allowed = _ZERO
-            if n_open < 2:
-                if n_open == 1:
-                    labels = chains[frontier[open_at]]["labels"]
-                elif arity == 1:
-                    allowed |= _ONE << np.uint64(top)
-                if labels and arity <= children.shape[0]:
-                    for k in range(arity):
-                        children[k] = item[frontier[i + k]]["label"]
-                for label in range(top):
-                    if labels & (_ONE << np.uint64(label)):
-                        head = i
-                        if 1 < arity <= children.shape[0]:
-                            head = i + head_position(heads, label, children, arity)
-                        if n_open == 0 or head == open_at:
-                            side = 1 * (head > i) + 2 * (head < j - 1)
-                            if _after(offers, nodes, frontier[head], label, side):
-                                allowed |= _ONE << np.uint64(label)
-            found &= allowed
+        found = top_bit | (top_bit - _ONE)
+        if controls.shape[0] > 0:
+            if not _controls_allow(controls, item[frontier[i]]["start"], item[frontier[j - 1]]["end"]):
+                found = top_bit
+        if levels.shape[2] > 1:
+            found &= _spine_labels(offers, heads, nodes, frontier, top, children, i, j)
+        for label in range(top + 1):
+            bit = _ONE << np.uint64(label)
+            if (j - i == 1 or label == top) and found & bit:
+                if not label_allowed(grammar, nodes, frontier, low, size, i, j, label):
+                    found ^= bit
         if found:
             windows_i[kept] = i
             windows_j[kept] = j
             window_labels[kept] = found
             kept += 1
     return kept
-
-
-@inner_kernel
-def only_label(window_label):
-    """The label of a window that has one only, else -1."""
-    if window_label & (window_label - _ONE):
-        return np.int64(-1)
-    label = np.int64(0)
-    while not window_label & (_ONE << np.uint64(label)):
-        label += 1
-    return label

@@ -39,7 +39,8 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         ),
         list_windows: (s.grammar, nodes, tokens, frontier, zero, zero, *windows),
         prune_windows: (
-            offers, s.heads, nodes, frontier, zero, scratch.features.children, *windows, zero, scratch.window_labels,
+            offers, s.grammar, s.heads, nodes, frontier, zero, zero, scratch.features.children, *windows, zero,
+            scratch.window_labels,
         ),
         rules_batch: (s.window_rules, scratch.window, scratch.features.atoms, zero, zero, scratch.scores),
         rebuild: (

@@ -16,30 +16,34 @@ from .brackets import (
 from .heads import CANDIDATE, COLLINS, HeadRules, head_child, head_rules, heads
 from .labels import EMPTY_TAG, PUNCTUATION_TAGS, QUOTE_TAGS, TOP_LABELS, base_label
 from .punctuation import lower_punctuation, restore_tokens
-from .spines import (
-    CLOSES,
-    EMPTY_SPINE,
+from .sided import (
     FIRST,
     INNER,
     LAST,
     LEFT,
-    OPENS,
     RIGHT,
     ROOT,
-    UNARY,
     SidedSpine,
+    is_sided,
+    read_sided,
+    sided_round_trip_problem,
+    sided_spines,
+    tree_from_sided,
+    write_sided,
+)
+from .spines import (
+    CLOSES,
+    EMPTY_SPINE,
+    OPENS,
+    UNARY,
     control_bits,
     is_control,
-    is_sided,
     read_control,
-    read_sided,
     read_spine,
     round_trip_problem,
-    sided_spines,
     spines,
     tree_from_spines,
     write_control,
-    write_sided,
     write_spine,
 )
 from .steps import (
@@ -105,10 +109,12 @@ __all__ = [
     "remove_quotes",
     "restore_tokens",
     "round_trip_problem",
+    "sided_round_trip_problem",
     "sided_spines",
     "spines",
     "split_prt",
     "strip_empty",
+    "tree_from_sided",
     "tree_from_spines",
     "tree_to_arrays",
     "unescape_token",

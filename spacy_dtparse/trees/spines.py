@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 from ..errors import TreeError
 from .heads import CANDIDATE, COLLINS, HeadRules
@@ -22,22 +21,8 @@ OPENS, CLOSES, UNARY = 1, 2, 4
 _CONTROL = "="
 _LETTERS = {OPENS: "o", CLOSES: "c", UNARY: "u"}
 
-LEFT, RIGHT = 1, 2
-"""Sides of a head: other children of the constituent stand to its left, to its right."""
-
-FIRST, INNER, LAST, ROOT = range(4)
-"""Places of a constituent or word among its parent's children where it is not the head; ROOT: below the root."""
-
-_PLACES, _SIDES = "(|).", {LEFT: "<", RIGHT: ">"}
-
-
-class SidedSpine(NamedTuple):
-    """A spine that also tells the sides of the head in each constituent, and the `place` of the highest one (of the
-    word itself, where it heads nothing) in that above it."""
-
-    labels: Spine
-    sides: tuple[int, ...]
-    place: int
+RESERVED = "(|).=", "<>"
+"""What no label in a written spine begins with, what none ends with: they mark sided spines and control tags."""
 
 
 def spines(tree: Tree, rules: HeadRules = COLLINS) -> list[Spine]:
@@ -55,7 +40,7 @@ def spines(tree: Tree, rules: HeadRules = COLLINS) -> list[Spine]:
 def write_spine(spine: Sequence[str]) -> str:
     """A spine as text: "NP", "VP+S", "-" where there is none.
 
-    Raises TreeError for a label that is empty, is "-", or holds "+" or white space.
+    Raises TreeError for a label that is empty, is "-", holds "+" or white space, or begins or ends as RESERVED has it.
     """
     for label in spine:
         if not label or label == EMPTY_SPINE or SEPARATOR in label or any(map(str.isspace, label)):
@@ -63,10 +48,11 @@ def write_spine(spine: Sequence[str]) -> str:
                 f"label {label!r} cannot be written in a spine; rename it to one that is not empty and not "
                 f"{EMPTY_SPINE!r}, without {SEPARATOR!r} and white space"
             )
-        if label[0] in _PLACES + _CONTROL or label[-1] in _SIDES.values():
+        begins, ends = RESERVED
+        if label[0] in begins or label[-1] in ends:
             raise TreeError(
                 f"label {label!r} cannot be written in a spine; rename it to one that does not begin with one of "
-                f"{_PLACES + _CONTROL} nor end with one of {''.join(_SIDES.values())}"
+                f"{begins} nor end with one of {ends}"
             )
     return SEPARATOR.join(spine) or EMPTY_SPINE
 
@@ -81,60 +67,6 @@ def read_spine(text: str) -> Spine:
             f"{text!r} is no spine; give labels with {SEPARATOR!r} between them, or {EMPTY_SPINE!r} ({error})"
         ) from None
     return spine
-
-
-def sided_spines(tree: Tree, rules: HeadRules = COLLINS) -> list[SidedSpine]:
-    """The spine of each token (n of them) with sides and place."""
-    labels: list[list[str]] = [[] for _ in tree.words]
-    sides: list[list[int]] = [[] for _ in tree.words]
-    extents = [(token, token + 1) for token in range(len(tree.words))]
-    above, parents, tokens = tree.token_parents(), tree.parents(), rules.heads(tree)
-    for k in range(len(tree.labels) - 1, 0, -1):
-        token, start, end = tokens[k], tree.starts[k], tree.ends[k]
-        labels[token].append(tree.labels[k])
-        sides[token].append(LEFT * (start < extents[token][0]) + RIGHT * (end > extents[token][1]))
-        extents[token], above[token] = (start, end), parents[k]
-    places = []
-    for (start, end), k in zip(extents, above, strict=True):
-        first, last = start == tree.starts[k], end == tree.ends[k]
-        places.append(ROOT if k == 0 and first and last else FIRST if first else LAST if last else INNER)
-    return [SidedSpine(tuple(a), tuple(b), c) for a, b, c in zip(labels, sides, places, strict=True)]
-
-
-def write_sided(spine: SidedSpine) -> str:
-    """A sided spine as text: the place as "(" first, "|" inner, ")" last or "." below the root, then the labels with
-    "<" and ">" for the sides: "(-", ".VP>+S<>". Raises TreeError as `write_spine`."""
-    write_spine(spine.labels)
-    labels = (
-        label + "".join(letter for bit, letter in _SIDES.items() if side & bit)
-        for label, side in zip(spine.labels, spine.sides, strict=True)
-    )
-    return _PLACES[spine.place] + (SEPARATOR.join(labels) or EMPTY_SPINE)
-
-
-def read_sided(text: str) -> SidedSpine:
-    """Inverse of `write_sided`. Raises TreeError for what it does not write."""
-    place, rest = _PLACES.find(text[:1]), text[1:]
-    labels, sides = [], []
-    for part in [] if rest == EMPTY_SPINE else rest.split(SEPARATOR):
-        label = part.rstrip("".join(_SIDES.values()))
-        labels.append(label)
-        sides.append(sum(bit for bit, letter in _SIDES.items() if letter in part[len(label) :]))
-    spine = SidedSpine(tuple(labels), tuple(sides), place)
-    try:
-        if place < 0 or not text or write_sided(spine) != text:
-            raise TreeError("it is not what write_sided writes")
-    except TreeError as error:
-        raise TreeError(
-            f"{text!r} is no sided spine; give one of {_PLACES}, then labels with {SEPARATOR!r} between them, or "
-            f"{EMPTY_SPINE!r} ({error})"
-        ) from None
-    return spine
-
-
-def is_sided(text: str) -> bool:
-    """Whether a written spine tells sides."""
-    return text[:1] != "" and text[0] in _PLACES
 
 
 def write_control(bits: int) -> str:
@@ -206,10 +138,19 @@ def tree_from_spines(
 
 def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS) -> str:
     """Why `tree` does not come back from its written spines and its brackets; "" if it does."""
-    try:
+
+    def back() -> Tree:
         written = [write_spine(spine) for spine in spines(tree, rules)]
         brackets = zip(tree.starts, tree.ends, strict=True)
-        again = tree_from_spines(tree.words, tree.tags, brackets, list(map(read_spine, written)), tree.labels[0])
+        return tree_from_spines(tree.words, tree.tags, brackets, list(map(read_spine, written)), tree.labels[0])
+
+    return problem_of(tree, back)
+
+
+def problem_of(tree: Tree, back: Callable[[], Tree]) -> str:
+    """Why `back` does not give `tree`; "" if it does."""
+    try:
+        again = back()
     except TreeError as error:
         return str(error)
     return "" if again == tree else f"another tree comes back: {again}"

@@ -98,5 +98,5 @@ class GatedRules(Rules):
                 )
                 >= self.least
             ]
-            self.kept[state] = passing if passing or state.unread else found
+            self.kept[state] = passing if passing or self.may_shift(state) else found
         return self.kept[state]

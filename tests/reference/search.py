@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .states import SHIFT, Rules, State
+from .states import Rules, State
 
 GLUE = 1000.0
 Action = tuple[int, int, str]
@@ -16,8 +16,8 @@ Score = Callable[[State, Action], float]
 
 
 def price(rules: Rules, state: State, action: Action, score: Score) -> float:
-    """ln(1 + e^-h); a shift costs nothing where nothing else can be done."""
-    if action[2] == SHIFT and not rules.windows(state):
+    """ln(1 + e^-h); what is free costs nothing."""
+    if rules.is_free(state):
         return 0.0
     h = score(state, action)
     return math.log1p(math.exp(-h)) if h > 0 else -h + math.log1p(math.exp(h))
@@ -82,14 +82,14 @@ def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, me
                 end = (so_far, False)
                 break
             expanded += 1
-            windows, actions = rules.windows(state), rules.candidates(state)
+            free, actions = rules.is_free(state), rules.candidates(state)
             if not actions:
                 end = (so_far + GLUE * len(state.frontier), True)
                 break
             choices = []
             for action in actions:
                 extra = price(rules, state, action, score)
-                if windows:
+                if not free:
                     scored += 1
                     if so_far + extra >= best_cost:
                         continue

@@ -110,9 +110,16 @@ class Rules:
             for label in self.labels
             if self.label_fits(state, i, j, label)
         ]
-        if state.unread:
+        if self.may_shift(state):
             found.append((state.unread - 1, state.unread, SHIFT))
         return found
+
+    def may_shift(self, state: State) -> bool:
+        return state.unread > 0
+
+    def is_free(self, state: State) -> bool:
+        """Whether the only way on costs nothing: a shift where nothing can be inferred."""
+        return not self.windows(state)
 
     def head_of(self, state: State, i: int, j: int, label: str = CANDIDATE) -> int:
         """Place in the frontier of the head of the window."""

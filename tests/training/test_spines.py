@@ -14,6 +14,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
 from training.cli import main
 from training.corpus import Sentence, read_treebank
+from training.sequence.corpus import read_labelled
 from training.spines import (
     SHARES,
     Inventory,
@@ -22,6 +23,7 @@ from training.spines import (
     check_file,
     entropy,
     report,
+    without_rare,
     written_controls,
     written_spines,
 )
@@ -151,10 +153,54 @@ def test_command(tmp_path, capsys):
     found = json.loads(out.read_text())
     assert found["inventory"]["sentences"] == 314 and found["inventory"]["categories"] > 50
     assert 0.95 < found["held_out"]["category"] < 1 and found["held_out"]["tokens"] == 783
-    assert main(["spines", train, "--control", "--json", str(out)]) == 0
+    assert main(["spines", train, "--categories", "control", "--json", str(out)]) == 0
     control = json.loads(out.read_text())
     assert control["inventory"]["categories"] == 6 and control["held_out"] is None
     assert control["inventory"]["tokens"] == found["inventory"]["tokens"]
+    assert main(["spines", train, "--categories", "sided", "--json", str(out)]) == 0
+    sided = json.loads(out.read_text())["inventory"]
+    assert sided["categories"] > found["inventory"]["categories"] and sided["tokens"] == found["inventory"]["tokens"]
+    assert sided["entropy"] > found["inventory"]["entropy"] and "(-" in sided["frequent"]
+
+
+def test_rare_categories_become_the_frequent_one_of_the_tag():
+    made = with_spines(*TREES)
+    again = without_rare(made, 3)  # - 4, NP 3, VP+S 3; VP, NP+NP, PP once
+    assert [token.category for token in again[1]] == ["-", "NP", "VP+S", "VP+S", "-"], "VB has no other, so of all"
+    assert [token.category for token in again[2]] == ["NP", "-", "-", "NP"], "NN: NP 3 of 4"
+    assert [[token[:2] for token in sentence] for sentence in again] == [
+        [token[:2] for token in sentence] for sentence in made
+    ]
+    assert without_rare(made, 1) == made
+    assert set(Inventory(without_rare(made, 4)).counts) == {"-"}
+    with pytest.raises(TrainingDataError, match="no category is met 5 times, the most frequent one 4 times; give"):
+        without_rare(made, 5)
+    with pytest.raises(TrainingDataError, match="no category is met 1 times, the most frequent one 0 times"):
+        without_rare([], 1)
+
+
+@pytest.mark.parametrize(
+    ("categories", "expected"),
+    [
+        ("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"]),
+        ("control", ["=o", "=c", "=u", "=c"]),
+    ],
+)  # fmt: skip
+def test_command_writes_what_the_tagger_learns_from(tmp_path, capsys, categories, expected):
+    trees, out = tmp_path / "trees.mrg", tmp_path / "new" / "labels.txt"
+    trees.write_text("\n".join(TREES))
+    assert main(["spines", str(trees), "--categories", categories, "--write", str(out)]) == 0
+    read = read_labelled(out)
+    assert read[0] == (("the", "cat", "slept", "."), ("DT", "NN", "VBD", "."), tuple(expected))
+    assert [len(sentence.labels) for sentence in read] == [4, 5, 4]
+    assert main(["spines", str(trees), "--categories", categories, "--least", "3", "--write", str(out)]) == 0
+    frequent = [label for sentence in read_labelled(out) for label in sentence.labels]
+    assert all(frequent.count(label) >= 3 for label in frequent)
+    assert len(set(frequent)) < len({label for sentence in read for label in sentence.labels})
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["spines", str(trees), "--least", "0"])
+    assert "the number must be at least 1" in capsys.readouterr().err
 
 
 def test_command_follows_its_options(tmp_path, capsys):
@@ -187,6 +233,10 @@ def test_check(tmp_path, capsys):
     train, dev = (str(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
     assert main(["spines", train, "--held-out", dev, "--check"]) == 0
     assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n{dev}: 62 of 62 trees come back\n"
+    assert main(["spines", train, "--categories", "sided", "--check"]) == 0
+    assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n"
+    assert main(["spines", train, "--categories", "control", "--check"]) == 1
+    assert "no tree comes back from control tags; give --categories spine or sided" in capsys.readouterr().err
     bad = tmp_path / "bad.mrg"
     bad.write_text("\n".join([*TREES, *["(TOP (A+B (NN a)))"] * 3, "(TOP (- (NN a)))"]))
     assert check_file(bad, COLLINS, most=2)[:2] == (7, 4)

@@ -31,7 +31,7 @@ class SpineReader:
 
     def pruning(self, offered: Offered, beta: float) -> Pruning | None:
         """What the search takes of the categories that are at least `beta` times as likely as a token's likeliest; None
-        when a token is left without one."""
+        when a token is left without one. Of more than MOST_SPINES spines the least likely are left out."""
         if are_controls(offered):
             read = read_controls(offered, beta)
             return None if read is None else Pruning(np.zeros((1, 1, 1), np.uint64), *read)

@@ -193,11 +193,11 @@ class DtreeParser(StoredParser):
         Counts are of all searches together."""
         budget = self.settings.budget_for(len(tokens))
         before = np.zeros(2, dtype=OFFSET)
-        tried = 0
+        tried = number = 0
         for beta in self.settings.betas if offered and self.reads_spines else ():
             found = self._spines.pruning(offered, beta)
-            if found is not None:
-                tried += 1
+            if found is not None and found.number != number:  # of two betas one offers all that the other does
+                tried, number = tried + 1, found.number
                 items, cost, status, counts = self._search(tokens, budget, self.settings, found)
                 counts[:2] += before
                 if status != "fallback":

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, TreeError
+from spacy_dtparse.features.offers import check_offered
 from spacy_dtparse.parsers.dtree import SearchSettings
+from spacy_dtparse.trees import read_sided, tree_from_sided
 from training.recipe import FitRecipe
 from training.treebanks import TreebankFile
 
@@ -70,9 +72,39 @@ SETTINGS = [
     ),
     Case(
         "component setting",
+        "a beta above 1",
+        lambda bench: SearchSettings(betas=[0.1, 1.5]),
+        Raises(ConfigError, "'betas' is [0.1, 1.5]; it must be a list of numbers from 0 to 1"),
+    ),
+    Case(
+        "component setting",
         "unknown search setting",
         lambda bench: SearchSettings().with_changes(beam=4),
         Raises(ConfigError, "unknown search setting beam; allowed are"),
+    ),
+    Case(
+        "spines",
+        "for fewer words than there are, from Python",
+        lambda bench: check_offered([[("NP", 1.0)]], 2),
+        Raises(DtparseError, "2 words but spines for 1; give spines for every word, or none at all"),
+    ),
+    Case(
+        "spines",
+        "without probabilities, from Python",
+        lambda bench: check_offered([["NP", "VP"]], 1),
+        Raises(DtparseError, "give a list of (text, probability) pairs"),
+    ),
+    Case(
+        "spines",
+        "sided, wrongly written",
+        lambda bench: read_sided(".NP><"),
+        Raises(TreeError, "'.NP><' is no sided spine"),
+    ),
+    Case(
+        "spines",
+        "of no tree, to make one of",
+        lambda bench: tree_from_sided(["a", "b"], ["X", "X"], [read_sided("(-"), read_sided("(-")]),
+        Raises(TreeError, "the constituent that begins with token 1 has no last child"),
     ),
 ]
 

@@ -1,0 +1,107 @@
+"""Pruning by spines over reference states: each offered spine is held against what is built; no code of the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .states import Node, Rules, State
+
+
+class Offer(NamedTuple):
+    """A spine from the lowest label up; `sides` "", "<", ">" or "<>" for each, None: any; `place` one of "(|).", None:
+    any."""
+
+    labels: tuple[str, ...]
+    sides: tuple[str, ...] | None = None
+    place: str | None = None
+
+    def agrees(self, built: list[tuple[str, str]]) -> bool:
+        """Whether the lowest labels are those built, with these sides."""
+        labels, sides = [label for label, _ in built], [side for _, side in built]
+        below = list(self.labels[: len(built)]) == labels
+        return below and (self.sides is None or list(self.sides[: len(built)]) == sides)
+
+    def ends(self, built: list[tuple[str, str]], place: str) -> bool:
+        """Whether all of it is built, and may stand at a place."""
+        return self.agrees(built) and len(self.labels) == len(built) and self.place in (None, place)
+
+    def goes_on_with_left_siblings(self, built: list[tuple[str, str]]) -> bool:
+        if not self.agrees(built) or len(self.labels) == len(built):
+            return False
+        return self.sides is None or "<" in self.sides[len(built)]
+
+
+def side(head: int, i: int, j: int) -> str:
+    return ("<" if head > i else "") + (">" if head < j - 1 else "")
+
+
+def built_by_head(node: Node) -> list[tuple[str, str]]:
+    """Labels and sides of what a node's head token heads in it, from the lowest up."""
+    found = []
+    while not node.is_token:
+        assert node.middle is not None
+        found.append((node.label, side(node.children.index(node.middle), 0, len(node.children))))
+        node = node.middle
+    return found[::-1]
+
+
+@dataclass(frozen=True)
+class PrunedRules(Rules):
+    """Rules of one sentence: each token has some `offers`, or some letters of "ocu" in `controls` (None: no such)."""
+
+    offers: tuple[tuple[Offer, ...], ...] | None = None
+    controls: tuple[str, ...] | None = None
+
+    def label_fits(self, state: State, i: int, j: int, label: str) -> bool:
+        if not super().label_fits(state, i, j, label):
+            return False
+        by_controls = label == self.top or self._by_controls(state.frontier[i].start, state.frontier[j - 1].end)
+        return by_controls and self._by_offers(state, i, j, label)
+
+    def _by_controls(self, start: int, end: int) -> bool:
+        if self.controls is None:
+            return True
+        if end - start == 1:
+            return "u" in self.controls[start]
+        return "o" in self.controls[start] and "c" in self.controls[end - 1]
+
+    def _by_offers(self, state: State, i: int, j: int, label: str) -> bool:
+        if self.offers is None:
+            return True
+        if label == self.top:
+            return self._may_end(state.frontier[i], ".")
+        head = self.head_of(state, i, j, label)
+        after = [*built_by_head(state.frontier[head]), (label, side(head, i, j))]
+        if not any(offer.agrees(after) for offer in self.offers[state.frontier[head].head]):
+            return False
+        return all(
+            self._may_end(state.frontier[k], "(" if k == i else ")" if k == j - 1 else "|")
+            for k in range(i, j)
+            if k != head
+        )
+
+    def _may_end(self, node: Node, place: str) -> bool:
+        assert self.offers is not None
+        return any(offer.ends(built_by_head(node), place) for offer in self.offers[node.head])
+
+    def windows(self, state: State) -> list[tuple[int, int]]:
+        """Those that may get some label."""
+        return [
+            (i, j)
+            for i, j in super().windows(state)
+            if any(self.label_fits(state, i, j, label) for label in self.labels)
+        ]
+
+    def may_shift(self, state: State) -> bool:
+        """Not where what is leftmost on the stack must be a first child, which waits for nothing."""
+        if not super().may_shift(state) or self.offers is None or state.unread == len(state.frontier):
+            return super().may_shift(state)
+        node = state.frontier[state.unread]
+        if self._may_end(node, "|") or self._may_end(node, ")"):
+            return True
+        return any(offer.goes_on_with_left_siblings(built_by_head(node)) for offer in self.offers[node.head])
+
+    def is_free(self, state: State) -> bool:
+        """The only way on costs nothing, whichever it is."""
+        return len(self.candidates(state)) == 1
