@@ -174,13 +174,14 @@ def get_component(nlp: Language) -> ConstituentPipe:
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     """The components to run on Docs whose sentence boundaries are known, for constituents: no splitters and no parsers
-    of dependencies, or only the parser."""
+    of dependencies, or only the parser and a spine_tagger."""
     own = component_name(nlp)
     splitters = ("senter", "parser", "sentencizer", "bpm_parser")
+    factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
     return [
         name
-        for name in nlp.pipe_names
-        if name == own or not (only_parser or nlp.get_pipe_meta(name).factory in splitters)
+        for name, factory in factories.items()
+        if name == own or factory == "spine_tagger" or not (only_parser or factory in splitters)
     ]
 
 
