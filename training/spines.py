@@ -64,6 +64,14 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
     return [write_sided(spine) for spine in sided_spines(tree, rules)]
 
 
+CATEGORIES: dict[str, Callable[[Tree, HeadRules], list[str]]] = {
+    "plain": written_spines,
+    "sided": written_sided,
+    "control": lambda tree, rules: written_controls(tree),
+}
+"""What a tagger may say of a token, by name."""
+
+
 def categorised(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[list[Token]]:
