@@ -289,6 +289,11 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert spacy.load(out).get_pipe("dtparse").configured_parser.settings.betas == (0.2,)
     assert main([*sized, "--sizes", "10", "--limit", "20"]) == 1
     assert "holds a run with other limit (was None, now 20)" in capsys.readouterr().err
+    for other, name in (
+        (["--settings", "epochs=2"], "options.epochs (was 3, now 2)"), (["--treebank", dev], "treebank"),
+    ):  # fmt: skip
+        assert main([*sized, *other, "--sizes", "10"]) == 1
+        assert f"holds a run with other {name}" in capsys.readouterr().err
     assert main([*command, "--categories", "control", "--limit", "25"]) == 0, "without a treebank and a workdir"
     assert {label[0] for label in spacy.load(out).get_pipe("spine_tagger").labels} == {"="}
     assert main([*command[:2], "--out", str(out)]) == 1

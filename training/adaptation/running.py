@@ -21,7 +21,7 @@ from ..assemble import check_target
 from ..corpus import Sentence
 from ..fitting import write_atomically
 from ..reproduce.running import read_result
-from ..resuming import run_folder
+from ..resuming import own_folder, run_folder
 from ..self_train import Teaching, teach
 from ..sequence.corpus import LabelledSentence, digest
 from ..sequence.fitting import fit_tagger
@@ -84,6 +84,11 @@ def _material(
     """Everything that is learned from and measured on."""
     parser = find_dtparse(nlp)[1].configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
+    categories = partial(_categories, CATEGORIES[adaptation.categories], parser.model.heads)
+    label = partial(labelled, recipe=parser.recipe, categories=categories)
+    known = label(treebank)
+    facts = {"categories": adaptation.categories, "options": adaptation.options.facts(), "treebank": digest(known)}
+    own_folder(folder, facts)
     model, data = folder / "parser.model", parser.to_bytes()
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
@@ -92,9 +97,7 @@ def _material(
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
-    categories = partial(_categories, CATEGORIES[adaptation.categories], parser.model.heads)
-    label = partial(labelled, recipe=parser.recipe, categories=categories)
-    return _Material(parser, label(train), label(treebank), (held, label(held)), (dev, label(dev)))
+    return _Material(parser, label(train), known, (held, label(held)), (dev, label(dev)))
 
 
 def _categories(of: Callable[..., list[str]], rules: Any, tree: Any) -> list[str]:

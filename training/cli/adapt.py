@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="UTF-8, a paragraph per line, or a folder of .txt files; options as of self-train",
     )  # fmt: skip
     parser.add_argument(
-        "--parser", type=Path, metavar="MODEL",
+        "--parser", nargs="?", type=Path, metavar="MODEL",
         help="boosted trees in place of the pipeline's own parser (embedded: the English ones)",
     )  # fmt: skip
     parser.add_argument(
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-words", type=natural_number, default=3, help="of a sentence (default: 3)")
     parser.add_argument("--max-words", type=natural_number, default=100, help="of a sentence (default: 100)")
     parser.add_argument(
-        "--sizes", nargs="+", type=natural_number, metavar="N",
+        "--sizes", nargs="*", type=natural_number, metavar="N",
         help="a tagger for each of these numbers of the parser's trees (default: one for all that there are); the last "
         "one goes into the pipeline",
     )  # fmt: skip
     parser.add_argument(
-        "--betas", nargs="+", type=float, metavar="BETA",
+        "--betas", nargs="*", type=float, metavar="BETA",
         help="of the search: which spines it may use, relative to the likeliest, in each try (default: the parser's)",
     )  # fmt: skip
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> None:
         tuple(TreebankFile.parse(text) for text in options.dev),
         options.categories,
         changed_fields(SequenceOptions(options.estimator), options.settings, but=("estimator",)),
-        None if options.betas is None else tuple(options.betas),
-        None if options.sizes is None else tuple(options.sizes),
+        tuple(options.betas) if options.betas else None,
+        tuple(options.sizes) if options.sizes else None,
     )
     found = adapt(adaptation, options.out, options.workdir, options.workers, lambda line: print(line, flush=True))
     print(found)
