@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees import Tree
 
 from ..corpus import Sentence
 from ..evaluate import score_trees
@@ -18,42 +20,66 @@ SEARCHES = ("earlier", "same", "later")
 AMBIGUITIES = ("fewer", "equal", "more")
 
 
+@dataclass
+class _Run:
+    """What was met with one tagger, sentence by sentence."""
+
+    trees: list[Tree] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    searches: list[int] = field(default_factory=list)
+    offered: list[list[int]] = field(default_factory=list)
+
+
 def measure(
     parser: DtreeParser,
     sentences: Sequence[Sentence],
-    tagger: SequenceTagger | None = None,
-    labels: Sequence[LabelledSentence] = (),
-) -> dict[str, Any]:
-    """Parse sentences one by one in this process, with the spines of `tagger` or without any; plain data.
+    labels: Sequence[LabelledSentence],
+    taggers: Sequence[SequenceTagger | None],
+) -> list[dict[str, Any]]:
+    """Parse sentences one by one in this process, each with the spines of every tagger in turn (None: without any), so
+    that what else the machine does weighs on all of them alike; plain data of each tagger.
 
     `f1` and `equal`: labelled F1 against the sentences' own trees, and the share of equal ones. For each sentence
     `seconds` (CPU time, tagging included), `searches`, and `offered`, how many categories its words have together at
-    each β of the parser; `tokens` of all. With `labels`, the right ones, what `judge` says of the tagger in `tagging`.
+    each β of the parser; `tokens` of all. `tagging`: what `judge` says of the tagger, `labels` being the right ones.
     """
-    betas = [float(beta) for beta in parser.settings.betas]
-    trees, seconds, searches, offered = [], [], [], []
-    for number in (0, *range(len(sentences))):  # the first one twice: kernels are compiled or loaded now
-        words, tags = sentences[number].tree.words, sentences[number].tags
-        began = time.process_time()
-        offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))
-        result = parser.parse(words, tags, offers)
-        seconds.append(time.process_time() - began)
-        trees.append(result.tree)
-        searches.append(result.n_searches)
-        offered.append([sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas])
-    total, _ = score_trees(sentences, trees[1:])
+    runs = [_Run() for _ in taggers]
+    for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
+        for tagger, run in zip(taggers, runs, strict=True):
+            _parse(parser, tagger, sentence, run)
+    return [
+        _figures(run, sentences, None if tagger is None else judge(tagger, labels, parser.settings.betas))
+        for tagger, run in zip(taggers, runs, strict=True)
+    ]
+
+
+def _parse(parser: DtreeParser, tagger: SequenceTagger | None, sentence: Sentence, run: _Run) -> None:
+    words, tags, betas = sentence.tree.words, sentence.tags, parser.settings.betas
+    began = time.process_time()
+    offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))
+    result = parser.parse(words, tags, offers)
+    run.seconds.append(time.process_time() - began)
+    run.trees.append(result.tree)
+    run.searches.append(result.n_searches)
+    run.offered.append([sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas])
+
+
+def _figures(run: _Run, sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
+    """The figures of a run whose first sentence does not count."""
+    trees = run.trees[1:]
+    total, _ = score_trees(sentences, trees)
     return {
         "f1": total.to_dict()["all"]["f1"],
-        "equal": sum(_shape(s.tree) == _shape(t) for s, t in zip(sentences, trees[1:], strict=True)) / len(sentences),
+        "equal": sum(_shape(s.tree) == _shape(t) for s, t in zip(sentences, trees, strict=True)) / len(sentences),
         "tokens": sum(len(sentence.tags) for sentence in sentences),
-        "seconds": seconds[1:],
-        "searches": searches[1:],
-        "offered": offered[1:],
-        "tagging": judge(tagger, labels, betas) if tagger is not None else None,
+        "seconds": run.seconds[1:],
+        "searches": run.searches[1:],
+        "offered": run.offered[1:],
+        "tagging": tagging,
     }
 
 
-def _shape(tree: Any) -> tuple[Any, ...]:
+def _shape(tree: Tree) -> tuple[Any, ...]:
     return tree.labels, tree.starts, tree.ends
 
 

@@ -66,15 +66,15 @@ def adapt(
     nlp = open_pipeline(adaptation.pipeline, adaptation.parser, adaptation.betas)
     with run_folder(workdir) as folder:
         material = _material(adaptation, nlp, folder, n_workers, log)
-        plain = _measured(material, None, {"size": None}, folder / "plain")
-        results = []
+        trained = []
         for size in _sizes(adaptation, len(material.train), log):
             log(f"a tagger from {size} trees of the parser and {len(material.treebank)} of treebanks")
-            tagger, facts = _trained(adaptation, material, size, folder / str(size), n_workers, str(nlp.lang))
-            results.append(_measured(material, tagger, facts, folder / str(size)))
-            found = report(plain, results)
-            write_atomically(folder / TABLE, found.encode())
-        write_pipeline(nlp, folder / str(results[-1]["size"]) / TAGGER, out)
+            trained.append(_trained(adaptation, material, size, folder / str(size), n_workers, str(nlp.lang)))
+        log("measuring")
+        rows = _measured(material, trained, folder)
+        found = report(rows[0], rows[1:])
+        write_atomically(folder / TABLE, found.encode())
+        write_pipeline(nlp, folder / str(rows[-1]["size"]) / TAGGER, out)
     return found
 
 
@@ -135,12 +135,12 @@ def _trained(
 
 
 def _measured(
-    material: _Material, tagger: SequenceTagger | None, facts: dict[str, Any], folder: Path
-) -> dict[str, Any]:
-    """The figures with a tagger or without, measured unless they are there."""
+    material: _Material, trained: Sequence[tuple[SequenceTagger, dict[str, Any]]], folder: Path
+) -> list[dict[str, Any]]:
+    """The figures of the parser alone and then with each tagger, measured unless they are there."""
     parser = material.parser
     facts = {
-        **facts,
+        "taggers": [facts for _, facts in trained],
         "parser": hashlib.sha256(parser.to_bytes()).hexdigest(),
         "settings": asdict(parser.settings),
         "text": digest(material.held[1]),
@@ -150,16 +150,13 @@ def _measured(
     path = folder / RESULT
     result = read_result(path)
     if result is None or result["facts"] != facts:
-        held, dev = (_measure(parser, tagger, *part) for part in (material.held, material.dev))
-        result = {"size": facts["size"], "facts": facts, "text": held, "dev": dev}
+        taggers = [None, *(tagger for tagger, _ in trained)]
+        text, dev = (
+            measure(parser, *part, taggers) if part[0] else [None] * len(taggers)
+            for part in (material.held, material.dev)
+        )
+        sizes = [None, *(facts["size"] for _, facts in trained)]
+        rows = [dict(zip(("size", "text", "dev"), row, strict=True)) for row in zip(sizes, text, dev, strict=True)]
+        result = {"facts": facts, "rows": rows}
         write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
-    return result
-
-
-def _measure(
-    parser: DtreeParser,
-    tagger: SequenceTagger | None,
-    sentences: Sequence[Sentence],
-    labels: Sequence[LabelledSentence],
-) -> dict[str, Any] | None:
-    return measure(parser, sentences, tagger, labels) if sentences else None
+    return list(result["rows"])
