@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,12 +64,11 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
     return [write_sided(spine) for spine in sided_spines(tree, rules)]
 
 
-CATEGORIES: dict[str, Callable[[Tree, HeadRules], list[str]]] = {
-    "plain": written_spines,
-    "sided": written_sided,
-    "control": lambda tree, rules: written_controls(tree),
-}
-"""What a tagger may say of a token, by name."""
+def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
+    """What gives the tokens of a tree their categories of that name: "spine", "sided" or "control"."""
+    if name == "control":
+        return written_controls
+    return partial({"spine": written_spines, "sided": written_sided}[name], rules=rules)
 
 
 def categorised(

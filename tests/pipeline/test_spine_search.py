@@ -25,7 +25,7 @@ from ..unit.kernels.harness import SLOW, hand_made
 from .rule_parser import RuleParser
 
 TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Dogs bark", "", "  ", "It saw\nthe dog."]
-BUDGET = 30 if SLOW else 300
+BUDGET = 100 if SLOW else 300
 
 
 @pytest.fixture(scope="module")

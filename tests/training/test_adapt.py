@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,13 +32,13 @@ from training.self_train import Reading, TextFile, text_files
 from training.self_train.tagging import TaggedSentence, read_sentences
 from training.self_train.teaching import Lesson, Taught
 from training.settings import changed
-from training.spines import CATEGORIES
+from training.spines import written_categories
 from training.treebanks import TreebankFile
 
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "assets" / "sample"
-SIDED = partial(CATEGORIES["sided"], rules=COLLINS)
+SIDED = written_categories("sided", COLLINS)
 TREE = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .)))"
 
 
@@ -116,7 +115,7 @@ def test_what_is_measured():
     words, tags = ("The", "old", "cat", "sat", "."), ("DT", "JJ", "NN", "VBD", ".")
     own = [parser.parse(words[:n], tags[:n]).tree for n in (5, 4, 3)]
     sentences = [Sentence(tree, tree.tags, "text") for tree in own]
-    labels = labelled(sentences, parser.recipe, partial(CATEGORIES["plain"], rules=COLLINS))
+    labels = labelled(sentences, parser.recipe, written_categories("spine", COLLINS))
     plain, pruned = measure(parser, sentences, labels, [None, tagger])
     assert (plain["f1"], plain["equal"], plain["tokens"], plain["searches"]) == (1.0, 1.0, 12, [1, 1, 1])
     assert plain["offered"] == [[0, 0]] * 3 and plain["tagging"] is None
@@ -153,7 +152,7 @@ def test_folders_of_text(tmp_path, nlp):
     ("changes", "message"),
     [
         ({"files": ()}, r"no text to adapt to; give files or folders of plain text \(--text\)"),
-        ({"categories": "tags"}, "categories are 'tags'; allowed are plain, sided, control"),
+        ({"categories": "tags"}, "categories are 'tags'; allowed are spine, sided, control"),
         ({"sizes": (5, 2)}, r"the sizes are \[5, 2\]; give whole numbers from 0, the smallest first"),
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),

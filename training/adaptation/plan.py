@@ -9,8 +9,10 @@ from spacy_dtparse.errors import ConfigError
 
 from ..self_train import Reading, TextFile
 from ..sequence.options import SequenceOptions
-from ..spines import CATEGORIES
 from ..treebanks import TreebankFile
+
+CATEGORIES = ("spine", "sided", "control")
+"""What a tagger may say of a token: see `training.spines`."""
 
 
 @dataclass(frozen=True)

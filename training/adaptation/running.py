@@ -26,7 +26,7 @@ from ..self_train import Teaching, teach
 from ..sequence.corpus import LabelledSentence, digest
 from ..sequence.fitting import fit_tagger
 from ..sequence.running import model_facts
-from ..spines import CATEGORIES
+from ..spines import written_categories
 from ..telling import tell
 from ..treebanks import read_files
 from .measuring import measure
@@ -84,7 +84,7 @@ def _material(
     """Everything that is learned from and measured on."""
     parser = find_dtparse(nlp)[1].configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
-    categories = partial(_categories, CATEGORIES[adaptation.categories], parser.model.heads)
+    categories = written_categories(adaptation.categories, parser.model.heads)
     label = partial(labelled, recipe=parser.recipe, categories=categories)
     known = label(treebank)
     facts = {"categories": adaptation.categories, "options": adaptation.options.facts(), "treebank": digest(known)}
@@ -98,10 +98,6 @@ def _material(
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
     return _Material(parser, label(train), known, (held, label(held)), (dev, label(dev)))
-
-
-def _categories(of: Callable[..., list[str]], rules: Any, tree: Any) -> list[str]:
-    return of(tree, rules)
 
 
 def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:

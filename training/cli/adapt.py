@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="trees to score the parser on")
     parser.add_argument(
-        "--categories", default="sided", help="sided (default): spines with sides, plain, or control: three bits a word"
+        "--categories", default="sided", help="sided (default): spines with sides, spine, or control: three bits a word"
     )
     parser.add_argument("--limit", type=natural_number, metavar="N", help="only the first N sentences of the text")
     parser.add_argument("--min-words", type=natural_number, default=3, help="of a sentence (default: 3)")
