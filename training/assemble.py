@@ -47,10 +47,7 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
         raise ModelFormatError(
             f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …"
         )
-    if out.exists() and not (out / "meta.json").is_file() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ConfigError(
-            f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten"
-        )
+    check_target(out)
     parser = load_parser(model)
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
@@ -86,6 +83,14 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
     _add_notices(out, origin)
     check_size(out)
     return spacy.load(out)
+
+
+def check_target(out: Path) -> None:
+    """Raise ConfigError where `out` is something else than a pipeline folder, which may be overwritten."""
+    if out.exists() and not (out / "meta.json").is_file() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ConfigError(
+            f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten"
+        )
 
 
 def _dev_scores(meta: dict[str, Any]) -> dict[str, float]:

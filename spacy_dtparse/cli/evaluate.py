@@ -107,7 +107,8 @@ def parse_gold(
 ) -> list[Tree]:
     """The pipeline's trees for the sentences of gold trees, with the gold words and the tags that were used.
 
-    Components that set sentence boundaries are left out, and with `gold_tags` all but the parser.
+    Components that set sentence boundaries are left out, and with `gold_tags` all but the parser and a
+    spine_tagger.
     """
     from ..pipeline.attributes import to_tree
     from ..pipeline.corpus import blank_copy, doc_from_trees

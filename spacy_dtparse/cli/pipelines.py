@@ -94,7 +94,6 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     compiles = announce_compilation(kind)  # first: another process compiles while this one imports spaCy
     import spacy
 
-    from .. import load
     from ..models import EMBEDDED_PIPELINE, find_model
     from ..parsers import load_parser
     from ..pipeline import component  # noqa: F401 (registers the factories)
@@ -107,20 +106,8 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     if pipeline is None and model is not None and not (EMBEDDED_PIPELINE / "config.cfg").is_file():
         nlp = spacy.blank("en")  # a parser of one's own for tagged input
         nlp.add_pipe("sentencizer")
-    elif pipeline is None:
-        nlp = load()
     else:
-        try:
-            nlp = spacy.load(pipeline)
-        except DtparseError:
-            raise
-        except OSError as error:
-            raise ModelFormatError(
-                f"cannot load the pipeline {pipeline!r}: it is neither an installed spaCy package nor "
-                f"a folder of one ({str(error).splitlines()[0]})"
-            ) from error
-        except ValueError as error:  # spaCy's words for a config it cannot build
-            raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
+        nlp = load_language(pipeline)
     given = None if model is None else load_parser(find_model(Path(model)))
     if not has_constituents(nlp):
         if given is None and dependencies and dependency_component(nlp) is not None:
@@ -137,6 +124,29 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
             f"--budget {budget} changes nothing: {parser.name!r} fills a chart, which has no budget", stacklevel=2
         )
     return nlp
+
+
+def load_language(pipeline: str | None = None) -> Language:
+    """A spaCy pipeline by folder or package name; None: the embedded one. Raises ModelFormatError when there is no such
+    pipeline."""
+    import spacy
+
+    from .. import load
+    from ..pipeline import component  # noqa: F401 (registers the factories)
+
+    if pipeline is None:
+        return load()
+    try:
+        return spacy.load(pipeline)
+    except DtparseError:
+        raise
+    except OSError as error:
+        raise ModelFormatError(
+            f"cannot load the pipeline {pipeline!r}: it is neither an installed spaCy package nor "
+            f"a folder of one ({str(error).splitlines()[0]})"
+        ) from error
+    except ValueError as error:  # spaCy's words for a config it cannot build
+        raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
 
 
 def _first_component(nlp: Language) -> str | None:
@@ -174,13 +184,14 @@ def get_component(nlp: Language) -> ConstituentPipe:
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     """The components to run on Docs whose sentence boundaries are known, for constituents: no splitters and no parsers
-    of dependencies, or only the parser."""
+    of dependencies, or only the parser and a spine_tagger."""
     own = component_name(nlp)
     splitters = ("senter", "parser", "sentencizer", "bpm_parser")
+    factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
     return [
         name
-        for name in nlp.pipe_names
-        if name == own or not (only_parser or nlp.get_pipe_meta(name).factory in splitters)
+        for name, factory in factories.items()
+        if name == own or factory == "spine_tagger" or not (only_parser or factory in splitters)
     ]
 
 

@@ -20,6 +20,7 @@ from .extensions import register_extensions
 from .model_pipe import ModelPipe, Setting
 from .scorer import parseval_score
 from .sentences import SentenceInput, has_boundaries, read_sentences
+from .spines import Offer
 
 FACTORIES = ("dtparse", "pcfgla")
 """The factories of this package's constituent parsers."""
@@ -60,7 +61,7 @@ class ConstituentPipe(ModelPipe):
     goes to nlp's error handler.
     """
 
-    OWN = ("spans_key",)
+    OWN: ClassVar[tuple[str, ...]] = ("spans_key",)
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"dependency": "bpm_parser", "tagger": "spine_tagger"}
 
     def __init__(
@@ -125,12 +126,24 @@ class ConstituentPipe(ModelPipe):
                 f"{self.name}: a Doc has no sentence boundaries and is parsed as one sentence. Put a "
                 "component that sets them (senter, parser, sentencizer) before it",
             )
-        parsed = [ParsedSentence(s.start, s.end, s.places, self._parse(s)) for s in sentences]
+        offers = self.offers(doc)
+        parsed = [ParsedSentence(s.start, s.end, s.places, self._parse(s, offers)) for s in sentences]
         write_constituents(doc, parsed, self.spans_key, parser.name)
         return doc
 
-    def _parse(self, sentence: SentenceInput) -> ParseResult | None:
+    def offers(self, doc: Doc) -> Mapping[int, Offer]:
+        """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""
+        return {}
+
+    def _parse(self, sentence: SentenceInput, offers: Mapping[int, Offer]) -> ParseResult | None:
+        """The sentence's parse, with its words' spines where all of them have some."""
         assert self._searching is not None
-        return self._searching.parse(sentence.words, sentence.tags) if sentence.words else None
+        if not sentence.words:
+            return None
+        if offers:
+            spines = [offers.get(place, ()) for place in sentence.places]
+            if all(spines):
+                return self._searching.parse(sentence.words, sentence.tags, spines)
+        return self._searching.parse(sentence.words, sentence.tags)
 
     # `pipe` and `score` are Pipe's: Doc by Doc, so that a bad one does not take its batch along.

@@ -178,8 +178,8 @@ def write_constituents(
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;
     `scores`, one number or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`,
-    `n_states`, `n_scored`, `greedy_optimal` (status "gold" and no more where only a tree was given, "empty"
-    where nothing was). Raises TreeError when a tree and its places disagree.
+    `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity` (see `ParseResult`; status "gold" and no more
+    where only a tree was given, "empty" where nothing was). Raises TreeError when a tree and its places disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
@@ -200,6 +200,8 @@ def write_constituents(
                 "n_states": int(parsed.n_states),
                 "n_scored": int(parsed.n_scored),
                 "greedy_optimal": None if parsed.greedy_optimal is None else bool(parsed.greedy_optimal),
+                "n_searches": int(parsed.n_searches),
+                "ambiguity": None if parsed.ambiguity is None else _number(parsed.ambiguity),
             }
         if len(places) != len(tree.words):
             raise TreeError(

@@ -58,10 +58,24 @@ def spines(token: Token, key: str | None = None) -> tuple[tuple[str, float], ...
     if found is None:
         return ()
     group, number = found
-    attrs = group.attrs
-    if len(attrs.get("offers", ())) != len(group):
-        return ()
-    names, row = attrs["names"], attrs["offers"][number]
+    return _offer(group, number) if _has_offers(group) else ()
+
+
+def read_offers(doc: Doc, key: str | None = None) -> dict[int, Offer]:
+    """`spines` of all words that have some, by their places in the Doc."""
+    group = _group(doc, key)
+    if group is None or not _has_offers(group):
+        return {}
+    return {span.start: _offer(group, number) for number, span in enumerate(group)}
+
+
+def _has_offers(group: SpanGroup) -> bool:
+    return len(group.attrs.get("offers", ())) == len(group)
+
+
+def _offer(group: SpanGroup, number: int) -> tuple[tuple[str, float], ...]:
+    """The likely spines of the word of span `number`."""
+    names, row = group.attrs["names"], group.attrs["offers"][number]
     return tuple((names[name], chance) for name, chance in zip(row[::2], row[1::2], strict=True))
 
 
@@ -72,7 +86,15 @@ def has_spines(doc: Doc, key: str | None = None) -> bool:
 
 def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
     """The group and the place of the token's span in it."""
-    doc = token.doc
+    group = _group(token.doc, key)
+    if group is None:
+        return None
+    number = bisect_left(group, token.i, key=lambda span: span.start)
+    return (group, number) if number < len(group) and group[number].start == token.i else None
+
+
+def _group(doc: Doc, key: str | None) -> SpanGroup | None:
+    """The group with the Doc's spines. Warns where its tokens were merged or split since."""
     name = group_key(doc, key, SPINES_KEY, _KIND)
     if name is None:
         return None
@@ -81,8 +103,7 @@ def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
         warnings.warn(
             f"the tokens of this Doc were merged or split after tagging, so doc.spans[{name!r}] no longer fits them: "
             "retokenize before 'spine_tagger' in the pipeline, or tag again",
-            stacklevel=4,
+            stacklevel=5,
         )
         return None
-    number = bisect_left(group, token.i, key=lambda span: span.start)
-    return (group, number) if number < len(group) and group[number].start == token.i else None
+    return group

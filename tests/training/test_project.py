@@ -18,6 +18,7 @@ import pytest
 import spacy
 import srsly
 
+from spacy_dtparse import sentence_infos
 from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.features.linkparts import TokenColumns
 from spacy_dtparse.parsers import load_dependency_parser
@@ -48,8 +49,9 @@ def test_workflow_and_commands(project):
     assert project["workflows"]["train-span"] == [{"fit": "span", "assemble": "assemble-span"}.get(s, s) for s in STEPS]
     commands = {command["name"]: command for command in project["commands"]}
     assert project["workflows"]["train-bpm"] == ["bpm"]
-    later = ["span", "assemble-span", "bpm", "pcfgla", "self-train", "collect", "package", "benchmark", "clean"]
-    assert list(commands) == [*STEPS, *later]
+    assert project["workflows"]["adapt"] == ["adapt-pipeline"]
+    later = ["span", "assemble-span", "bpm", "pcfgla", "self-train", "adapt-pipeline"]
+    assert list(commands) == [*STEPS, *later, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]
         for line in command["script"]:
@@ -170,3 +172,23 @@ def test_train_dependencies_from_nothing(tmp_path):
         TokenColumns([row[0] for row in rows], (), [row[1] for row in rows])
     )
     assert (found.heads, found.labels) == ((1, -1, 1), ("nsubj", "root", "punct"))
+
+
+@pytest.mark.embedded
+def test_adapt_from_nothing(tmp_path):
+    """The English boosted trees on the sample text, with the sample treebank and with nothing beside the text."""
+    shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
+    shutil.copyfile(ROOT / "project.yml", tmp_path / "project.yml")
+    command = [sys.executable, "-m", "spacy", "project", "run", "adapt", str(tmp_path)]
+    command.append("--vars.adapt_settings=epochs=1")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    mine = ["adapt_pipeline=build/sample/adapted", "adapt_parser=", "adapt_treebank=", "adapt_dev=", "adapt_sizes="]
+    for run, variables in (("sample", []), ("mine", [f"--vars.{variable}" for variable in (*mine, "run=mine")])):
+        done = subprocess.run([*command, *variables], env=environment, text=True, capture_output=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        shown = (tmp_path / "build" / run / "adapt" / "table.md").read_text()
+        assert shown in done.stdout and ("dev: tags a word" in shown) == (run == "sample")
+        nlp = spacy.load(tmp_path / "build" / run / "adapted")
+        assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "spine_tagger", "dtparse"]
+        assert nlp.get_pipe("dtparse").parser.name == "dtree"
+        assert sentence_infos(nlp("The cat sat on the mat."))[0]["n_searches"] >= 1

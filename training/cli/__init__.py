@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from spacy_dtparse.errors import ConfigError, DtparseError
 
 from . import (
+    adapt,
     assemble,
     bpm,
     bpm_evaluate,
@@ -47,6 +48,7 @@ COMMANDS = {
     "bpm": bpm,
     "bpm-evaluate": bpm_evaluate,
     "tagger-fit": tagger_fit,
+    "adapt": adapt,
     "pcfgla-study": latent_study,
     "self-train": self_train,
     "self-train-compare": self_train_compare,

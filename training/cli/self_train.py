@@ -13,7 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--teacher", type=Path, required=True, help="a model file, such as `pcfgla` writes")
     parser.add_argument(
         "--text", nargs="+", required=True, metavar="PATH[,wrapped][,spaced]",
-        help="UTF-8, a paragraph per line; wrapped: lines broken at a width; spaced: hyphens set apart (two - year)",
+        help="UTF-8, a paragraph per line, or a folder of .txt files; wrapped: lines broken at a width; spaced: "
+        "hyphens set apart (two - year)",
     )  # fmt: skip
     parser.add_argument("--pipeline", help="tags and finds sentences: a folder or package (default: the embedded one)")
     parser.add_argument(
@@ -43,13 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Parse, choose, write; the last lines say how much was kept."""
-    from training.self_train import Reading, Selection, Teaching, TextFile, load_tagger, teach, write_selection
+    from training.self_train import Reading, Selection, Teaching, load_tagger, teach, text_files, write_selection
     from training.self_train.tagging import without_files
 
     selection = Selection(options.sure, options.least_sure, tuple(options.sizes), options.seed)
     reading = Reading(options.min_words, options.max_words, options.keep_hyphens, without_files(options.without))
-    files = tuple(TextFile.parse(text) for text in options.text)
-    teaching = Teaching(options.teacher, files, reading, options.workdir, options.workers)
+    teaching = Teaching(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
     lesson = teach(teaching, load_tagger(options.pipeline), lambda line: print(line, flush=True))
     report = write_selection(lesson, selection, options.out)
     for file in report["files"]:

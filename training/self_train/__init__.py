@@ -9,7 +9,7 @@ from .selecting import Selection, write_selection
 from .students import Experiment, run_experiment
 from .tagging import Reading, load_tagger, read_sentences
 from .teaching import Teaching, teach
-from .text import TextFile
+from .text import TextFile, text_files
 
 __all__ = [
     "Experiment",
@@ -21,5 +21,6 @@ __all__ = [
     "read_sentences",
     "run_experiment",
     "teach",
+    "text_files",
     "write_selection",
 ]

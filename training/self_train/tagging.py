@@ -41,7 +41,8 @@ class Reading:
 
     `min_words`, `max_words`: tokens of a sentence, punctuation counted. `keep_hyphens`: words with hyphens inside stay
     whole, as in the Wall Street Journal and GENIA treebanks (spaCy splits them, as CRAFT and GUM do). `without`:
-    treebanks none of whose sentences may be kept, such as the dev part that students are scored on.
+    treebanks none of whose sentences may be kept, such as the dev part that students are scored on. `limit`: only the
+    first so many of the sentences that are kept.
 
     Raises ConfigError for values out of range.
     """
@@ -50,6 +51,7 @@ class Reading:
     max_words: int = 40
     keep_hyphens: bool = False
     without: tuple[TreebankFile, ...] = ()
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_words <= self.max_words:
@@ -57,6 +59,8 @@ class Reading:
                 f"sentences of {self.min_words} to {self.max_words} words are asked for; the least must be 1 or more "
                 "and the most not below it (--min-words, --max-words)"
             )
+        if self.limit is not None and self.limit < 1:
+            raise ConfigError(f"the first {self.limit} sentences are asked for; give 1 or more (--limit)")
 
 
 def load_tagger(pipeline: str | None = None) -> Language:
@@ -178,6 +182,8 @@ def read_sentences(
         dropped: Counter[str] = Counter()
         n_words = n_sentences = 0
         for words, tags in tagged_sentences(nlp, paragraphs, reading.keep_hyphens):
+            if len(found) == reading.limit:
+                break
             n_sentences += 1
             n_words += len(words)
             key = sentence_key(words)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +45,7 @@ class Teaching:
     """The teacher's model file, the texts, what to read of them, where to keep what is done.
 
     `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: processes; with 1 there is
-    none beside this one.
+    none beside this one. `settings`: of the teacher, by name (plain data); {}: the model's own.
     """
 
     teacher: Path
@@ -53,6 +53,7 @@ class Teaching:
     reading: Reading
     workdir: Path
     n_workers: int = 2
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def facts(self, nlp: Language) -> dict[str, Any]:
         """What the trees depend on, as plain data. Raises TrainingDataError for files that cannot be read."""
@@ -71,6 +72,8 @@ class Teaching:
             "min_words": reading.min_words,
             "max_words": reading.max_words,
             "keep_hyphens": reading.keep_hyphens,
+            "limit": reading.limit,
+            "settings": dict(self.settings),
             "without": [
                 hashlib.sha256(repr([s.tree.words for s in file.read()]).encode()).hexdigest()
                 for file in reading.without
@@ -117,13 +120,14 @@ def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
 
 
 @lru_cache(maxsize=1)
-def _teacher(path: str) -> tuple[ConstituentParser, int]:
+def _teacher(path: str, settings: str) -> tuple[ConstituentParser, int]:
+    """The parser of a model file with settings in JSON, and by what its costs are divided."""
     teacher = load_parser(Path(path))
-    return teacher, n_grammars(teacher)
+    return teacher.with_settings(**json.loads(settings)), n_grammars(teacher)
 
 
-def _parse_chunk(path: str, sentences: Sequence[TaggedSentence]) -> list[Taught]:
-    teacher, divisor = _teacher(path)
+def _parse_chunk(path: str, settings: str, sentences: Sequence[TaggedSentence]) -> list[Taught]:
+    teacher, divisor = _teacher(path, settings)
     found = []
     for sentence in sentences:
         result = teacher.parse(sentence.words, sentence.tags)
@@ -142,7 +146,7 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
         raise ConfigError(f"{teaching.n_workers} workers; give 1 or more (--workers)")
     facts = json.loads(json.dumps(teaching.facts(nlp)))
     _teacher.cache_clear()
-    _teacher(str(teaching.teacher))
+    _teacher(str(teaching.teacher), json.dumps(dict(teaching.settings)))
     folder, held = teaching.workdir, _read_json(teaching.workdir / FACTS)
     if held is None:
         write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())
@@ -172,19 +176,19 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[
     left = sum(words[number] for number in missing)
     log(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - left} of them parsed before")
     began, done = time.perf_counter(), 0
-    teacher = str(teaching.teacher)
+    teacher, settings = str(teaching.teacher), json.dumps(dict(teaching.settings))
     pool = worker_pool(teaching.n_workers) if teaching.n_workers > 1 and len(missing) > 1 else None
     running: dict[int, Future[list[Taught]]] = {}
     ahead = iter(missing)
     try:
         for number, path in enumerate(paths):
             while pool is not None and len(running) < 2 * teaching.n_workers and (k := next(ahead, None)) is not None:
-                running[k] = pool.submit(_parse_chunk, teacher, parts[k])
+                running[k] = pool.submit(_parse_chunk, teacher, settings, parts[k])
             if path.is_file():
                 yield _read_chunk(path, len(parts[number]))
                 continue
             future = running.pop(number, None)
-            found = _parse_chunk(teacher, parts[number]) if future is None else future.result()
+            found = _parse_chunk(teacher, settings, parts[number]) if future is None else future.result()
             write_atomically(path, json.dumps(found).encode())
             done += words[number]
             speed = done / (time.perf_counter() - began)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
@@ -79,6 +79,21 @@ class TextFile:
     def _clean(self, line: str) -> str:
         line = _QUOTES.sub('"', " ".join(line.split()))
         return _SPACED_HYPHEN.sub("-", line) if self.spaced else line
+
+
+def text_files(arguments: Sequence[str]) -> tuple[TextFile, ...]:
+    """The files of command line arguments; a folder stands for the .txt files in it and below it, in order of names.
+
+    Raises ConfigError for an unknown option, TrainingDataError for a folder without such files.
+    """
+    found: list[TextFile] = []
+    for argument in arguments:
+        file = TextFile.parse(argument)
+        inside = sorted(path for path in file.path.rglob("*.txt") if path.is_file()) if file.path.is_dir() else None
+        if inside == []:
+            raise TrainingDataError(f"{file.path}: no .txt file is in this folder; give one with text, or files")
+        found += [file] if inside is None else [replace(file, path=path) for path in inside]
+    return tuple(found)
 
 
 def _unwrapped(lines: list[str]) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +18,7 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..resuming import own_folder
 from ..tagging.treebanks import fold_numbers
-from .corpus import LabelledSentence, make_data
+from .corpus import LabelledSentence, digest, make_data
 from .listing import Listing, list_features
 from .loglinear import train_loglinear
 from .online import train_online
@@ -168,8 +166,4 @@ def judge(
 
 def _own(workdir: Path, options: SequenceOptions, sentences: Sequence[LabelledSentence]) -> None:
     """Make `workdir` this run's, or check that it is. Raises TrainingDataError when it is not."""
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        digest.update(json.dumps(sentence).encode())
-    facts = {"options": options.facts(), "sentences": digest.hexdigest()[:16]}
-    own_folder(workdir, facts)
+    own_folder(workdir, {"options": options.facts(), "sentences": digest(sentences)})

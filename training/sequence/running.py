@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,19 @@ def _read(paths: Sequence[Path]) -> list[LabelledSentence]:
     return [sentence for path in paths for sentence in read_labelled(path)]
 
 
+def model_facts(
+    facts: Mapping[str, Any], sentences: Sequence[LabelledSentence], options: SequenceOptions
+) -> dict[str, Any]:
+    """What a model's meta says: `facts`, and what it is trained on and how."""
+    return {
+        "version": __version__,
+        **facts,
+        "sentences": len(sentences),
+        "tokens": sum(len(sentence.words) for sentence in sentences),
+        "options": options.facts(),
+    }
+
+
 def fit_files(
     train: Sequence[Path],
     dev: Sequence[Path],
@@ -48,13 +61,7 @@ def fit_files(
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
     with run_folder(workdir) as folder:
-        meta = {
-            "version": __version__,
-            **facts,
-            "sentences": len(sentences),
-            "tokens": sum(len(sentence.words) for sentence in sentences),
-            "options": options.facts(),
-        }
+        meta = model_facts(facts, sentences, options)
         model = fit_tagger(sentences, held_out, options, folder, meta, workers, _log(workdir))
         scores = judge(SequenceTagger(model), held_out, betas) if held_out else {}
         model.meta["dev"] = scores

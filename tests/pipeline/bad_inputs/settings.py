@@ -32,6 +32,7 @@ SETTINGS = [
         Raises(ConfigError, "has gate; for a model of kind 'span' it may have networks, confident, penalty"),
     ),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
+    setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
     setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
     setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
     setting("pcfgla: prune above what is left", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),

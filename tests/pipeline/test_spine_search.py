@@ -1,0 +1,190 @@
+"""dtparse behind a spine_tagger: what the search gets of its offers, its record, what survives, parsers without it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.util import load_config
+from spacy.vocab import Vocab
+
+from spacy_dtparse import sentence_infos, to_tree
+from spacy_dtparse.cli.pipelines import sentence_pipes
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.pipeline.component import DtParse
+from spacy_dtparse.pipeline.sentences import read_sentences
+from spacy_dtparse.pipeline.spines import read_offers, write_spines
+
+from ..tagger_models import random_tagger
+from ..unit.kernels.harness import SLOW, hand_made
+from .rule_parser import RuleParser
+
+TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Dogs bark", "", "  ", "It saw\nthe dog."]
+BUDGET = 100 if SLOW else 300
+
+
+@pytest.fixture(scope="module")
+def parser():
+    """Random boosted trees with the labels that the tagger's spines have."""
+    return DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
+
+
+@pytest.fixture(scope="module")
+def models(parser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    parser.to_disk(folder / "trees.model")
+    SequenceTagger(random_tagger(0, 0.3, cutoff=99)).to_disk(folder / "spines.model")
+    return folder
+
+
+def make_nlp(models, written="spines", **config):
+    """A list of tags, a random spine_tagger, and dtparse with random trees."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("list_tagger")
+    nlp.add_pipe("spine_tagger", config={"model": str(models / "spines.model"), "spans_key": written})
+    nlp.add_pipe("dtparse", config={"model": str(models / "trees.model"), "budget": BUDGET, **config})
+    return nlp
+
+
+def record(doc):
+    """What a Doc says of its parses."""
+    return sentence_infos(doc), [(span.start, span.end, span.label_) for span in doc.spans["constituents"]]
+
+
+def direct(parser, doc, **settings):
+    """The parser's own results of the sentences, given what the tagger wrote."""
+    searching = parser.with_settings(budget=BUDGET, **settings)
+    offers = read_offers(doc)
+    sentences, _ = read_sentences(doc)
+    return [searching.parse(s.words, s.tags, [offers[k] for k in s.places]) for s in sentences if s.words]
+
+
+def test_the_search_gets_the_spines_of_the_doc(models, parser):
+    nlp = make_nlp(models)
+    doc = nlp(TEXTS[0])
+    wanted = direct(parser, doc)
+    assert [to_tree(sentence) for sentence in doc.sents] == [result.tree for result in wanted]
+    found = sentence_infos(doc)
+    assert [(i["n_searches"], i["ambiguity"], i["n_scored"]) for i in found] == [
+        (r.n_searches, r.ambiguity, r.n_scored) for r in wanted
+    ]
+    assert found[0]["n_searches"] == 1 and found[0]["ambiguity"] > 1
+    assert sentence_pipes(nlp, only_parser=True) == ["spine_tagger", "dtparse"], "with gold tags, too"
+    with nlp.select_pipes(disable=["spine_tagger"]):
+        plain = nlp(TEXTS[0])
+    for info, pruned in zip(sentence_infos(plain), found, strict=True):
+        assert (info["n_searches"], info["ambiguity"]) == (1, None) and info["n_scored"] > pruned["n_scored"]
+    assert [to_tree(s) for s in plain.sents] != [to_tree(s) for s in doc.sents], "random spines forbid its tree"
+
+
+def test_where_no_spines_lead_to_a_tree_the_last_search_has_none(models, parser):
+    doc = make_nlp(models, settings={"betas": [1.0]})("Dogs bark")
+    (info,) = sentence_infos(doc)
+    assert (info["n_searches"], info["ambiguity"]) == (2, None)
+    sentence = next(doc.sents)
+    assert to_tree(sentence) == parser.with_settings(budget=BUDGET).parse(["Dogs", "bark"], ["NN", "NN"]).tree
+
+
+def test_betas_are_a_setting(models, parser, tmp_path):
+    counts = {}
+    for betas in ([], [1.0], [0.01], [0.5, 0.01]):
+        nlp = make_nlp(models, settings={"betas": betas})
+        doc = nlp(TEXTS[0])
+        assert [to_tree(s) for s in doc.sents] == [r.tree for r in direct(parser, doc, betas=betas)]
+        counts[str(betas)] = [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)]
+    assert counts["[]"] == [(1, None)] * 2
+    assert len({str(count) for count in counts.values()}) == 4, "every list prunes differently"
+    nlp.to_disk(tmp_path / "pipeline")
+    config = load_config(tmp_path / "pipeline" / "config.cfg")["components"]["dtparse"]
+    assert config["settings"] == {"betas": [0.5, 0.01]} and config["spines_key"] == "spines"
+    loaded = spacy.load(tmp_path / "pipeline")
+    assert loaded.get_pipe("dtparse").configured_parser.settings.betas == (0.5, 0.01)
+    assert record(loaded(TEXTS[0])) == record(nlp(TEXTS[0]))
+    with pytest.raises(ConfigError, match=r"'betas' is 0\.1; it must be a list of numbers from 0 to 1"):
+        make_nlp(models, settings={"betas": 0.1})
+
+
+def test_the_key_of_the_spines(models):
+    wanted = record(make_nlp(models)(TEXTS[0]))
+    other = make_nlp(models, "mine", spines_key="mine")
+    assert record(other(TEXTS[0])) == wanted
+    for nlp in (make_nlp(models, spines_key=None), make_nlp(models, "mine")):
+        assert all(info["ambiguity"] is None for info in sentence_infos(nlp(TEXTS[0])))
+    for key in ("", 3):
+        with pytest.raises(ConfigError, match=r"spines_key = .*; it is a non-empty string, a key of doc\.spans, or"):
+            DtParse(spines_key=key)
+
+
+def test_white_space_and_words_without_spines(models, parser):
+    nlp = make_nlp(models)
+    doc = nlp("The old \n cat sat on the mat. She sleeps.")
+    assert [info["ambiguity"] is not None for info in sentence_infos(doc)] == [True, True]
+    assert [to_tree(s) for s in doc.sents] == [result.tree for result in direct(parser, doc)]
+    offers = read_offers(doc)
+    del offers[1]
+    write_spines(doc, list(offers), list(offers.values()))
+    again = nlp.get_pipe("dtparse")(doc)
+    first, second = sentence_infos(again)
+    assert first["ambiguity"] is None and first["n_searches"] == 1, "one of its words has no spines"
+    assert second["ambiguity"] is not None
+
+
+def test_spines_that_no_longer_fit_are_left_out(models):
+    nlp = make_nlp(models)
+    doc = nlp(TEXTS[0])
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    with pytest.warns(UserWarning, match="merged or split after tagging"):
+        nlp.get_pipe("dtparse")(doc)
+    assert all(info["ambiguity"] is None for info in sentence_infos(doc))
+    doc.spans["spines"] = [doc[0:1]]  # somebody else's
+    nlp.get_pipe("dtparse")(doc)
+    assert all(info["ambiguity"] is None for info in sentence_infos(doc))
+
+
+def test_the_record_survives(models, tmp_path):
+    nlp = make_nlp(models)
+    docs = list(nlp.pipe(TEXTS))
+    wanted = [record(doc) for doc in docs]
+    assert len(wanted[0][0]) == 2 and {"n_searches", "ambiguity"} <= set(wanted[0][0][0])
+    assert [record(Doc(Vocab()).from_bytes(doc.to_bytes())) for doc in docs] == wanted
+    kept = DocBin(docs=docs).to_bytes()
+    assert [record(doc) for doc in DocBin().from_bytes(kept).get_docs(Vocab())] == wanted
+    nlp.to_disk(tmp_path / "pipeline")
+    for other in (spacy.load(tmp_path / "pipeline"), pickle.loads(pickle.dumps(nlp))):
+        assert [record(doc) for doc in other.pipe(TEXTS)] == wanted
+
+
+def test_processes(models, monkeypatch):
+    nlp = make_nlp(models)
+    wanted = [record(doc) for doc in nlp.pipe(TEXTS)]
+    monkeypatch.setattr(spacy.language, "mp", multiprocessing.get_context("spawn"))
+    assert [record(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=2)] == wanted
+
+
+def test_parsers_that_read_no_spines_see_none(models):
+    nlp = make_nlp(models)
+    component = DtParse(parser=RuleParser("blind"))
+    with nlp.select_pipes(disable=["dtparse"]):
+        doc = component(nlp(TEXTS[0]))
+    assert doc.spans["constituents"] and component.offers(doc) == {} != read_offers(doc)
+    assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)] == [(1, None)] * 2
+
+
+def test_bad_offers_fail_alone(models):
+    """A Doc whose probabilities are no numbers fails, and its batch does not."""
+    nlp = make_nlp(models)
+    with nlp.select_pipes(disable=["dtparse"]):
+        docs = [nlp(text) for text in (TEXTS[0], TEXTS[0], "Dogs bark")]
+    docs[1].spans["spines"].attrs["offers"] = [[0, "likely"] for _ in docs[1]]
+    failed = []
+    nlp.set_error_handler(lambda name, component, batch, error: failed.extend(batch))
+    with nlp.select_pipes(enable=["dtparse"]):
+        done = list(nlp.pipe(docs))
+    assert failed == [docs[1]] and done == [docs[0], docs[2]] and "constituents" not in docs[1].spans

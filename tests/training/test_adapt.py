@@ -1,0 +1,296 @@
+"""Adaptation of a tagger to raw text: what it learns from, what is measured, the command from text to a pipeline."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import spacy
+
+from spacy_dtparse import sentence_infos
+from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided
+from tests.span_models import random_model
+from tests.tagger_models import random_tagger
+from tests.unit.kernels.harness import SLOW, hand_made
+from training.adaptation import Adaptation
+from training.adaptation.measuring import breakdown, measure
+from training.adaptation.packing import find_dtparse, open_pipeline, write_pipeline
+from training.adaptation.sentences import labelled, split
+from training.adaptation.tables import changes
+from training.cli import main
+from training.corpus import Sentence
+from training.fitting import fit_model
+from training.recipe import FitRecipe
+from training.self_train import Reading, TextFile, text_files
+from training.self_train.tagging import TaggedSentence, read_sentences
+from training.self_train.teaching import Lesson, Taught
+from training.settings import changed
+from training.spines import written_categories
+from training.treebanks import TreebankFile
+
+compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "assets" / "sample"
+SIDED = written_categories("sided", COLLINS)
+TREE = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .)))"
+
+
+def lesson(n: int, *failed: int) -> Lesson:
+    """n made-up sentences, some of which the parser could not finish."""
+    words, tags = ("The", "cat", "slept", "."), ("DT", "NN", "VBD", ".")
+    sentences = [TaggedSentence(0, (*words[:3], str(number)), tags) for number in range(n)]
+    trees = [Taught(TREE, -0.1, "fallback" if number in failed else "complete") for number in range(n)]
+    return Lesson(sentences, trees, {}, [{"name": "text"}])
+
+
+def numbers(sentences) -> list[int]:
+    return [int(sentence.tree.words[3]) for sentence in sentences]
+
+
+def test_a_tenth_is_held_out_and_the_order_stays():
+    train, held = split(lesson(30, 9, 10))
+    assert numbers(held) == [9, 19, 29], "also what the parser did not finish: it takes time"
+    assert sorted(numbers(train)) == [k for k in range(30) if k % 10 != 9 and k != 10]
+    assert numbers(train) == numbers(split(lesson(30, 9, 10))[0]) != sorted(numbers(train))
+    assert train[0].tree.labels == ("TOP", "S", "NP", "VP") and train[0].source == "text"
+    _, held = split(lesson(2500))
+    assert numbers(held) == [k for k in range(2500) if k // 10 % 10 == 9], "neighbours together"
+    with pytest.raises(TrainingDataError, match="9 sentences are too few to learn from and to measure on"):
+        split(lesson(9))
+    with pytest.raises(TrainingDataError, match="the parser finished none of the 12 sentences"):
+        split(lesson(12, *range(12)))
+
+
+def test_every_token_has_the_category_of_the_tree_that_is_built():
+    tree = parse_tree("(TOP (S (`` ``) (NP (NP (DT The) (NN cat))) (VP (VBD slept)) (. .) ('' '')))")
+    sentence = Sentence(tree, tree.tags, "made-up")
+    (plain,) = labelled([sentence], Recipe.PLAIN, SIDED)
+    assert plain.words == tree.words and plain.tags == tree.tags
+    assert plain.labels == tuple(write_sided(spine) for spine in sided_spines(Recipe.PLAIN.apply(tree)))
+    (short,) = labelled([sentence], Recipe.TM2006, SIDED)
+    left = Recipe.TM2006.apply(tree)
+    own = tuple(write_sided(spine) for spine in sided_spines(left))
+    assert len(own) < len(short.labels) == len(tree.words)
+    kept = Recipe.TM2006.prepare(tree.words, tree.tags).kept
+    assert tuple(short.labels[k] for k in kept) == own
+    gone = [k for k in range(len(tree.words)) if k not in kept]
+    as_is = [write_sided(spine) for spine in sided_spines(tree)]
+    assert gone and [short.labels[k] for k in gone] == [as_is[k] for k in gone]
+
+
+def test_breakdown_by_search_and_categories():
+    """One sentence of each kind; the earlier search's categories count where the searches differ."""
+    first = {
+        "searches": [1, 1, 1, 2, 2, 1, 3, 3],
+        "offered": [[5, 9], [5, 9], [5, 9], [5, 9], [5, 9], [5, 9], [5, 9], [5, 9]],
+        "seconds": [0.5] * 8,
+    }
+    other = {
+        "searches": [1, 1, 1, 1, 1, 2, 3, 2],
+        "offered": [[4, 9], [5, 1], [6, 1], [4, 20], [6, 2], [4, 8], [1, 1], [7, 12]],
+        "seconds": [0.25, 0.5, 0.75, 0.25, 1.5, 1.0, 0.5, 0.25],
+    }
+    rows = {(r["search"], r["categories"]): (r["sentences"], r["seconds"]) for r in breakdown(first, other)}
+    assert {place: row for place, row in rows.items() if row[0]} == {
+        ("same", "fewer"): (1, -0.25), ("same", "equal"): (2, 0.0), ("same", "more"): (1, 0.25),
+        ("earlier", "fewer"): (1, -0.25), ("earlier", "more"): (2, 0.75), ("later", "fewer"): (1, 0.5),
+    }  # fmt: skip
+    assert len(rows) == 9 and sum(row[0] for row in rows.values()) == 8
+    shown = changes({"size": 0, "text": first}, {"size": 5000, "text": other})
+    assert "with 5,000 trees of the parser against 0, on 8 held-out sentences" in shown
+    assert "| earlier | more | 2 | +375.00 | +0.750 | 75 % |" in shown and "| later | equal | 0 | – | – | – |" in shown
+
+
+def test_what_is_measured():
+    parser = DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
+    parser = parser.with_settings(budget=30, betas=(0.5, 0.01))
+    tagger = SequenceTagger(random_tagger(0, 0.3, cutoff=99))
+    words, tags = ("The", "old", "cat", "sat", "."), ("DT", "JJ", "NN", "VBD", ".")
+    own = [parser.parse(words[:n], tags[:n]).tree for n in (5, 4, 3)]
+    sentences = [Sentence(tree, tree.tags, "text") for tree in own]
+    labels = labelled(sentences, parser.recipe, written_categories("spine", COLLINS))
+    plain, pruned = measure(parser, sentences, labels, [None, tagger])
+    assert (plain["f1"], plain["equal"], plain["tokens"], plain["searches"]) == (1.0, 1.0, 12, [1, 1, 1])
+    assert plain["offered"] == [[0, 0]] * 3 and plain["tagging"] is None
+    offers = [tagger.multitag(words[:n], tags[:n], 0.01) for n in (5, 4, 3)]
+    results = [parser.parse(words[:n], tags[:n], o) for n, o in zip((5, 4, 3), offers, strict=True)]
+    assert pruned["searches"] == [result.n_searches for result in results]
+    assert pruned["offered"] == [
+        [sum(p >= beta * max(q for _, q in of) for of in o for _, p in of) for beta in (0.5, 0.01)] for o in offers
+    ]
+    assert pruned["offered"][0][0] < pruned["offered"][0][1]
+    same = [(r.tree.labels, r.tree.starts) == (t.labels, t.starts) for r, t in zip(results, own, strict=True)]
+    assert pruned["equal"] == sum(same) / 3 < 1 and pruned["f1"] < 1 and len(pruned["seconds"]) == 3
+    assert list(pruned["tagging"]["betas"]) == ["0.5", "0.01"]
+
+
+def test_folders_of_text(tmp_path, nlp):
+    (tmp_path / "deep").mkdir()
+    for name in ("b.txt", "a.txt", "deep/c.txt", "notes.md"):
+        (tmp_path / name).write_text("The old cat slept. A small dog saw the river.\n")
+    found = text_files([f"{tmp_path},wrapped", str(tmp_path / "notes.md")])
+    assert [file.path.name for file in found] == ["a.txt", "b.txt", "c.txt", "notes.md"]
+    assert [file.wrapped for file in found] == [True, True, True, False]
+    assert len(read_sentences(nlp, found, Reading())[0]) == 2, "the others are duplicates"
+    sentences, counts = read_sentences(nlp, found, Reading(limit=1))
+    assert [s.words[-2] for s in sentences] == ["slept"] and counts[0]["sentences"] == 1
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TrainingDataError, match=r"no \.txt file is in this folder; give one with text, or files"):
+        text_files([str(tmp_path / "empty")])
+    with pytest.raises(ConfigError, match="the first 0 sentences are asked for; give 1 or more"):
+        Reading(limit=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"files": ()}, r"no text to adapt to; give files or folders of plain text \(--text\)"),
+        ({"categories": "tags"}, "categories are 'tags'; allowed are spine, sided, control"),
+        ({"sizes": (5, 2)}, r"the sizes are \[5, 2\]; give whole numbers from 0, the smallest first"),
+        ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
+        ({"sizes": ()}, r"the sizes are \[\]"),
+        ({"sizes": (0, 2)}, "a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too"),
+    ],
+)
+def test_settings_out_of_range(changes, message):
+    given = {"pipeline": "embedded", "files": (TextFile(Path("a.txt")),), **changes}
+    with pytest.raises(ConfigError, match=message):
+        Adaptation(**given)
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory):
+    """A parser of a few sample trees, quickly trained."""
+    folder = tmp_path_factory.mktemp("trees")
+    recipe = FitRecipe.from_json(ROOT / "training" / "recipes" / "sample.json")
+    recipe = FitRecipe.from_dict(changed(recipe.to_dict(), ["path.lambda_floor=4", "n_workers=1", "gate_bits=12"]))
+    train, dev = (TreebankFile(SAMPLE / f"{part}.mrg", limit=limit) for part, limit in (("train", 80), ("dev", 10)))
+    fit_model(recipe, [train], [dev], folder / "work", folder / "trees.model", {"credits": ["the fixture"]})
+    return folder / "trees.model"
+
+
+def saved(nlp, folder):
+    nlp.to_disk(folder / "tagging")
+    return folder / "tagging"
+
+
+def with_parser(nlp, folder, model, **config):
+    """A pipeline folder of the tagger and a model."""
+    made = spacy.load(saved(nlp, folder))
+    made.add_pipe("dtparse", config={"model": str(model), **config})
+    made.to_disk(folder / "pipeline")
+    return folder / "pipeline"
+
+
+def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
+    bare = str(saved(nlp, tmp_path))
+    with pytest.raises(ConfigError, match="has no dtparse, only sentencizer, attribute_ruler; add one, or give"):
+        open_pipeline(bare)
+    SpanParser(random_model()).to_disk(tmp_path / "span.model")
+    spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model"))
+    with pytest.raises(ConfigError, match=r"parser of kind 'span', whose search spines do not prune; give boosted"):
+        open_pipeline(spans)
+    with pytest.raises(ModelFormatError, match="neither an installed spaCy package nor a folder of one"):
+        open_pipeline(str(tmp_path / "none"))
+    with pytest.raises(ModelFormatError, match=r"there is no model file .*none\.model"):
+        open_pipeline(bare, tmp_path / "none.model")
+    model = tmp_path / "random.model"
+    DtreeParser(hand_made("shift_reduce", seed=1).model).to_disk(model)
+    with pytest.raises(ConfigError, match=r"has no betas; give some, such as --betas 0\.1 0\.01"):
+        open_pipeline(bare, model, ())
+    with pytest.raises(ConfigError, match=r"'betas' is \[2\.0\]; it must be a list of numbers from 0 to 1"):
+        open_pipeline(spans, model, (2.0,))
+
+
+def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
+    model, spines = tmp_path / "random.model", tmp_path / "spines.model"
+    parser = DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
+    parser.to_disk(model)
+    SequenceTagger(random_tagger(0, 0.3, cutoff=99)).to_disk(spines)
+    source = with_parser(nlp, tmp_path, model, spines_key=None, budget=30)
+    (source / "LICENSE.txt").write_text("terms")
+    opened = open_pipeline(str(source), betas=(0.3, 0.02))
+    opened.meta["performance"] = {"const_f": 0.9, "tag_acc": 0.8}
+    made = write_pipeline(opened, spines, tmp_path / "out")
+    model.unlink()
+    assert made.pipe_names == ["sentencizer", "attribute_ruler", "spine_tagger", "dtparse"]
+    _, component = find_dtparse(made)
+    assert component.spines_key == "spines" and component.configured_parser.settings.betas == (0.3, 0.02)
+    assert made.get_pipe_config("spine_tagger")["beta"] == 0.02 and component.configured_parser.settings.budget == 30
+    assert made.meta["performance"] == {"tag_acc": 0.8} and (tmp_path / "out" / "LICENSE.txt").read_text() == "terms"
+    wanted = sentence_infos(made("The old cat slept on it."))
+    assert wanted[0]["ambiguity"] is not None
+    again = write_pipeline(open_pipeline(str(tmp_path / "out")), spines, tmp_path / "out")
+    assert again.pipe_names == made.pipe_names, "the new tagger takes the place of the old one"
+    assert sentence_infos(again("The old cat slept on it.")) == wanted
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "notes").write_text("mine")
+    with pytest.raises(ConfigError, match="is there and is no pipeline; give a folder of its own"):
+        write_pipeline(again, spines, tmp_path / "own")
+
+
+@compiled
+def test_the_command(trees, nlp, tmp_path, capsys):
+    source = with_parser(nlp, tmp_path, trees)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "plain.txt").write_text((SAMPLE / "plain.txt").read_text())
+    work, out = tmp_path / "work", tmp_path / "adapted"
+    dev = f"{SAMPLE / 'dev.mrg'},limit=12"
+    command = [
+        "adapt", str(source), "--text", str(tmp_path / "texts"), "--workers", "1", "--settings", "epochs=3",
+        "--out", str(out),
+    ]  # fmt: skip
+    sized = [*command, "--treebank", f"{SAMPLE / 'train.mrg'},limit=80", "--dev", dev, "--workdir", str(work)]
+    assert main([*sized, "--sizes", "0", "10", "5000"]) == 0
+    printed = capsys.readouterr().out
+    plain, *results = json.loads((work / "result.json").read_text())["rows"]
+    most = results[-1]["size"]
+    assert [result["size"] for result in results] == [0, 10, most] and plain["size"] is None and most > 20
+    assert f"the text has {most} trees to learn from; that is all for 5000" in printed
+    rows = [line for line in (work / "table.md").read_text().splitlines() if line.startswith("|")]
+    table = rows[:6]
+    assert [row.split("|")[1].strip() for row in table[2:]] == ["no tagger", "0", "10", str(most)]
+    assert len({row.count("|") for row in table}) == 1 and (work / "table.md").read_text() in printed
+    assert printed.count("on 6 held-out sentences") == 2 and len(rows) == 6 + 2 * 11
+    assert (plain["text"]["f1"], plain["text"]["equal"]) == (1.0, 1.0), "the parser agrees with itself"
+    parser = load_parser(trees)
+    gold = TreebankFile.parse(dev).read()
+    for result in results:
+        assert len(result["text"]["seconds"]) == len(plain["text"]["seconds"]) == 6
+        assert 0 < result["text"]["f1"] <= 1 and result["dev"]["tokens"] == sum(len(s.tags) for s in gold)
+        assert max(result["text"]["searches"]) <= 1 + len(parser.settings.betas)
+    assert results[0]["text"]["tagging"] != results[-1]["text"]["tagging"], "its text changed the tagger"
+
+    adapted = spacy.load(out)
+    assert adapted.pipe_names[-2:] == ["spine_tagger", "dtparse"] and "the fixture" in adapted.meta["credits"]
+    tagger = adapted.get_pipe("spine_tagger").parser
+    assert tagger.to_bytes() == (work / str(most) / "tagger.model").read_bytes()
+    assert tagger.meta["sentences"] == 80 + most and tagger.meta["categories"] == "sided"
+    doc = adapted("The old ferry left the harbour before noon. Rain fell on the town.")
+    assert all(info["n_searches"] >= 1 and math.isfinite(info["cost"]) for info in sentence_infos(doc))
+
+    assert main([*sized, "--sizes", "0", "10", "5000"]) == 0
+    again = capsys.readouterr().out
+    assert "chunk" not in again and "epoch" not in again, "nothing is parsed or learned again"
+    assert again[again.index("| parser") :] == printed[printed.index("| parser") :]
+    assert main([*sized, "--sizes", "10", "--betas", "0.2"]) == 0
+    assert "epoch" not in capsys.readouterr().out
+    assert spacy.load(out).get_pipe("dtparse").configured_parser.settings.betas == (0.2,)
+    assert main([*sized, "--sizes", "10", "--limit", "20"]) == 1
+    assert "holds a run with other limit (was None, now 20)" in capsys.readouterr().err
+    for other, name in (
+        (["--settings", "epochs=2"], "options.epochs (was 3, now 2)"), (["--treebank", dev], "treebank"),
+    ):  # fmt: skip
+        assert main([*sized, *other, "--sizes", "10"]) == 1
+        assert f"holds a run with other {name}" in capsys.readouterr().err
+    assert main([*command, "--categories", "control", "--limit", "25"]) == 0, "without a treebank and a workdir"
+    assert {label[0] for label in spacy.load(out).get_pipe("spine_tagger").labels} == {"="}
+    assert main([*command[:2], "--out", str(out)]) == 1
+    assert "there is no text to adapt to" in capsys.readouterr().err

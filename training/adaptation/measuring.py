@@ -1,0 +1,114 @@
+"""How fast a parser is with a tagger's spines, and what that costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees import Tree
+
+from ..corpus import Sentence
+from ..evaluate import score_trees
+from ..sequence.corpus import LabelledSentence
+from ..sequence.fitting import judge
+
+SEARCHES = ("earlier", "same", "later")
+AMBIGUITIES = ("fewer", "equal", "more")
+
+
+@dataclass
+class _Run:
+    """What was met with one tagger, sentence by sentence."""
+
+    trees: list[Tree] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    searches: list[int] = field(default_factory=list)
+    offered: list[list[int]] = field(default_factory=list)
+
+
+def measure(
+    parser: DtreeParser,
+    sentences: Sequence[Sentence],
+    labels: Sequence[LabelledSentence],
+    taggers: Sequence[SequenceTagger | None],
+) -> list[dict[str, Any]]:
+    """Parse sentences one by one in this process, each with the spines of every tagger in turn (None: without any), so
+    that what else the machine does weighs on all of them alike; plain data of each tagger.
+
+    `f1` and `equal`: labelled F1 against the sentences' own trees, and the share of equal ones. For each sentence
+    `seconds` (CPU time, tagging included), `searches`, and `offered`, how many categories its words have together at
+    each β of the parser; `tokens` of all. `tagging`: what `judge` says of the tagger, `labels` being the right ones.
+    """
+    runs = [_Run() for _ in taggers]
+    for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
+        for tagger, run in zip(taggers, runs, strict=True):
+            _parse(parser, tagger, sentence, run)
+    return [
+        _figures(run, sentences, None if tagger is None else judge(tagger, labels, parser.settings.betas))
+        for tagger, run in zip(taggers, runs, strict=True)
+    ]
+
+
+def _parse(parser: DtreeParser, tagger: SequenceTagger | None, sentence: Sentence, run: _Run) -> None:
+    words, tags, betas = sentence.tree.words, sentence.tags, parser.settings.betas
+    began = time.process_time()
+    offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))
+    result = parser.parse(words, tags, offers)
+    run.seconds.append(time.process_time() - began)
+    run.trees.append(result.tree)
+    run.searches.append(result.n_searches)
+    run.offered.append([sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas])
+
+
+def _figures(run: _Run, sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
+    """The figures of a run whose first sentence does not count."""
+    trees = run.trees[1:]
+    total, _ = score_trees(sentences, trees)
+    return {
+        "f1": total.to_dict()["all"]["f1"],
+        "equal": sum(_shape(s.tree) == _shape(t) for s, t in zip(sentences, trees, strict=True)) / len(sentences),
+        "tokens": sum(len(sentence.tags) for sentence in sentences),
+        "seconds": run.seconds[1:],
+        "searches": run.searches[1:],
+        "offered": run.offered[1:],
+        "tagging": tagging,
+    }
+
+
+def _shape(tree: Tree) -> tuple[Any, ...]:
+    return tree.labels, tree.starts, tree.ends
+
+
+def speed(measured: dict[str, Any]) -> float:
+    """Sentences per second."""
+    return len(measured["seconds"]) / sum(measured["seconds"])
+
+
+def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where a change of speed between two taggers comes from, as Kummerfeld et al. (2010, Table 3) break it down.
+
+    A row for each of SEARCHES (in which search the `other` finds a sentence's tree) and of AMBIGUITIES (how many
+    categories its words have together, in the earlier one of the two searches; without pruning, equal ones), with
+    `sentences`, and `seconds`, the change of their time in all.
+    """
+    rows: dict[tuple[str, str], dict[str, Any]] = {
+        (search, ambiguity): {"search": search, "categories": ambiguity, "sentences": 0, "seconds": 0.0}
+        for search in SEARCHES
+        for ambiguity in AMBIGUITIES
+    }
+    columns = [zip(m["searches"], m["offered"], m["seconds"], strict=True) for m in (first, other)]
+    for (was, had, before), (now, has, after) in zip(*columns, strict=True):
+        at = min(was, now) - 1
+        more = has[at] - had[at] if at < len(had) else 0
+        row = rows[SEARCHES[_sign(now - was) + 1], AMBIGUITIES[_sign(more) + 1]]
+        row["sentences"] += 1
+        row["seconds"] += after - before
+    return list(rows.values())
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

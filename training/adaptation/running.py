@@ -1,0 +1,158 @@
+"""From a pipeline and raw text to a pipeline with a tagger of spines, and how fast it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spacy.language import Language
+
+from spacy_dtparse.parsers import load_tagger
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.pipeline.component import ALL_FACTORIES
+
+from ..assemble import check_target
+from ..corpus import Sentence
+from ..fitting import write_atomically
+from ..reproduce.running import read_result
+from ..resuming import own_folder, run_folder
+from ..self_train import Teaching, teach
+from ..sequence.corpus import LabelledSentence, digest
+from ..sequence.fitting import fit_tagger
+from ..sequence.running import model_facts
+from ..spines import written_categories
+from ..telling import tell
+from ..treebanks import read_files
+from .measuring import measure
+from .packing import find_dtparse, open_pipeline, write_pipeline
+from .plan import Adaptation
+from .sentences import labelled, split
+from .tables import report
+
+RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
+
+
+@dataclass(frozen=True)
+class _Material:
+    """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels."""
+
+    parser: DtreeParser
+    train: list[LabelledSentence]
+    treebank: list[LabelledSentence]
+    held: tuple[list[Sentence], list[LabelledSentence]]
+    dev: tuple[list[Sentence], list[LabelledSentence]]
+
+
+def adapt(
+    adaptation: Adaptation,
+    out: Path,
+    workdir: Path | None = None,
+    n_workers: int = 2,
+    log: Callable[[str], None] = print,
+) -> str:
+    """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
+
+    A `workdir` keeps the parser's trees, taggers and figures: a call with the same facts goes on where an earlier one
+    stopped. `n_workers`: processes that parse, threads that train. Raises ConfigError, TrainingDataError and
+    ModelFormatError for what cannot be used.
+    """
+    check_target(out)
+    nlp = open_pipeline(adaptation.pipeline, adaptation.parser, adaptation.betas)
+    with run_folder(workdir) as folder:
+        material = _material(adaptation, nlp, folder, n_workers, log)
+        trained = []
+        for size in _sizes(adaptation, len(material.train), log):
+            log(f"a tagger from {size} trees of the parser and {len(material.treebank)} of treebanks")
+            trained.append(_trained(adaptation, material, size, folder / str(size), n_workers, str(nlp.lang)))
+        log("measuring")
+        rows = _measured(material, trained, folder)
+        found = report(rows[0], rows[1:])
+        write_atomically(folder / TABLE, found.encode())
+        write_pipeline(nlp, folder / str(rows[-1]["size"]) / TAGGER, out)
+    return found
+
+
+def _material(
+    adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Callable[[str], None]
+) -> _Material:
+    """Everything that is learned from and measured on."""
+    parser = find_dtparse(nlp)[1].configured_parser
+    treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
+    categories = written_categories(adaptation.categories, parser.model.heads)
+    label = partial(labelled, recipe=parser.recipe, categories=categories)
+    known = label(treebank)
+    facts = {"categories": adaptation.categories, "options": adaptation.options.facts(), "treebank": digest(known)}
+    own_folder(folder, facts)
+    model, data = folder / "parser.model", parser.to_bytes()
+    if not model.is_file() or model.read_bytes() != data:
+        write_atomically(model, data)
+    settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
+    teaching = Teaching(model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
+    ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
+    with nlp.select_pipes(disable=ours):
+        train, held = split(teach(teaching, nlp, log))
+    return _Material(parser, label(train), known, (held, label(held)), (dev, label(dev)))
+
+
+def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:
+    """How many of the parser's trees each tagger learns from."""
+    if adaptation.sizes is None:
+        return [most]
+    large = [size for size in adaptation.sizes if size > most]
+    if large:
+        log(f"the text has {most} trees to learn from; that is all for {', '.join(map(str, large))}")
+    return sorted({min(size, most) for size in adaptation.sizes})
+
+
+def _trained(
+    adaptation: Adaptation, material: _Material, size: int, folder: Path, n_workers: int, lang: str
+) -> tuple[SequenceTagger, dict[str, Any]]:
+    """A tagger, trained or finished unless it is there, and what it depends on."""
+    sentences = [*material.treebank, *material.train[:size]]
+    facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
+    path = folder / TAGGER
+    if path.is_file():
+        tagger = load_tagger(path)
+        if tagger.meta.get("facts") == facts:
+            return tagger, facts
+    given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
+    meta = model_facts(given, sentences, adaptation.options)
+    log_file = folder / "log.jsonl"
+    model = fit_tagger(sentences, (), adaptation.options, folder / "learner", meta, n_workers, partial(tell, log_file))
+    tagger = SequenceTagger(model)
+    write_atomically(path, tagger.to_bytes())
+    return tagger, facts
+
+
+def _measured(
+    material: _Material, trained: Sequence[tuple[SequenceTagger, dict[str, Any]]], folder: Path
+) -> list[dict[str, Any]]:
+    """The figures of the parser alone and then with each tagger, measured unless they are there."""
+    parser = material.parser
+    facts = {
+        "taggers": [facts for _, facts in trained],
+        "parser": hashlib.sha256(parser.to_bytes()).hexdigest(),
+        "settings": asdict(parser.settings),
+        "text": digest(material.held[1]),
+        "dev": digest(material.dev[1]),
+    }
+    facts = json.loads(json.dumps(facts))
+    path = folder / RESULT
+    result = read_result(path)
+    if result is None or result["facts"] != facts:
+        taggers = [None, *(tagger for tagger, _ in trained)]
+        text, dev = (
+            measure(parser, *part, taggers) if part[0] else [None] * len(taggers)
+            for part in (material.held, material.dev)
+        )
+        sizes = [None, *(facts["size"] for _, facts in trained)]
+        rows = [dict(zip(("size", "text", "dev"), row, strict=True)) for row in zip(sizes, text, dev, strict=True)]
+        result = {"facts": facts, "rows": rows}
+        write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
+    return list(result["rows"])

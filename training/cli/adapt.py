@@ -1,0 +1,77 @@
+"""Make the parser of a pipeline faster on a kind of text: a tagger learns from its trees which spines it will need."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import natural_number, positive_number
+
+SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `adapt`."""
+    parser.add_argument(
+        "pipeline", help="a spaCy pipeline with dtparse, by folder or package name (embedded: the English one)"
+    )
+    parser.add_argument(
+        "--text", nargs="+", default=[], metavar="PATH[,wrapped][,spaced]",
+        help="UTF-8, a paragraph per line, or a folder of .txt files; options as of self-train",
+    )  # fmt: skip
+    parser.add_argument(
+        "--parser", nargs="?", type=Path, metavar="MODEL",
+        help="boosted trees in place of the pipeline's own parser (embedded: the English ones)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--treebank", nargs="*", default=[], metavar=SPEC, help="trees that the tagger learns from, too"
+    )
+    parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="trees to score the parser on")
+    parser.add_argument(
+        "--categories", default="sided", help="sided (default): spines with sides, spine, or control: three bits a word"
+    )
+    parser.add_argument("--limit", type=natural_number, metavar="N", help="only the first N sentences of the text")
+    parser.add_argument("--min-words", type=natural_number, default=3, help="of a sentence (default: 3)")
+    parser.add_argument("--max-words", type=natural_number, default=100, help="of a sentence (default: 100)")
+    parser.add_argument(
+        "--sizes", nargs="*", type=natural_number, metavar="N",
+        help="a tagger for each of these numbers of the parser's trees (default: one for all that there are); the last "
+        "one goes into the pipeline",
+    )  # fmt: skip
+    parser.add_argument(
+        "--betas", nargs="*", type=float, metavar="BETA",
+        help="of the search: which spines it may use, relative to the likeliest, in each try (default: the parser's)",
+    )  # fmt: skip
+    parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
+    parser.add_argument(
+        "--settings", nargs="*", default=[], metavar="NAME=VALUE",
+        help="options of training.sequence.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=positive_number, default=2, help="processes and threads (default: 2)")
+    parser.add_argument("--workdir", type=Path, help="folder that keeps what is parsed, trained and measured")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the pipeline")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Parse, train, measure, write; the last lines are the tables."""
+    from training.adaptation import Adaptation, adapt
+    from training.self_train import Reading, text_files
+    from training.sequence.options import SequenceOptions
+    from training.settings import changed_fields
+    from training.treebanks import TreebankFile
+
+    adaptation = Adaptation(
+        options.pipeline,
+        text_files(options.text),
+        Reading(options.min_words, options.max_words, limit=options.limit),
+        options.parser,
+        tuple(TreebankFile.parse(text) for text in options.treebank),
+        tuple(TreebankFile.parse(text) for text in options.dev),
+        options.categories,
+        changed_fields(SequenceOptions(options.estimator), options.settings, but=("estimator",)),
+        tuple(options.betas) if options.betas else None,
+        tuple(options.sizes) if options.sizes else None,
+    )
+    found = adapt(adaptation, options.out, options.workdir, options.workers, lambda line: print(line, flush=True))
+    print(found)
+    print(f"{options.out}: a pipeline with spine_tagger before dtparse; use it with spacy.load")
