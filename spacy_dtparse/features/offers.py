@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -57,50 +59,61 @@ class OfferReader:
                 self._known[text] = None
         return self._known[text]
 
-    def spines(self, offered: Offered, beta: float, most: int) -> FlatSpines | None:
+    def spines(self, offered: Offered, beta: float, most: int | None = None) -> FlatSpines | None:
         """The spines, at most `most` of a token, that are at least `beta` times as likely as its likeliest; None when a
-        token is left without one."""
+        token is left without one. What is no spine of the model's labels is left out."""
         labels: list[int] = []
         sides: list[int] = []
         rows: list[tuple[int, int, int, int]] = []
         for token, categories in enumerate(offered):
-            least = beta * max((p for _, p in categories), default=0.0)
-            count = 0
-            for text, p in categories:
-                spine = self._read(text) if p >= least else None
-                if spine is not None and count < most:
-                    labels.extend(spine.labels)
-                    sides.extend(spine.sides)
-                    rows.append((len(labels), spine.places, token, count))
-                    count += 1
-            if not count:
+            found = [spine for spine in map(self._read, _likely(categories, beta)) if spine is not None]
+            if not found:
                 return None
+            for bit, spine in enumerate(found[:most]):
+                labels.extend(spine.labels)
+                sides.extend(spine.sides)
+                rows.append((len(labels), spine.places, token, bit))
         return FlatSpines(np.array(labels, INDEX), np.array(sides, INDEX), *np.array(rows, INDEX).T.copy())
 
 
+def _likely(categories: Sequence[tuple[str, float]], beta: float) -> list[str]:
+    """Those within `beta` of the likeliest, the likeliest first."""
+    ranked = sorted(categories, key=lambda category: -category[1])
+    return [text for text, p in ranked if p >= beta * ranked[0][1]]
+
+
 def are_controls(offered: Offered) -> bool:
-    """Whether control tags are offered."""
+    """Whether control tags are offered: the first token has one."""
     return any(is_control(text) for text, _ in offered[0])
 
 
 def read_controls(offered: Offered, beta: float) -> tuple[np.ndarray, int] | None:
     """(The bits that each token may have, int32 (n,); the number of tags) of the control tags that are at least `beta`
-    times as likely as a token's likeliest; None when one is none, or a token is left without one."""
+    times as likely as a token's likeliest; None when a token is left without one. What is none is left out."""
     controls, number = np.zeros(len(offered), INDEX), 0
     for token, categories in enumerate(offered):
-        least = beta * max((p for _, p in categories), default=0.0)
-        try:
-            allowed = [read_control(text) for text, p in categories if p >= least]
-        except TreeError:
+        found = []
+        for text in _likely(categories, beta):
+            with suppress(TreeError):
+                found.append(read_control(text))
+        if not found:
             return None
-        if not allowed:
-            return None
-        number += len(allowed)
-        controls[token] = np.bitwise_or.reduce(allowed)
+        number += len(found)
+        controls[token] = np.bitwise_or.reduce(found)
     return controls, number
 
 
 def check_offered(offered: Offered, n: int) -> None:
-    """Raise DtparseError unless there are categories for each of n tokens, or for none."""
+    """Raise DtparseError unless there are categories with numbers from 0 on for each of n words, or for none."""
     if len(offered) not in (0, n):
         raise DtparseError(f"{n} words but spines for {len(offered)}; give spines for every word, or none at all")
+    for token, categories in enumerate(offered):
+        try:
+            good = all(isinstance(text, str) and 0 <= p < math.inf for text, p in categories)
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise DtparseError(
+                f"the spines of word {token} are {categories!r:.200}; give a list of (text, probability) pairs, as "
+                "SequenceTagger.multitag does"
+            )
