@@ -60,9 +60,9 @@ class OfferReader:
                 self._known[text] = None
         return self._known[text]
 
-    def spines(self, offered: Offered, beta: float, most: int) -> FlatSpines | None:
-        """The spines that are at least `beta` times as likely as a token's likeliest, at most `most`;
-        None when a token is left without one. What the model cannot build is left out."""
+    def spines(self, offered: Offered, beta: float, most: int | None = None) -> FlatSpines | None:
+        """The spines, at most `most` of a token, that are at least `beta` times as likely as its likeliest; None when a
+        token is left without one. What is no spine of the model's labels is left out."""
         labels: list[int] = []
         sides: list[int] = []
         rows: list[tuple[int, int, int, int]] = []
@@ -84,13 +84,13 @@ def _likely(categories: Sequence[tuple[str, float]], beta: float) -> list[str]:
 
 
 def are_controls(offered: Offered) -> bool:
-    """Whether the first token has a control tag; then only control tags count."""
+    """Whether control tags are offered: the first token has one."""
     return any(is_control(text) for text, _ in offered[0])
 
 
 def read_controls(offered: Offered, beta: float) -> tuple[np.ndarray, int] | None:
     """(The bits that each token may have, int32 (n,); the number of tags) of the control tags that are at least `beta`
-    times as likely as a token's likeliest; None when a token is left without one."""
+    times as likely as a token's likeliest; None when a token is left without one. What is none is left out."""
     controls, number = np.zeros(len(offered), INDEX), 0
     for token, categories in enumerate(offered):
         found = []

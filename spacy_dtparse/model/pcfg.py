@@ -30,6 +30,15 @@ PHRASE, PART, TAG = 0, 1, 2
 
 RULE_COLUMNS = ("parent", "left", "right")
 
+_SIDES = ("left", "right")
+
+
+def part_side(name: str) -> str:
+    """The side whose children come next in a part with this name, "left" or "right" (`training.pcfg.binarise` writes
+    "|left<" or "|right<" in it); "" where labels in the name make that unclear."""
+    found = [side for side in _SIDES if f"|{side}" in name]
+    return found[0] if len(found) == 1 else ""
+
 
 class KernelGrammar(NamedTuple):
     """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 5); see `kernels.cky`."""
@@ -227,6 +236,12 @@ class PcfgModel:
                 if len(base) and not 0 <= int(base.min()) <= int(base.max()) < len(table):
                     raise ModelFormatError("a symbol shows a label that is not in the table; write the model again")
             self.root(grammar)
+
+    @property
+    def binarisation(self) -> str:
+        """One of `training.pcfg.binarise`, "" where `meta` does not say."""
+        options = self.meta.get("options") or {}
+        return str((options.get("markov") or options).get("binarisation", ""))
 
     def root(self, grammar: PcfgGrammar) -> int:
         """The symbol of the root. Raises ModelFormatError when it is not there or not alone."""

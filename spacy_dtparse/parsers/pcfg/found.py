@@ -103,3 +103,24 @@ def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence
         spans += inner
         scores += inner_scores
     return Found(spans, scores, cost + GLUE_COST * pieces, "fallback")
+
+
+def joined(pieces: Sequence[Found], cuts: Sequence[tuple[int, int]]) -> Found:
+    """Parses of the pieces [start, end) of a sentence, under TOP; `n_searches` is the most that a piece took,
+    `ambiguity` the mean over all words, None where a piece was not pruned by spines."""
+    spans, scores = [(0, cuts[-1][1], TOP)], [0.0]
+    for (start, _), found in zip(cuts, pieces, strict=True):
+        spans += [(s + start, e + start, label) for s, e, label in found.spans[1:]]
+        scores += found.scores[1:]
+        scores[0] += found.scores[0] + GLUE_COST
+    offered = [
+        found.ambiguity * (end - start)
+        for (start, end), found in zip(cuts, pieces, strict=True)
+        if found.ambiguity is not None
+    ]
+    return Found(
+        spans, scores, sum(found.cost + GLUE_COST for found in pieces), "fallback",
+        sum(found.n_items for found in pieces), sum(found.n_tried for found in pieces),
+        max(found.n_searches for found in pieces),
+        sum(offered) / cuts[-1][1] if len(offered) == len(pieces) else None,
+    )  # fmt: skip

@@ -19,7 +19,7 @@ from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..stored import StoredParser, check_sentence
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
-from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue
+from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
 from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
@@ -54,7 +54,8 @@ class PcfgParser(StoredParser):
     With latent annotations the cost is −ln of what the setting `decoder` makes greatest, the product of posteriors or
     of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"), and scores are of the same
     kind, but for "rerank", whose scores are the candidates' grammar's.
-    Status: "optimal" without pruning (or where pruning left no tree, so that everything was tried), "complete" with it.
+    Status: "optimal" without pruning (or where pruning left no tree, so that everything was tried), "complete" with it
+    or with spines.
     "fallback": the grammar has no tree for the sentence with these tags, so tags were left open, or the coarse
     grammar's tree was taken, or, when that has none either, the fewest pieces that it has were joined under TOP, each
     at GLUE_COST; or the sentence is longer than `max_tokens` and was parsed in pieces.
@@ -154,9 +155,10 @@ class PcfgParser(StoredParser):
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar has
         never seen leaves the word's tag open.
 
-        `spines`: for each word the categories that it may have, with their probabilities. The chart then only has what
-        those support that are within the first of the settings' `betas` of a word's likeliest, and where that gives no
-        tree, those within the next; at last all.
+        `spines`: for each word the categories that it may have (see Offered), with their probabilities. The chart then
+        only has what those support that are within the first of the settings' `betas` of a word's likeliest, and where
+        that gives no tree, those within the next; at last all. Raises DtparseError for spines of another number, or
+        that are no pairs of text and probability. Of a sentence in pieces `n_searches` is the most that a piece took.
         """
         check_offered(spines, len(words))
         return self._results(words, tags, 1, spines)[0]
@@ -246,19 +248,31 @@ class PcfgParser(StoredParser):
 
     def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
         """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
-        tried = 1
+        tried = number = n_items = n_tried = 0
         for beta in self.settings.betas if offered else ():
             mask = self._masks.mask(offered, beta)
-            if mask is not None:
-                found = self._parse_masked(words, tags, k, mask.allowed)
-                if found:
-                    ambiguity = mask.number / len(words)
-                    return [one._replace(n_searches=tried, ambiguity=ambiguity) for one in found]
-                tried += 1
-        return [one._replace(n_searches=tried) for one in self._parse_all(words, tags, k)]
+            if mask is None or mask.number == number:  # of two betas one offers all that the other does
+                continue
+            tried, number = tried + 1, mask.number
+            found, items, rules = self._parse_masked(words, tags, k, mask.allowed)
+            n_items, n_tried = n_items + items, n_tried + rules
+            if found:
+                ambiguity: float | None = number / len(words)
+                break
+        else:
+            found, tried, ambiguity = self._parse_all(words, tags, k), tried + 1, None
+        return [
+            one._replace(
+                n_items=one.n_items + n_items, n_tried=one.n_tried + n_tried, n_searches=tried, ambiguity=ambiguity
+            )
+            for one in found
+        ]
 
-    def _parse_masked(self, words: Sequence[str], tags: Sequence[str], k: int, mask: np.ndarray) -> list[Found]:
-        """The best parses among what `mask` allows, uint8 (cells, coarse symbols); none where there are none."""
+    def _parse_masked(
+        self, words: Sequence[str], tags: Sequence[str], k: int, mask: np.ndarray
+    ) -> tuple[list[Found], int, int]:
+        """(The best parses among what `mask` allows, uint8 (cells, coarse symbols), none where there are none; items
+        of charts, rules tried in them)."""
         model, grammar, buffers = self.model, self.model.coarse, self._buffers()
         classes = model.words.encode(words)
         given = model.tags.encode(tags) if self._given else None
@@ -269,14 +283,13 @@ class PcfgParser(StoredParser):
                 *grammar.leaves(classes, given), model.root(grammar), self.settings.prune, mask,
             )  # fmt: skip
             if total == -np.inf:
-                return []
+                return [], 0, 0
         if self._latent is not None:
             trees = self._latent.trees(classes, given, allowed, self._prunes, k, buffers)
-            return first_different((self._shown(one, "complete") for one in trees), k)
+            return first_different((self._shown(one, "complete") for one in trees), k), 0, 0
         leaves = model.fine.leaves(classes, given)
         chart = buffers.fill(model.fine.kernel, *leaves, allowed, self._groups)
-        found = self._read(chart, model.fine, leaves, "complete", k)
-        return [one._replace(n_items=len(chart.items), n_tried=chart.tried) for one in found]
+        return self._read(chart, model.fine, leaves, "complete", k), len(chart.items), chart.tried
 
     def _parse_all(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[Found]:
         """The best parses, at most k and at least one."""
@@ -351,17 +364,8 @@ class PcfgParser(StoredParser):
 
     def _parse_pieces(self, words: Sequence[str], tags: Sequence[str], offered: Offered = ()) -> Found:
         """Pieces, each parsed, joined under TOP."""
-        spans, scores, cost = [(0, len(words), TOP)], [0.0], 0.0
-        n_items = n_tried = 0
-        for start, end in self._pieces(tags):
-            found = self._parse(words[start:end], tags[start:end], 1, offered[start:end])[0]
-            spans += [(s + start, e + start, label) for s, e, label in found.spans[1:]]
-            scores += found.scores[1:]
-            scores[0] += found.scores[0] + GLUE_COST
-            cost += found.cost + GLUE_COST
-            n_items += found.n_items
-            n_tried += found.n_tried
-        return Found(spans, scores, cost, "fallback", n_items, n_tried)
+        cuts = list(self._pieces(tags))
+        return joined([self._parse(words[a:b], tags[a:b], 1, offered[a:b])[0] for a, b in cuts], cuts)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """The posteriors of constituents of few tokens, by the first grammar that has a tree; the route of `_parse`."""
