@@ -67,10 +67,10 @@ class Toy:
     def fill(self, classes, allowed=EVERYTHING, groups=NO_GROUPS):
         return Buffers().fill(self.grammar.kernel, *self.grammar.leaves(classes, None), allowed, groups)
 
-    def posterior(self, classes, threshold: float, beam: float = 0.0):
+    def posterior(self, classes, threshold: float, beam: float = 0.0, given=EVERYTHING):
         return Buffers().posterior(
             self.grammar.probabilities, self.grammar.closure, self.grammar.frequency, beam,
-            *self.grammar.leaves(classes, None), 0, threshold,
+            *self.grammar.leaves(classes, None), 0, threshold, given,
         )  # fmt: skip
 
 
@@ -105,8 +105,11 @@ def derivations(toy: Toy, classes, symbol: int, most_unary: int) -> list[tuple[f
     return whole(symbol, 0, len(classes))
 
 
-def tables(toy: Toy, classes):
-    """Viterbi and inside tables by plain loops, chains summed until nothing changes: (i, j, symbol) -> probability."""
+def tables(toy: Toy, classes, given=None):
+    """Viterbi and inside tables by plain loops, chains summed until nothing changes: (i, j, symbol) -> probability.
+
+    `given` (cells, S): what may stand below and above a cell's chains of unary rules; None: all.
+    """
     n = len(classes)
     best: dict = defaultdict(float)
     total: dict = defaultdict(float)
@@ -121,6 +124,8 @@ def tables(toy: Toy, classes):
                 for (a, b, c), p in toy.binary.items():
                     for split in range(i + 1, j):
                         base[a] = plus(base[a], p * table[i, split, b] * table[split, j, c])
+                may = [given is None or bool(given[j * (j - 1) // 2 + i, a]) for a in range(toy.n_symbols)]
+                base = [p if here else 0.0 for p, here in zip(base, may, strict=True)]
                 level, whole = base, list(base)
                 for _ in range(300):
                     new = [0.0] * toy.n_symbols
@@ -129,7 +134,7 @@ def tables(toy: Toy, classes):
                     level = new
                     whole = [plus(x, y) for x, y in zip(whole, level, strict=True)]
                 for a in range(toy.n_symbols):
-                    table[i, j, a] = whole[a]
+                    table[i, j, a] = whole[a] if may[a] else 0.0
     return best, total
 
 

@@ -1,0 +1,249 @@
+"""PcfgParser with spines: what they leave of a chart, over which betas, what it makes of odd offers."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from functools import cache
+
+import pytest
+
+from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.parsers.base import ParseResult
+from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
+from spacy_dtparse.trees import TOP, Recipe, Tree
+from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+from tests.unit.kernels.test_spine_cells import KINDS, offers
+from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
+from training.pcfg import BINARISATIONS, Markov
+from training.pcfg.latent_training import LatentOptions, train_latent
+
+from .test_pcfg import model, sample
+
+pytestmark = KERNEL_MARKS
+EXACT = PcfgSettings(prune=0.0, beam=0.0)
+LEFT = Markov(2, 1, "left", 2)
+"""With it a tree has one derivation, and no part can be left out."""
+
+
+@cache
+def latent_parser(decoder: str = "viterbi", **settings) -> PcfgParser:
+    options = LatentOptions(
+        markov=Markov(1, 0, "left", 1), cycles=1, iterations=4, merge_iterations=2, smooth_iterations=2
+    )
+    return PcfgParser(train_latent(sample(), options), PcfgSettings(decoder=decoder, tags="given", **settings))
+
+
+@cache
+def short(most: int = 3 if SLOW else 12) -> list:
+    """Short sentences of the training part, so a grammar has trees for them."""
+    return [(s.tree.words, s.tags) for s in sample() if 3 < len(s.tree.words) <= (8 if SLOW else 12)][:most]
+
+
+def kept(parser: PcfgParser, found: Tree) -> Tree:
+    """A parse as the parser's grammar saw it."""
+    return parser.recipe.apply(found)
+
+
+def a_sentence(parser: PcfgParser) -> tuple:
+    """One that the grammar has a tree for."""
+    return next(one for one in short() if parser.parse(*one).status != "fallback")
+
+
+def same(again: ParseResult, found: ParseResult) -> None:
+    assert again.tree == found.tree and again.cost == pytest.approx(found.cost, rel=1e-9)
+    assert again.scores == pytest.approx(found.scores, rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_own_categories_give_the_best_tree_again(kind):
+    parser, saved = PcfgParser(model(LEFT), EXACT), 0
+    for words, tags in short():
+        found = parser.parse(words, tags)
+        again = parser.parse(words, tags, offers(found.tree, kind))
+        if found.status != "optimal":
+            continue
+        same(again, found)
+        assert (again.status, again.n_searches, again.ambiguity) == ("complete", 1, 1.0)
+        assert (found.n_searches, found.ambiguity) == (1, None)
+        assert 0 < again.n_states <= found.n_states and again.n_scored <= found.n_scored
+        saved += found.n_scored - again.n_scored
+    assert saved
+
+
+@pytest.mark.parametrize("binarisation", BINARISATIONS)
+def test_pruned_charts_have_no_better_tree(binarisation):
+    """A derivation whose parts go by other heads than the head rules' may be lost, the binarised tree is not."""
+    parser, equal, tried = PcfgParser(model(Markov(2, 1, binarisation, 2)), EXACT), 0, 0
+    for words, tags in short():
+        found = parser.parse(words, tags)
+        if found.status == "optimal":
+            again = parser.parse(words, tags, offers(found.tree, "sided"))
+            assert again.n_searches == 1 and again.cost >= found.cost - 1e-9
+            equal, tried = equal + (again.tree == found.tree), tried + 1
+    assert equal == tried > 0 if binarisation in ("left", "right") else equal > 0
+
+
+@pytest.mark.skipif(SLOW, reason="trains a grammar")
+@pytest.mark.parametrize("kind", KINDS)
+def test_latent_annotations_too(kind):
+    parser, tried = latent_parser(prune=0.0, beam=0.0), 0
+    for words, tags in short():
+        found = parser.parse(words, tags)
+        if found.status == "complete":
+            same(parser.parse(words, tags, offers(found.tree, kind)), found)
+            tried += 1
+    assert tried
+
+
+def read(text: str) -> Spine:
+    """A written spine, sided or plain, by hand."""
+    place, rest = (text[0], text[1:]) if text[0] in PLACES else (PLACES, text)
+    labels, sides = [], []
+    for part in [] if rest == "-" else rest.split("+"):
+        labels.append(part.rstrip("<>"))
+        sides.append((part[len(labels[-1]) :],) if place != PLACES else SIDES)
+    return Spine(tuple(labels), tuple(sides), place)
+
+
+@pytest.mark.parametrize("latent", [False, pytest.param(True, marks=pytest.mark.skipif(SLOW, reason="trains"))])
+@pytest.mark.parametrize("kind", ["sided", "plain"])
+def test_constituents_are_those_that_spines_can_head(kind, latent):
+    """With the offers of gold trees, pruned by posteriors as well."""
+    parser = latent_parser("max-rule") if latent else PcfgParser(model())
+    changed = pruned = 0
+    for s in [s for s in sample() if 3 < len(s.tree.words) <= (8 if SLOW else 14)][: 3 if SLOW else 15]:
+        gold = kept(parser, s.tree)
+        offered = offers(gold, kind)
+        found = parser.parse(gold.words, s.tags, offered)
+        if found.ambiguity is not None:
+            left = cells([[read(text) for text, _ in word] for word in offered], with_root=True).phrases
+            assert set(found.tree.spans()[1:]) <= left
+            pruned += 1
+            changed += found.tree != parser.parse(gold.words, s.tags).tree
+    assert pruned and (changed or SLOW)
+
+
+def test_charts_over_falling_beta():
+    parser = PcfgParser(model())
+    words, tags = a_sentence(parser)
+    plain = parser.parse(words, tags)
+    bad = ".NP+NP+NP+NP+NP+NP+NP"
+    late = [[(bad, 1.0), (text, 0.05)] for text in KINDS["plain"](plain.tree)]
+    for betas, searches, ambiguity in (
+        ((0.1, 0.01), 2, 2.0), ((0.01, 0.001), 1, 2.0), ((0.1,), 2, None), ((), 1, None), ((0.5, 0.1), 2, None),
+        ((0.5, 0.1, 0.05, 0.0), 2, 2.0),
+    ):  # fmt: skip
+        found = parser.with_settings(betas=betas).parse(words, tags, late)
+        assert (found.n_searches, found.ambiguity) == (searches, ambiguity)
+        if ambiguity is None:
+            assert (found.tree, found.cost, found.scores) == (plain.tree, plain.cost, plain.scores)
+            assert found.status == plain.status and found.n_scored >= plain.n_scored
+    own = parser.parse(words, tags, offers(plain.tree, "control"))
+    assert (own.n_searches, own.ambiguity, own.tree) == (1, 1.0, plain.tree)
+
+
+def test_failed_charts_count():
+    """Symbols meet in a chart that no tree comes of; the next one starts from there."""
+    parser = PcfgParser(model(LEFT), EXACT)
+    words, tags = a_sentence(parser)
+    plain = parser.parse(words, tags)
+    found = parser.parse(words, tags, [[("=", 1.0)]] * len(words))
+    assert (found.tree, found.n_searches, found.ambiguity, found.status) == (plain.tree, 2, None, "optimal")
+    assert found.n_states > plain.n_states
+
+
+@pytest.mark.parametrize("odd", ["(XX", "NP+XX", "nonsense<>", "", "=", "(", ".NP><", "NP+", "(NP+-", "TOP", "+"])
+def test_what_the_model_cannot_build_is_left_out(odd):
+    """Of a word with another category; a word without one is not pruned, nor is its sentence."""
+    parser = PcfgParser(model(LEFT), EXACT)
+    words, tags = a_sentence(parser)
+    plain = parser.parse(words, tags)
+    own = offers(plain.tree, "sided")
+    beside = parser.parse(words, tags, [own[0], [(odd, 1.0), (own[1][0][0], 0.9)], *own[2:]])
+    same(beside, plain)
+    assert (beside.n_searches, beside.ambiguity) == (1, 1.0)
+    for nothing in ([(odd, 1.0)], []):
+        assert parser.parse(words, tags, [own[0], nothing, *own[2:]]) == plain
+        assert parser.parse(words, tags, [nothing, *own[1:]]) == plain
+
+
+def test_bad_offers_are_refused():
+    parser = PcfgParser(model())
+    for number in (1, 3):
+        with pytest.raises(DtparseError, match=f"2 words but spines for {number}; give spines for every word, or none"):
+            parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)]] * number)
+    odd = [("NP",)], ["NP"], [("NP", "likely")], [(None, 1.0)], [("NP", -0.1)], [("NP", math.nan)], None, 3, "NP"
+    for wrong in odd:
+        with pytest.raises(DtparseError, match=r"the spines of word 1 are .*; give a list of .text, prob"):
+            parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)], wrong])
+
+
+@pytest.mark.parametrize("wrong", [0.1, "0.1", [1.1], [-0.1], [math.nan], [True], ["0.1"], {0.1}, 3])
+def test_betas_that_are_none(wrong):
+    with pytest.raises(ConfigError, match=r"parser setting 'betas' is .*; it must be a list of numbers from 0 to 1"):
+        PcfgSettings(betas=wrong)
+    with pytest.raises(ConfigError, match="parser setting 'betas' is "):
+        PcfgParser(model()).with_settings(betas=wrong)
+
+
+def test_betas_are_numbers_of_a_tuple():
+    assert PcfgSettings(betas=[1, 0]).betas == (1.0, 0.0) and PcfgSettings(betas=()).betas == ()
+    assert PcfgParser(model(), PcfgSettings(betas=[0.3])).with_settings(prune=0.1).settings.betas == (0.3,)
+
+
+def test_sentences_in_pieces():
+    """Each piece has its own charts, with the offers of its words."""
+    parser = PcfgParser(model(LEFT), EXACT)
+    words, tags = a_sentence(parser)
+    parser = parser.with_settings(max_tokens=len(words))
+    one = parser.parse(words, tags)
+    own, bad = offers(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
+    ends = [end for _, end in parser._pieces(tags * 2)]
+    assert ends == [len(words), 2 * len(words)], "the test's sentence is cut in its middle"
+    twice = parser.parse(words * 2, tags * 2, own * 2)
+    assert (twice.n_searches, twice.ambiguity, twice.status) == (1, 1.0, "fallback")
+    shifted = [(start + len(words), end + len(words), label) for start, end, label in one.tree.spans()[1:]]
+    assert twice.tree.spans() == [(0, 2 * len(words), TOP), *one.tree.spans()[1:], *shifted]
+    mixed = parser.parse(words * 2, tags * 2, own + bad)
+    assert (mixed.tree, mixed.n_searches, mixed.ambiguity) == (twice.tree, 2, None)
+    doubled = parser.parse(words * 2, tags * 2, own + [[*word, ("|NP", 0.5)] for word in own])
+    assert doubled.ambiguity == 1.5
+
+
+def test_dropped_tokens_have_no_say():
+    """A recipe takes the full stop; what it is offered does not count."""
+    parser = PcfgParser(model(recipe=Recipe.TM2006))
+    words, tags = next(one for one in short() if one[1][-1] == ".")
+    plain = parser.parse(words, tags)
+    own = offers(kept(parser, plain.tree), "control")
+    assert len(own) < len(words), "the recipe takes nothing"
+    dropped = set(range(len(words))) - set(parser.recipe.prepare(words, tags).kept)
+    for nothing in ([], [("=ocu", 1.0)], [("NP", 1.0)]):
+        rest = iter(own)
+        found = parser.parse(words, tags, [nothing if k in dropped else next(rest) for k in range(len(words))])
+        assert (found.tree, found.n_searches, found.ambiguity) == (plain.tree, 1, 1.0)
+
+
+class Offering:
+    """A parser that offers the spines of its own parse, and some more, to itself."""
+
+    def __init__(self, parser: PcfgParser):
+        self.parser = parser
+
+    def parse(self, words, tags):
+        own = kept(self.parser, self.parser.parse(words, tags).tree)
+        more = ((".VP", 0.5), (")NP", 0.02), ("(-", 0.3))
+        return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["sided"](own)])
+
+
+def test_order_threads_and_pickles_do_not_matter():
+    offering = Offering(PcfgParser(model(), PcfgSettings(betas=(0.2, 0.01))))
+    found = same_in_any_order(offering, short())
+    assert any(offering.parse(*one).ambiguity is not None for one in short())
+    again = pickle.loads(pickle.dumps(offering))
+    assert again.parser.settings.betas == (0.2, 0.01) and parse_all(again, short()) == found
+    same_in_threads(offering, short(), 3)
+    if not SLOW:
+        same_in_a_process(offering, short(4))
