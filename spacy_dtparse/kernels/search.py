@@ -292,7 +292,8 @@ def _advance(
         if n_heap == 0 or states[heap[0]]["cost"] >= best_cost:
             status = OPTIMAL
             break
-        if scored >= budget and mark[at.BEST] >= 0:
+        # Pruned states have few inferences to score, but each is a state to build and to look at.
+        if scored + (expanded * n_labels if pruned else 0) >= budget and mark[at.BEST] >= 0:
             status = COMPLETE
             break
         current = np.int64(heap[0])
@@ -329,7 +330,8 @@ def search(
 ) -> int:
     """Parse one sentence of at least one token; the items of the parse are left in `nodes`, the root is the last node.
 
-    `budget`: stop once this many inferences were scored and some parse exists; 0: greedy only. `confident`: a shift
+    `budget`: stop once this many inferences were scored and some parse exists, a state with offers counting as as many
+    inferences as there are labels; 0: greedy only. `confident`: a shift
     that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a window
     that scores more without scoring the shift (infinity: never); then OPTIMAL means the
     cheapest of the parses that are left. `least`: least margin (in the gate's units) of the windows that are scored, if

@@ -121,7 +121,7 @@ def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, me
         if not heap or heap[0][0] >= best_cost:
             status = "optimal"
             break
-        if scored >= budget and best is not None:
+        if scored + expanded * rules.state_price >= budget and best is not None:
             status = "complete"
             break
         _, current = heapq.heappop(heap)

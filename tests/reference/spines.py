@@ -102,6 +102,10 @@ class PrunedRules(Rules):
             return True
         return any(offer.goes_on_with_left_siblings(built_by_head(node)) for offer in self.offers[node.head])
 
+    @property
+    def state_price(self) -> int:
+        return len(self.labels)
+
     def is_free(self, state: State) -> bool:
         """The only way on costs nothing, whichever it is."""
         return len(self.candidates(state)) == 1

@@ -117,6 +117,11 @@ class Rules:
     def may_shift(self, state: State) -> bool:
         return state.unread > 0
 
+    @property
+    def state_price(self) -> int:
+        """Scored inferences that a state counts for in the budget, beside those that are scored."""
+        return 0
+
     def is_free(self, state: State) -> bool:
         """Whether the only way on costs nothing: a shift where nothing can be inferred."""
         return not self.windows(state)

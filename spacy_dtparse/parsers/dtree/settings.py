@@ -17,7 +17,8 @@ class SearchSettings(Settings):
     """How long to search.
 
     `budget`: scored inferences after which the best complete parse found so far is returned; 0 stops at the greedy
-    parse; None allows BUDGET_PER_TOKEN for every token, and at least BUDGET_LEAST. `max_tokens`: longer sentences are
+    parse; None allows BUDGET_PER_TOKEN for every token, and at least BUDGET_LEAST; in a pruned search a state counts as
+    as many inferences as there are labels. `max_tokens`: longer sentences are
     parsed greedily, so that time stays linear in length. `confident`: a shift that scores more than this is taken
     without a look at the other inferences of its state; infinity never does that. `gate`: share of the right
     windows that the model's gate may drop unscored, by what it dropped of trees held out from training; 0: drop none.
