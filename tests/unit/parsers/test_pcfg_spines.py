@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 from functools import cache
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, DtparseError
 from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.trees import TOP, Recipe, Tree
@@ -16,6 +14,7 @@ from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.test_spine_cells import KINDS, offers
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
+from tests.unit.parsers.offer_cases import NO_BETAS, refuses_bad_offers, refuses_betas
 from training.pcfg import BINARISATIONS, Markov
 from training.pcfg.latent_training import LatentOptions, train_latent
 
@@ -170,22 +169,12 @@ def test_what_the_model_cannot_build_is_left_out(odd):
 
 
 def test_bad_offers_are_refused():
-    parser = PcfgParser(model())
-    for number in (1, 3):
-        with pytest.raises(DtparseError, match=f"2 words but spines for {number}; give spines for every word, or none"):
-            parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)]] * number)
-    odd = [("NP",)], ["NP"], [("NP", "likely")], [(None, 1.0)], [("NP", -0.1)], [("NP", math.nan)], None, 3, "NP"
-    for wrong in odd:
-        with pytest.raises(DtparseError, match=r"the spines of word 1 are .*; give a list of .text, prob"):
-            parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)], wrong])
+    refuses_bad_offers(PcfgParser(model()))
 
 
-@pytest.mark.parametrize("wrong", [0.1, "0.1", [1.1], [-0.1], [math.nan], [True], ["0.1"], {0.1}, 3])
+@pytest.mark.parametrize("wrong", NO_BETAS)
 def test_betas_that_are_none(wrong):
-    with pytest.raises(ConfigError, match=r"parser setting 'betas' is .*; it must be a list of numbers from 0 to 1"):
-        PcfgSettings(betas=wrong)
-    with pytest.raises(ConfigError, match="parser setting 'betas' is "):
-        PcfgParser(model()).with_settings(betas=wrong)
+    refuses_betas(PcfgSettings, PcfgParser(model()), wrong)
 
 
 def test_betas_are_numbers_of_a_tuple():

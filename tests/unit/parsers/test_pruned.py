@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, DtparseError
 from spacy_dtparse.features.lexicon import Lexicon
 from spacy_dtparse.kernels.spines import MOST_LABELS
 from spacy_dtparse.model.dtree import untrained
@@ -29,6 +28,7 @@ from spacy_dtparse.trees import (
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
+from tests.unit.parsers.offer_cases import NO_BETAS, refuses_bad_offers, refuses_betas
 
 pytestmark = KERNEL_MARKS
 KINDS = {
@@ -169,22 +169,12 @@ def test_only_the_likeliest_count_in_any_order():
 
 
 def test_bad_offers_are_refused():
-    parser = a_parser()
-    for number in (1, 3):
-        with pytest.raises(DtparseError, match=f"2 words but spines for {number}; give spines for every word, or none"):
-            parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)]] * number)
-    odd = [("NP",)], ["NP"], [("NP", "likely")], [(None, 1.0)], [("NP", -0.1)], [("NP", math.nan)], None, 3, "NP"
-    for wrong in odd:
-        with pytest.raises(DtparseError, match=r"the spines of word 1 are .*; give a list of .text, prob"):
-            parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)], wrong])
+    refuses_bad_offers(a_parser())
 
 
-@pytest.mark.parametrize("wrong", [0.1, "0.1", [1.1], [-0.1], [math.nan], [True], ["0.1"], {0.1}, 3])
+@pytest.mark.parametrize("wrong", NO_BETAS)
 def test_betas_that_are_none(wrong):
-    with pytest.raises(ConfigError, match=r"search setting 'betas' is .*; it must be a list of numbers from 0 to 1"):
-        SearchSettings(betas=wrong)
-    with pytest.raises(ConfigError, match="search setting 'betas' is "):
-        a_parser().with_settings(betas=wrong)
+    refuses_betas(SearchSettings, a_parser(), wrong)
 
 
 def test_betas_are_numbers_of_a_tuple():
