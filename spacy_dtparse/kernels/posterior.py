@@ -22,6 +22,9 @@ EMPTY = -(2**40)
 """The scale of a cell in which nothing stands."""
 
 
+FEW = 4
+"""Symbols of a cell are gone through one by one where there are fewer than one in so many, else all together."""
+
 PAIR = np.dtype([("value", np.float64), ("right", np.int64)])
 """What a right child gets from outside together with some left one, over all splits of a cell."""
 
@@ -49,16 +52,24 @@ def normalise(row, scale):
 
 
 @inner_kernel
-def add_pairs(left, right, factor, pairs, met):
-    """Add factor * left[b] * right[c] to pairs[b, c]; a row b is cleared when it is met for the first time.
+def add_pairs(left, right, of_left, of_right, factor, pairs, met):
+    """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are above
+    0); a row b is cleared when it is met for the first time.
 
     `met`: 1 for rows met, 0 for others, -1 for rows that nobody needs.
     """
-    for b in range(left.shape[0]):
-        if left[b] > 0.0 and met[b] >= 0:
+    few = of_right.shape[0] * FEW < right.shape[0]
+    for b in of_left:
+        if met[b] >= 0:
             value = left[b] * factor
-            if met[b] == 0:
-                met[b] = 1
+            new = met[b] == 0
+            met[b] = 1
+            if few:
+                if new:
+                    pairs[b] = 0.0
+                for c in of_right:
+                    pairs[b, c] += value * right[c]
+            elif new:
                 for c in range(right.shape[0]):
                     pairs[b, c] = value * right[c]
             else:
@@ -67,7 +78,7 @@ def add_pairs(left, right, factor, pairs, met):
 
 
 @bare_kernel
-def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, chart, scale, pairs, met):
+def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live, pairs, met):
     """Inside probabilities of all symbols over all cells.
 
     `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5). `closure` float64 (2, S, S):
@@ -77,7 +88,8 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, ch
     their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all may;
     a unary chain between two of them may go by others, which only adds to the sum.
     Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
-    chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64 (S, S), `met` int32 (S,).
+    chains too; both times 2 ** `scale` int64 (cells,); `live` int32 (cells, S): the first `n_live` int32 (cells,) of a
+    row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,).
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     masked = given.shape[0] > 0
@@ -87,6 +99,7 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, ch
             base, whole = chart[0, cell], chart[1, cell]
             base[:] = 0.0
             whole[:] = 0.0
+            n_live[cell] = 0
             top = EMPTY
             if masked:
                 some = False
@@ -109,9 +122,12 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, ch
                         met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
                     for split in range(i + 1, j):
                         left, right = cell_number(i, split), cell_number(split, j)
+                        of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
+                        if of_left.shape[0] == 0 or of_right.shape[0] == 0:
+                            continue
                         factor = power(scale[left] + scale[right] - top)
                         if factor > 0.0:
-                            add_pairs(chart[1, left], chart[1, right], factor, pairs, met)
+                            add_pairs(chart[1, left], chart[1, right], of_left, of_right, factor, pairs, met)
                     for b in range(n_symbols):
                         if met[b] > 0:
                             for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
@@ -142,17 +158,22 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, ch
                     for a in range(n_symbols):
                         if whole[a] * frequency[a] < beam * best:
                             whole[a] = 0.0
+                for a in range(n_symbols):
+                    if whole[a] > 0.0:
+                        live[cell, n_live[cell]] = a
+                        n_live[cell] += 1
 
 
 @inner_kernel
-def raise_scale(row, scale, cell, wanted):
-    """Make a cell's scale at least `wanted`; the factor for numbers of that scale."""
+def raise_scale(row, live, scale, cell, wanted):
+    """Make a cell's scale at least `wanted`; the factor for numbers of that scale. `live`: the symbols whose number may
+    be above 0."""
     if scale[cell] <= EMPTY // 2:
         scale[cell] = wanted
         return 1.0
     if wanted > scale[cell]:
         factor = power(scale[cell] - wanted)
-        for symbol in range(row.shape[0]):
+        for symbol in live:
             row[symbol] *= factor
         scale[cell] = wanted
         return 1.0
@@ -160,7 +181,9 @@ def raise_scale(row, scale, cell, wanted):
 
 
 @bare_kernel
-def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active, active_from):
+def outside(
+    rules, ranges, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed, active, active_from
+):
     """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
 
     After `inside`. Filled: `out` float64 (2, cells, S) times 2 ** `out_scale` int64 (cells,): [1] of a symbol as it is
@@ -214,9 +237,17 @@ def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_s
                     some = True
             if not some or width == 1:
                 continue
+            active_from[:] = 0
+            for split in range(i + 1, j):
+                left = cell_number(i, split)
+                for b in live[left, : n_live[left]]:
+                    active_from[b] = 1
             count = 0
             for b in range(n_symbols):
+                wanted = active_from[b] != 0
                 active_from[b] = count
+                if not wanted:
+                    continue
                 for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
                     parent = rules[number]["parent"]
                     if allowed[cell, parent] != 0:
@@ -226,17 +257,16 @@ def outside(rules, ranges, closure, root, n, threshold, chart, scale, out, out_s
             active_from[n_symbols] = count
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
-                if scale[left] <= EMPTY // 2 or scale[right] <= EMPTY // 2:
+                if n_live[left] == 0 or n_live[right] == 0:
                     continue
                 of_left, of_right, out_left, out_right = chart[1, left], chart[1, right], out[1, left], out[1, right]
-                to_left = raise_scale(out_left, out_scale, left, out_scale[cell] + scale[right])
-                to_right = raise_scale(out_right, out_scale, right, out_scale[cell] + scale[left])
-                for b in range(n_symbols):
-                    if of_left[b] > 0.0:
-                        for at in range(active_from[b], active_from[b + 1]):
-                            c = active[at]["right"]
-                            if of_right[c] > 0.0:
-                                value = active[at]["value"]
-                                out_left[b] += to_left * value * of_right[c]
-                                out_right[c] += to_right * value * of_left[b]
+                to_left = raise_scale(out_left, live[left, : n_live[left]], out_scale, left, out_scale[cell] + scale[right])
+                to_right = raise_scale(out_right, live[right, : n_live[right]], out_scale, right, out_scale[cell] + scale[left])
+                for b in live[left, : n_live[left]]:
+                    for at in range(active_from[b], active_from[b + 1]):
+                        c = active[at]["right"]
+                        if of_right[c] > 0.0:
+                            value = active[at]["value"]
+                            out_left[b] += to_left * value * of_right[c]
+                            out_right[c] += to_right * value * of_left[b]
     return math.log(total) + scale[top] * math.log(2.0)

@@ -87,6 +87,7 @@ class Buffers:
         n_cells = n * (n + 1) // 2
         chart, out = np.empty((2, n_cells, n_symbols), dtype=SCORE), np.empty((2, n_cells, n_symbols), dtype=SCORE)
         scale, out_scale = np.empty(n_cells, dtype=OFFSET), np.empty(n_cells, dtype=OFFSET)
+        live, n_live = np.empty((n_cells, n_symbols), dtype=INDEX), np.empty(n_cells, dtype=INDEX)
         pairs, met = np.empty((n_symbols, n_symbols), dtype=SCORE), np.empty(n_symbols, dtype=INDEX)
         active, active_from = np.empty(len(grammar.rules), dtype=PAIR), np.empty(n_symbols + 1, dtype=INDEX)
         allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
@@ -94,10 +95,10 @@ class Buffers:
         probabilities["score"] = np.exp(leaves["score"])
         inside(
             grammar.rules, grammar.ranges, closure, frequency, beam, probabilities, leaf_from, given, chart, scale,
-            pairs, met,
+            live, n_live, pairs, met,
         )  # fmt: skip
         total = outside(
-            grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, out, out_scale, allowed, active,
-            active_from,
+            grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale,
+            allowed, active, active_from,
         )
         return total, allowed

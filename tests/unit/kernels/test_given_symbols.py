@@ -34,11 +34,14 @@ def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed):
     leaves, leaf_from = toy.grammar.leaves(classes, None)
     leaves["score"] = np.exp(leaves["score"])
     chart, scale = np.full((2, len(given), s), np.nan), np.full(len(given), 7, dtype=np.int64)
+    live, n_live = np.empty((len(given), s), dtype=np.int32), np.empty(len(given), dtype=np.int32)
     probabilities = toy.grammar.probabilities
     inside(
         probabilities.rules, probabilities.ranges, toy.grammar.closure, toy.grammar.frequency, 0.0, leaves, leaf_from,
-        given, chart, scale, np.empty((s, s)), np.empty(s, dtype=np.int32),
+        given, chart, scale, live, n_live, np.empty((s, s)), np.empty(s, dtype=np.int32),
     )  # fmt: skip
+    for cell, count in enumerate(n_live):
+        assert live[cell, :count].tolist() == np.flatnonzero(chart[1, cell] > 0.0).tolist()
     _, expected = tables(toy, classes, given)
     for (i, j, symbol), p in expected.items():
         cell = j * (j - 1) // 2 + i
