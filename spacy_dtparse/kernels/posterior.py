@@ -22,7 +22,7 @@ EMPTY = -(2**40)
 """The scale of a cell in which nothing stands."""
 
 
-FEW = 4
+FEW = 8
 """Symbols of a cell are gone through one by one where there are fewer than one in so many, else all together."""
 
 PAIR = np.dtype([("value", np.float64), ("right", np.int64)])
@@ -52,36 +52,44 @@ def normalise(row, scale):
 
 
 @inner_kernel
-def add_pairs(left, right, of_left, of_right, factor, pairs, met):
+def add_pairs(left, right, of_left, of_right, factor, pairs, met, rights):
     """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are above
     0); a row b is cleared when it is met for the first time.
 
-    `met`: 1 for rows met, 0 for others, -1 for rows that nobody needs.
+    `met`: 0 for rows not met, -1 for rows that nobody needs, k + 1 for rows with k symbols c, listed in `rights`[b];
+    above S + 1 for rows with too many of them for a list.
     """
-    few = of_right.shape[0] * FEW < right.shape[0]
+    n_symbols = right.shape[0]
+    few = of_right.shape[0] * FEW < n_symbols
     for b in of_left:
-        if met[b] >= 0:
-            value = left[b] * factor
-            new = met[b] == 0
+        if met[b] < 0:
+            continue
+        if met[b] == 0:
+            pairs[b] = 0.0
             met[b] = 1
-            if few:
-                if new:
-                    pairs[b] = 0.0
-                for c in of_right:
-                    pairs[b, c] += value * right[c]
-            elif new:
-                for c in range(right.shape[0]):
-                    pairs[b, c] = value * right[c]
-            else:
-                for c in range(right.shape[0]):
-                    pairs[b, c] += value * right[c]
+        value = left[b] * factor
+        if few and met[b] <= n_symbols + 1:
+            for c in of_right:
+                before = pairs[b, c]
+                pairs[b, c] = before + value * right[c]
+                if before == 0.0 and pairs[b, c] > 0.0:
+                    rights[b, met[b] - 1] = c
+                    met[b] += 1
+        else:
+            met[b] = n_symbols + 2
+            for c in range(n_symbols):
+                pairs[b, c] += value * right[c]
 
 
 @bare_kernel
-def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live, pairs, met):
+def inside(
+    rules, ranges, pair_from, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live, pairs, met,
+    rights,
+):  # fmt: skip
     """Inside probabilities of all symbols over all cells.
 
-    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5). `closure` float64 (2, S, S):
+    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5), `pair_from` int32 (S, S + 1): those of the
+    children b and c at [pair_from[b, c], pair_from[b, c + 1]). `closure` float64 (2, S, S):
     closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose. `frequency` float64
     (S,): how common each symbol is; what has inside probability times frequency below `beam` times the best of its cell
     is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with
@@ -89,7 +97,8 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, ch
     a unary chain between two of them may go by others, which only adds to the sum.
     Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
     chains too; both times 2 ** `scale` int64 (cells,); `live` int32 (cells, S): the first `n_live` int32 (cells,) of a
-    row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,).
+    row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,), `rights`
+    int32 (S, S).
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     masked = given.shape[0] > 0
@@ -127,41 +136,46 @@ def inside(rules, ranges, closure, frequency, beam, leaves, leaf_from, given, ch
                             continue
                         factor = power(scale[left] + scale[right] - top)
                         if factor > 0.0:
-                            add_pairs(chart[1, left], chart[1, right], of_left, of_right, factor, pairs, met)
+                            add_pairs(chart[1, left], chart[1, right], of_left, of_right, factor, pairs, met, rights)
                     for b in range(n_symbols):
-                        if met[b] > 0:
+                        if 0 < met[b] <= n_symbols + 1:
+                            for c in rights[b, : met[b] - 1]:
+                                for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                                    base[rules[number]["parent"]] += rules[number]["weight"] * pairs[b, c]
+                        elif met[b] > 0:
                             for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
                                 rule = rules[number]
                                 base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
             if masked:
                 for a in range(n_symbols):
-                    if given[cell, a] == 0:
-                        base[a] = 0.0
+                    base[a] *= given[cell, a] != 0
             scale[cell] = normalise(base, top)
-            if scale[cell] > EMPTY // 2:
-                for b in range(n_symbols):
-                    if base[b] > 0.0:
-                        value = base[b]
-                        if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
-                            whole[b] += value
-                            continue
-                        for a in range(n_symbols):
-                            whole[a] += closure[1, b, a] * value
-                if masked:
+            if scale[cell] <= EMPTY // 2:
+                continue
+            for b in range(n_symbols):
+                if base[b] > 0.0:
+                    value = base[b]
+                    if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                        whole[b] += value
+                        continue
                     for a in range(n_symbols):
-                        if given[cell, a] == 0:
-                            whole[a] = 0.0
-                if beam > 0.0:
-                    best = 0.0
-                    for a in range(n_symbols):
-                        best = max(best, whole[a] * frequency[a])
-                    for a in range(n_symbols):
-                        if whole[a] * frequency[a] < beam * best:
-                            whole[a] = 0.0
-                for a in range(n_symbols):
-                    if whole[a] > 0.0:
-                        live[cell, n_live[cell]] = a
-                        n_live[cell] += 1
+                        whole[a] += closure[1, b, a] * value
+            count = 0
+            best = 0.0
+            for a in range(n_symbols):
+                if whole[a] > 0.0 and (not masked or given[cell, a] != 0):
+                    live[cell, count] = a
+                    count += 1
+                    best = max(best, whole[a] * frequency[a])
+                else:
+                    whole[a] = 0.0
+            for k in range(count):
+                a = live[cell, k]
+                if whole[a] * frequency[a] < beam * best:
+                    whole[a] = 0.0
+                else:
+                    live[cell, n_live[cell]] = a
+                    n_live[cell] += 1
 
 
 @inner_kernel
@@ -182,7 +196,7 @@ def raise_scale(row, live, scale, cell, wanted):
 
 @bare_kernel
 def outside(
-    rules, ranges, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed, active, active_from
+    rules, ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed, active, active_from
 ):
     """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
 
@@ -237,32 +251,37 @@ def outside(
                     some = True
             if not some or width == 1:
                 continue
-            active_from[:] = 0
-            for split in range(i + 1, j):
-                left = cell_number(i, split)
-                for b in live[left, : n_live[left]]:
-                    active_from[b] = 1
-            count = 0
-            for b in range(n_symbols):
-                wanted = active_from[b] != 0
-                active_from[b] = count
-                if not wanted:
-                    continue
-                for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-                    parent = rules[number]["parent"]
-                    if allowed[cell, parent] != 0:
-                        active[count]["value"] = anywhere[parent] * rules[number]["weight"]
-                        active[count]["right"] = rules[number]["right"]
-                        count += 1
-            active_from[n_symbols] = count
+            count = -1
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if n_live[left] == 0 or n_live[right] == 0:
                     continue
                 of_left, of_right, out_left, out_right = chart[1, left], chart[1, right], out[1, left], out[1, right]
-                to_left = raise_scale(out_left, live[left, : n_live[left]], out_scale, left, out_scale[cell] + scale[right])
-                to_right = raise_scale(out_right, live[right, : n_live[right]], out_scale, right, out_scale[cell] + scale[left])
-                for b in live[left, : n_live[left]]:
+                lefts, rights = live[left, : n_live[left]], live[right, : n_live[right]]
+                to_left = raise_scale(out_left, lefts, out_scale, left, out_scale[cell] + scale[right])
+                to_right = raise_scale(out_right, rights, out_scale, right, out_scale[cell] + scale[left])
+                if rights.shape[0] * FEW < n_symbols:
+                    for b in lefts:
+                        for c in rights:
+                            for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                                parent = rules[number]["parent"]
+                                if allowed[cell, parent] != 0:
+                                    value = anywhere[parent] * rules[number]["weight"]
+                                    out_left[b] += to_left * value * of_right[c]
+                                    out_right[c] += to_right * value * of_left[b]
+                    continue
+                if count < 0:
+                    count = 0
+                    for b in range(n_symbols):
+                        active_from[b] = count
+                        for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                            parent = rules[number]["parent"]
+                            if allowed[cell, parent] != 0:
+                                active[count]["value"] = anywhere[parent] * rules[number]["weight"]
+                                active[count]["right"] = rules[number]["right"]
+                                count += 1
+                    active_from[n_symbols] = count
+                for b in lefts:
                     for at in range(active_from[b], active_from[b + 1]):
                         c = active[at]["right"]
                         if of_right[c] > 0.0:

@@ -18,7 +18,7 @@ import numpy as np
 from ..dtypes import INDEX, SCORE
 from ..errors import ModelFormatError
 from ..features.wordclasses import WordClasses
-from ..kernels.cky import BINARY_FROM, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
+from ..kernels.cky import BINARY_FROM, BINARY_TO, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
 from ..symbols import SymbolTable
 from ..trees.transforms import Recipe
 from ..trees.tree import TOP
@@ -117,6 +117,15 @@ class PcfgGrammar:
         rules = self.kernel.rules.copy()
         rules["weight"] = np.exp(rules["weight"])
         return KernelGrammar(rules, self.kernel.ranges)
+
+    @cached_property
+    def pair_from(self) -> np.ndarray:
+        """int32 (S, S + 1): the binary rules of `kernel` with the children b and c are at [pair_from[b, c],
+        pair_from[b, c + 1])."""
+        n, rules = len(self.names), self.kernel.rules[: len(self.binary)]
+        lefts = np.repeat(np.arange(n), self.kernel.ranges[:, BINARY_TO] - self.kernel.ranges[:, BINARY_FROM])
+        keys = lefts * (n + 1) + rules["right"]
+        return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
 
     @cached_property
     def closure(self) -> np.ndarray:

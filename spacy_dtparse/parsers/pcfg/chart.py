@@ -72,6 +72,7 @@ class Buffers:
     def posterior(
         self,
         grammar: KernelGrammar,
+        pair_from: np.ndarray,
         closure: np.ndarray,
         frequency: np.ndarray,
         beam: float,
@@ -89,16 +90,17 @@ class Buffers:
         scale, out_scale = np.empty(n_cells, dtype=OFFSET), np.empty(n_cells, dtype=OFFSET)
         live, n_live = np.empty((n_cells, n_symbols), dtype=INDEX), np.empty(n_cells, dtype=INDEX)
         pairs, met = np.empty((n_symbols, n_symbols), dtype=SCORE), np.empty(n_symbols, dtype=INDEX)
+        rights = np.empty((n_symbols, n_symbols), dtype=INDEX)
         active, active_from = np.empty(len(grammar.rules), dtype=PAIR), np.empty(n_symbols + 1, dtype=INDEX)
         allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
-            grammar.rules, grammar.ranges, closure, frequency, beam, probabilities, leaf_from, given, chart, scale,
-            live, n_live, pairs, met,
+            grammar.rules, grammar.ranges, pair_from, closure, frequency, beam, probabilities, leaf_from, given, chart, scale,
+            live, n_live, pairs, met, rights,
         )  # fmt: skip
         total = outside(
-            grammar.rules, grammar.ranges, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale,
+            grammar.rules, grammar.ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale,
             allowed, active, active_from,
         )
         return total, allowed

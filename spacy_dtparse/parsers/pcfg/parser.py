@@ -238,7 +238,7 @@ class PcfgParser(StoredParser):
                 continue
             grammar = self.model.coarse
             total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.closure, grammar.frequency, self.settings.beam, *coarse,
+                grammar.probabilities, grammar.pair_from, grammar.closure, grammar.frequency, self.settings.beam, *coarse,
                 self.model.root(grammar), self.settings.prune,
             )  # fmt: skip
             if total > -np.inf:
@@ -279,7 +279,7 @@ class PcfgParser(StoredParser):
         allowed = mask
         if self._prunes:
             total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.closure, grammar.frequency, self.settings.beam,
+                grammar.probabilities, grammar.pair_from, grammar.closure, grammar.frequency, self.settings.beam,
                 *grammar.leaves(classes, given), model.root(grammar), self.settings.prune, mask,
             )  # fmt: skip
             if total == -np.inf:

@@ -69,7 +69,7 @@ class Toy:
 
     def posterior(self, classes, threshold: float, beam: float = 0.0, given=EVERYTHING):
         return Buffers().posterior(
-            self.grammar.probabilities, self.grammar.closure, self.grammar.frequency, beam,
+            self.grammar.probabilities, self.grammar.pair_from, self.grammar.closure, self.grammar.frequency, beam,
             *self.grammar.leaves(classes, None), 0, threshold, given,
         )  # fmt: skip
 

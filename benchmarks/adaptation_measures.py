@@ -1,0 +1,144 @@
+"""What bench_adaptation.py measures: sets of sentences, a parser with and without taggers on them, and tables."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from common import ROOT  # noqa: F401 (makes `training` importable)
+
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.scoring.report import ParsevalReport
+from spacy_dtparse.scoring.significance import paired_bootstrap
+from spacy_dtparse.trees import Tree
+from training.corpus import Sentence
+from training.sequence.corpus import LabelledSentence
+
+LENGTHS = ((5, 20), (21, 40), (41, 250))
+"""Classes of lengths in words (Kummerfeld et al. 2010)."""
+
+
+class Run(NamedTuple):
+    """A tagger (None: no spines) and the betas of the search."""
+
+    name: str
+    tagger: SequenceTagger | None
+    betas: tuple[float, ...]
+
+    @property
+    def key(self) -> str:
+        """A name for tables."""
+        return self.name if self.tagger is None else f"{self.name} {', '.join(map(str, self.betas))}"
+
+
+Sets = dict[str, list[Sentence]]
+
+
+def spread(sentences: Sequence[Any], number: int) -> list[Any]:
+    """`number` of the sentences at even distances."""
+    n = len(sentences)
+    return list(sentences) if n <= number else [sentences[k * n // number] for k in range(number)]
+
+
+def sets_of(target: Sequence[Sentence], own: Sequence[Sentence], held: Sequence[LabelledSentence], number: int) -> Sets:
+    """`target`, `own`: dev parts of the treebanks; `text`: held-out text, without trees; `5-20` ...: of the target's
+    dev part by length, as many of each class."""
+    bare = [Sentence(Tree.trusted(s.words, s.tags, ("TOP",), (0,), (len(s.words),)), s.tags, "text") for s in held]
+    sets = {"target": spread(target, number), "own": spread(own, number), "text": spread(bare, number)}
+    for low, high in LENGTHS:
+        of_length = [s for s in target if low <= len(s.tags) <= high]
+        sets[f"{low}-{high}"] = spread(of_length, number)
+    return sets
+
+
+def measure(parser: PcfgParser, sets: Sets, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
+    """For each set and run: `seconds` (CPU, tagging included) and `tagging` alone, `searches` (how often which number
+    of searches was needed), `ambiguity` (categories a word at the β that gave the tree), F1 of both conventions and
+    the p-value of the difference to the parser alone, the share of `equal` trees; `detail`, by sentence: seconds,
+    searches, categories at each β."""
+    parsers = {run.key: parser.with_settings(betas=run.betas) if run.tagger else parser for run in runs}
+    found: dict[str, dict[str, Any]] = {}
+    for name, sentences in sets.items():
+        kept: dict[str, list[Any]] = {run.key: [] for run in runs}
+        for sentence in (sentences[0], *sentences):  # the first twice: kernels are compiled or loaded now
+            for run in runs:
+                words, tags = sentence.tree.words, sentence.tags
+                began = time.process_time()
+                offers = [] if run.tagger is None else run.tagger.multitag(words, tags, min(run.betas))
+                tagged = time.process_time()
+                result = parsers[run.key].parse(words, tags, offers)
+                ended = time.process_time()
+                offered = [
+                    sum(chance >= beta * word[0][1] for word in offers for _, chance in word) for beta in run.betas
+                ]
+                kept[run.key].append((result, ended - began, tagged - began, offered))
+        plain = [row[0].tree for row in kept[runs[0].key][1:]]
+        scored = name != "text"
+        base = counts(sentences, plain) if scored else None
+        found[name] = {key: figures(sentences, rows[1:], plain, base) for key, rows in kept.items()}
+    return found
+
+
+def counts(sentences: Sequence[Sentence], trees: Sequence[Tree]) -> ParsevalReport:
+    """PARSEVAL of the trees."""
+    report = ParsevalReport(strict=True)
+    for sentence, tree in zip(sentences, trees, strict=True):
+        report.add(sentence.tree, tree)
+    return report
+
+
+def figures(
+    sentences: Sequence[Sentence], rows: Sequence[Any], plain: Sequence[Tree], base: ParsevalReport | None
+) -> dict[str, Any]:
+    """The figures of a run on a set."""
+    results = [row[0] for row in rows]
+    seconds, tagging = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    ambiguities = [(r.ambiguity, len(s.tags)) for r, s in zip(results, sentences, strict=True) if r.ambiguity]
+    words = sum(n for _, n in ambiguities)
+    made: dict[str, Any] = {
+        "sentences": len(sentences),
+        "tokens": sum(len(s.tags) for s in sentences),
+        "seconds": seconds,
+        "tagging": tagging,
+        "searches": {str(k): v for k, v in sorted(Counter(r.n_searches for r in results).items())},
+        "ambiguity": sum(a * n for a, n in ambiguities) / words if words else None,
+        "equal": sum(r.tree == t for r, t in zip(results, plain, strict=True)) / len(sentences),
+        "detail": [(round(row[1], 6), row[0].n_searches, row[3]) for row in rows],
+    }
+    if base is not None:
+        report = counts(sentences, [r.tree for r in results])
+        totals = report.to_dict()
+        made |= {convention: totals[convention]["f1"] for convention in ("all", "evalb")}
+        test = paired_bootstrap(report.counts["all"], base.counts["all"])
+        made["p"] = test.p_value
+    return made
+
+
+def told(table: dict[str, Any]) -> str:
+    """Tables as Markdown."""
+    lines = []
+    for name, row in table["taggers"].items():
+        shown = {
+            part: ", ".join(
+                f"{100 * v['accuracy']:.2f}@{v['labels']:.2f}" for beta, v in row[part]["betas"].items()
+            ) for part in ("target", "text")
+        }  # fmt: skip
+        best = {part: f"{100 * row[part]['accuracy']:.2f}" for part in ("target", "text")}
+        lines.append(f"{name}: {row['sentences']} sentences, {row['labels']} labels, {row['megabytes']} MB, "
+                     f"{row['seconds']} s; target {best['target']} ({shown['target']}); text {best['text']} "
+                     f"({shown['text']})")  # fmt: skip
+    for name, runs in table["sets"].items():
+        plain = next(iter(runs.values()))
+        lines.append(f"\n{name}: {plain['sentences']} sentences, {plain['tokens']} tokens")
+        for key, run in runs.items():
+            score = f"F1 {100 * run['all']:.2f} / {100 * run['evalb']:.2f}, p {run['p']:.3f}" if "all" in run else ""
+            ambiguity = f"{run['ambiguity']:.2f}" if run["ambiguity"] else "–"
+            lines.append(
+                f"  {key}: {run['sentences'] / run['seconds']:.1f} sentences/s, {run['tokens'] / run['seconds']:.0f} "
+                f"tokens/s, {plain['seconds'] / run['seconds']:.2f}x (tagging {run['tagging'] / run['seconds']:.0%}), "
+                f"searches {run['searches']}, ambiguity {ambiguity}, equal {run['equal']:.1%}, {score}"
+            )
+    return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""Supertagger adaptation (Kummerfeld et al. 2010) of a chart parser to a domain that it was not trained on.
+
+    python benchmarks/bench_adaptation.py prepare --parser MODEL --corpus TREEBANKS --train masc gum wsj \\
+        --target craft genia --text RAW/bio.plos.txt --work WORK
+    python benchmarks/bench_adaptation.py train --work WORK --estimators perceptron mira --sizes 0 10000 40000
+    python benchmarks/bench_adaptation.py measure --work WORK --runs perceptron-0 perceptron-40000 --betas 0.1,0.01 \\
+        --json WORK/speed.json
+
+`prepare` trains a tagger of parts of speech on the --train treebanks (five-fold jackknifed for themselves), splits the
+text into sentences, and lets the parser annotate them. `train` learns taggers of sided spines from the treebanks and
+so many of the annotated sentences; a tagger's name is ESTIMATOR-SIZE, with --annotator tagger (sentences annotated by
+the tagger of the treebanks alone) ESTIMATOR-SIZE-tagger. `measure` parses sentences of the target's and of the own dev
+parts without spines and with each tagger, by turns, sentence by sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adaptation_measures import Run, Sets, measure, sets_of, told
+from common import ROOT  # noqa: F401 (makes `training` importable)
+
+from spacy_dtparse.cli.pipelines import load_language
+from spacy_dtparse.parsers import load_parser, load_tagger
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees.heads import COLLINS
+from training.adaptation.sentences import labelled, split
+from training.corpus import Sentence
+from training.fitting import write_atomically
+from training.self_train import Reading, Teaching, teach, text_files
+from training.self_train.teaching import Lesson
+from training.sequence.corpus import LabelledSentence, read_labelled, write_labelled
+from training.sequence.fitting import fit_tagger, judge
+from training.sequence.options import SequenceOptions
+from training.sequence.running import jackknife
+from training.spines import Token, without_rare, written_categories
+from training.telling import tell
+from training.treebanks import TreebankFile
+
+FOLDS = 5
+TREEBANKS, TEXT, HELD = "treebanks.tsv", "text.tsv", "held.tsv"
+PLAN, POS = "plan.json", "pos.model"
+ONLINE = {"epochs": 6}
+BATCH = {"iterations": 60}
+
+
+def read(corpus: Path, names: Sequence[str], part: str) -> list[Sentence]:
+    """The sentences of a part of treebanks with gold tags."""
+    return [s for name in names for s in TreebankFile.parse(f"{corpus}/{name}/{part}.mrg").read()]
+
+
+def retagged(sentences: Sequence[Sentence], tagger: SequenceTagger) -> list[Sentence]:
+    """The sentences with a tagger's tags."""
+    return [Sentence(s.tree, tuple(tagger.tag(s.tree.words, ())), s.source) for s in sentences]
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """All that is learned from, as files of words, tags and sided spines."""
+    work: Path = options.work
+    work.mkdir(parents=True, exist_ok=True)
+    plan = {"parser": str(options.parser), "corpus": str(options.corpus), "train": options.train,
+            "target": options.target}  # fmt: skip
+    (work / PLAN).write_text(json.dumps(plan))
+    gold = read(options.corpus, options.train, "train")
+    tags = SequenceOptions(epochs=5)
+    words = [LabelledSentence(s.tree.words, (), s.tags) for s in gold]
+    (work / "pos.tsv").write_text(write_labelled(words), encoding="utf8")
+    if not (work / POS).is_file():
+        model = fit_tagger(words, (), tags, work / "pos", {}, 1, partial(tell, None))
+        write_atomically(work / POS, SequenceTagger(model).to_bytes())
+    if not (work / "pos.jack.tsv").is_file():
+        jackknife([work / "pos.tsv"], tags, work / "pos.jack.tsv", FOLDS, work / "pos_folds", 1)
+    own = [row.labels for row in read_labelled(work / "pos.jack.tsv")]
+    gold = [Sentence(s.tree, row, s.source) for s, row in zip(gold, own, strict=True)]
+    parser, tagger = load_parser(options.parser), load_tagger(work / POS)
+    label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
+    (work / TREEBANKS).write_text(write_labelled(label(gold)), encoding="utf8")
+    dev = [TreebankFile.parse(f"{options.corpus}/{name}/dev.mrg") for name in (*options.train, *options.target)]
+    reading = Reading(3, 40, without=tuple(dev))
+    teaching = Teaching(options.parser, text_files(options.text), reading, work / "text", options.workers)
+    lesson = teach(teaching, load_language(None), partial(print, flush=True))
+    train, held = split(retagged_lesson(lesson, tagger))
+    for name, part in ((TEXT, train), (HELD, held)):
+        (work / name).write_text(write_labelled(label(part)), encoding="utf8")
+        print(name, len(part), "sentences", sum(len(s.tags) for s in part), "tokens", flush=True)
+
+
+def retagged_lesson(lesson: Lesson, tagger: SequenceTagger) -> Lesson:
+    """The lesson with the tagger's tags of its sentences."""
+    tagged = [s._replace(tags=tuple(tagger.tag(s.words, ()))) for s in lesson.sentences]
+    return lesson._replace(sentences=tagged)
+
+
+def train(options: argparse.Namespace) -> None:
+    """A tagger for each estimator and size."""
+    work: Path = options.work
+    treebanks, text = read_labelled(work / TREEBANKS), read_labelled(work / TEXT)
+    for estimator in options.estimators:
+        for size in options.sizes:
+            name = f"{estimator}-{size}" + ("-tagger" if options.annotator == "tagger" else "")
+            path = work / f"{name}.model"
+            if path.is_file():
+                continue
+            more = text[:size]
+            if options.annotator == "tagger":
+                base = load_tagger(work / f"{estimator}-0.model")
+                more = [s._replace(labels=tuple(base.tag(s.words, s.tags))) for s in more]
+            sentences = often([*treebanks, *more], options.least)
+            how = SequenceOptions(estimator, **(ONLINE if estimator in ("perceptron", "mira") else BATCH))
+            began = time.process_time()
+            model = fit_tagger(
+                sentences, (), how, work / name, {}, options.workers, partial(tell, work / f"{name}.jsonl")
+            )
+            seconds = round(time.process_time() - began)
+            model.meta.update(sentences=len(sentences), seconds=seconds, options=how.facts(), least=options.least)
+            write_atomically(path, SequenceTagger(model).to_bytes())
+            print(
+                f"{name}: {len(sentences)} sentences, {seconds} CPU s, {path.stat().st_size / 1e6:.2f} MB", flush=True
+            )
+
+
+def often(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
+    """The sentences without categories met less than `least` times (see `without_rare`)."""
+    rows = without_rare([list(map(Token, *sentence)) for sentence in sentences], least)
+    return [s._replace(labels=tuple(t.category for t in row)) for s, row in zip(sentences, rows, strict=True)]
+
+
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    """Figures of the parser alone and with each tagger at each list of betas."""
+    work: Path = options.work
+    plan = json.loads((work / PLAN).read_text())
+    parser, pos = load_parser(Path(plan["parser"])), load_tagger(work / POS)
+    corpus = Path(plan["corpus"])
+    dev = {part: retagged(read(corpus, plan[part], "dev"), pos) for part in ("target", "train")}
+    sets: Sets = sets_of(dev["target"], dev["train"], read_labelled(work / HELD), options.sentences)
+    betas = [tuple(float(beta) for beta in text.split(",")) for text in options.betas]
+    taggers = {name: load_tagger(work / f"{name}.model") for name in options.runs}
+    runs = [Run("unpruned", None, ())] + [Run(name, tagger, row) for name, tagger in taggers.items() for row in betas]
+    label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
+    table: dict[str, Any] = {"taggers": {}, "sets": measure(parser, sets, runs)}
+    gold = label(sets["target"])
+    held = read_labelled(work / HELD)[:: max(1, len(read_labelled(work / HELD)) // options.sentences)]
+    for name, tagger in taggers.items():
+        meta = tagger.meta
+        table["taggers"][name] = {
+            "target": judge(tagger, gold), "text": judge(tagger, held), "seconds": meta.get("seconds"),
+            "sentences": meta.get("sentences"), "labels": len(tagger.labels),
+            "megabytes": round((work / f"{name}.model").stat().st_size / 1e6, 2),
+        }  # fmt: skip
+    if options.json:
+        write_atomically(options.json, (json.dumps(table, indent=1) + "\n").encode())
+    print(told(table))
+    return table
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    first = commands.add_parser("prepare")
+    first.add_argument("--parser", type=Path, required=True)
+    first.add_argument("--corpus", type=Path, required=True)
+    first.add_argument("--train", nargs="+", required=True)
+    first.add_argument("--target", nargs="+", required=True)
+    first.add_argument("--text", nargs="+", required=True)
+    second = commands.add_parser("train")
+    second.add_argument("--estimators", nargs="+", default=["perceptron"])
+    second.add_argument("--sizes", nargs="+", type=int, required=True)
+    second.add_argument("--annotator", choices=("parser", "tagger"), default="parser")
+    second.add_argument("--least", type=int, default=5)
+    third = commands.add_parser("measure")
+    third.add_argument("--runs", nargs="+", required=True)
+    third.add_argument("--betas", nargs="+", default=["0.1,0.01"])
+    third.add_argument("--sentences", type=int, default=300, help="of each set; of the balanced one of each length")
+    third.add_argument("--json", type=Path)
+    for command in (first, second, third):
+        command.add_argument("--work", type=Path, required=True)
+        command.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    {"prepare": prepare, "train": train, "measure": measured}[options.command](options)
+
+
+if __name__ == "__main__":
+    main()
