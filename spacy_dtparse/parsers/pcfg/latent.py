@@ -100,11 +100,13 @@ class Leaves(NamedTuple):
 
 def flatten(vectors: Vectors) -> Leaves:
     """For each word its symbols with the word's probabilities under their latent values, one after the other."""
-    leaf_from = np.concatenate([[0], np.cumsum([len(word) for word in vectors])]).astype(INDEX)
-    flat = [entry for word in vectors for entry in word]
-    emissions = np.concatenate([vector for _, vector in flat]) if flat else np.zeros(0)
-    places = np.cumsum([0, *(len(vector) for _, vector in flat)])
-    leaves = np.array([(symbol, at) for (symbol, _), at in zip(flat, places, strict=False)], dtype=INDEX).reshape(-1, 2)
+    leaf_from = np.zeros(len(vectors) + 1, dtype=INDEX)
+    np.cumsum([len(word) for word in vectors], out=leaf_from[1:])
+    flat = [vector for word in vectors for _, vector in word]
+    leaves = np.zeros((len(flat), 2), dtype=INDEX)
+    leaves[:, 0] = [symbol for word in vectors for symbol, _ in word]
+    np.cumsum(list(map(len, flat[:-1])), out=leaves[1:, 1])
+    emissions = np.concatenate(flat) if flat else np.zeros(0)
     return Leaves(leaves, leaf_from, emissions)
 
 

@@ -21,11 +21,12 @@ SEEDS = range(3 if SLOW else 12)
 
 
 class Toy:
-    """A random grammar as dictionaries, and the same as a PcfgGrammar. Symbol 0 is the root."""
+    """A random grammar as dictionaries, and the same as a PcfgGrammar. Symbol 0 is the root. The last `n_spare` symbols
+    are in no rule: where there are many of them, cells have few of all."""
 
-    def __init__(self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles"):
+    def __init__(self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles", n_spare: int = 0):
         rng = random.Random(seed)
-        self.n_symbols, self.n_classes = n_symbols, n_classes
+        self.n_symbols, self.n_classes = n_symbols + n_spare, n_classes
         everyone = range(n_symbols)
         self.binary = {(a, b, c): rng.uniform(0.01, 0.3) for a, b, c in itertools.product(everyone, repeat=3)
                        if rng.random() < 0.35}  # fmt: skip
@@ -45,14 +46,14 @@ class Toy:
             np.searchsorted([w for w, _, _ in rows], np.arange(n_classes + 1)).astype(np.int64),
             np.array([a for _, a, _ in rows], dtype=np.int32),
             np.log([p for _, _, p in rows]),
-            np.full(n_symbols, -20.0),
+            np.full(self.n_symbols, -20.0),
         )
         self.grammar = PcfgGrammar(
-            tuple(f"S{a}" for a in everyone),
-            np.full(n_symbols, TAG, dtype=np.int8),
-            np.arange(n_symbols, dtype=np.int32),
-            np.arange(n_symbols, dtype=np.int32),
-            np.full(n_symbols, 1 / n_symbols),
+            tuple(f"S{a}" for a in range(self.n_symbols)),
+            np.full(self.n_symbols, TAG, dtype=np.int8),
+            np.arange(self.n_symbols, dtype=np.int32),
+            np.arange(self.n_symbols, dtype=np.int32),
+            np.full(self.n_symbols, 1 / self.n_symbols),
             np.array(list(self.binary), dtype=np.int32).reshape(-1, 3),
             np.log(list(self.binary.values())),
             np.array(list(self.unary), dtype=np.int32).reshape(-1, 2),

@@ -7,13 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.posterior import inside
+from spacy_dtparse.kernels.posterior import FEW, inside
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 
 from .test_cky import SEEDS, Toy, derivations, tables
 
 pytestmark = KERNEL_MARKS
+SPARE = (0, 2 * FEW, 6 * FEW)
+"""Symbols that no rule has: without them no cell counts as having few of all symbols, with many of them each one."""
 
 
 def some_cells(toy: Toy, seed: int, n: int) -> np.ndarray:
@@ -25,10 +27,11 @@ def some_cells(toy: Toy, seed: int, n: int) -> np.ndarray:
     return given
 
 
+@pytest.mark.parametrize("n_spare", SPARE)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed):
+def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed, n_spare):
     """Every cell, those that nothing may stand in too."""
-    toy, found = Toy(seed), 0
+    toy, found = Toy(seed, n_spare=n_spare), 0
     n, s = 3 if SLOW else 6, toy.n_symbols
     classes, given = toy.sentence(seed, n), some_cells(toy, seed, n)
     leaves, leaf_from = toy.grammar.leaves(classes, None)
@@ -65,12 +68,13 @@ def symbols_of(top: tuple) -> set[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.parametrize("n_spare", SPARE)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_posteriors_of_given_symbols(seed):
+def test_posteriors_of_given_symbols(seed, n_spare):
     """All derivations of given symbols are left, nothing else is let in, and without chains nothing else counts."""
     n = 3
     for unary in ("none", "acyclic"):
-        toy = Toy(seed, n_symbols=3, unary=unary)
+        toy = Toy(seed, n_symbols=3, unary=unary, n_spare=n_spare)
         classes = toy.sentence(seed, n)
         for draw in range(5):
             given = some_cells(toy, 100 * seed + draw, n)
@@ -87,6 +91,20 @@ def test_posteriors_of_given_symbols(seed):
                 assert (math.exp(total) if total > -np.inf else 0.0) == pytest.approx(whole, rel=1e-9)
             else:
                 assert whole == 0.0 or math.exp(total) >= whole * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_posteriors_do_not_depend_on_how_many_symbols_no_rule_has(seed):
+    for threshold in (0.0, 0.05):
+        found = []
+        for n_spare in SPARE:
+            toy = Toy(seed, n_spare=n_spare)
+            total, allowed = toy.posterior(toy.sentence(seed, 6), threshold)
+            found.append((total, allowed[:, :5]))
+            assert not allowed[:, 5:].any()
+        for total, allowed in found[1:]:
+            assert total == pytest.approx(found[0][0], rel=1e-12)
+            assert np.array_equal(allowed, found[0][1])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
