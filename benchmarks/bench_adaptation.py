@@ -176,7 +176,9 @@ def main() -> None:
     second.add_argument("--least", type=int, default=5)
     third = commands.add_parser("measure")
     third.add_argument("--runs", nargs="+", required=True)
-    third.add_argument("--betas", nargs="+", default=["0.1,0.01"])
+    third.add_argument(
+        "--betas", nargs="+", default=["0.5,0.05", "0.3,0.03", "0.2,0.02", "0.1,0.01", "0.03,0.003", "0.01,0.001"]
+    )
     third.add_argument("--sentences", type=int, default=300, help="of each set; of the balanced one of each length")
     third.add_argument("--json", type=Path)
     for command in (first, second, third):

@@ -53,8 +53,8 @@ def normalise(row, scale):
 
 @inner_kernel
 def add_pairs(left, right, of_left, of_right, factor, pairs, met, rights):
-    """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are above
-    0); a row b is cleared when it is met for the first time.
+    """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are
+    above 0); a row b is cleared when it is met for the first time.
 
     `met`: 0 for rows not met, -1 for rows that nobody needs, k + 1 for rows with k symbols c, listed in `rights`[b];
     above S + 1 for rows with too many of them for a list.
@@ -83,8 +83,8 @@ def add_pairs(left, right, of_left, of_right, factor, pairs, met, rights):
 
 @bare_kernel
 def inside(
-    rules, ranges, pair_from, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live, pairs, met,
-    rights,
+    rules, ranges, pair_from, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live, pairs,
+    met, rights,
 ):  # fmt: skip
     """Inside probabilities of all symbols over all cells.
 
@@ -97,8 +97,8 @@ def inside(
     a unary chain between two of them may go by others, which only adds to the sum.
     Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
     chains too; both times 2 ** `scale` int64 (cells,); `live` int32 (cells, S): the first `n_live` int32 (cells,) of a
-    row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,), `rights`
-    int32 (S, S).
+    row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,),
+    `rights` int32 (S, S).
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     masked = given.shape[0] > 0
@@ -196,8 +196,9 @@ def raise_scale(row, live, scale, cell, wanted):
 
 @bare_kernel
 def outside(
-    rules, ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed, active, active_from
-):
+    rules, ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed, active,
+    active_from,
+):  # fmt: skip
     """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
 
     After `inside`. Filled: `out` float64 (2, cells, S) times 2 ** `out_scale` int64 (cells,): [1] of a symbol as it is

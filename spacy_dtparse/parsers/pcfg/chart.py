@@ -96,11 +96,11 @@ class Buffers:
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
-            grammar.rules, grammar.ranges, pair_from, closure, frequency, beam, probabilities, leaf_from, given, chart, scale,
-            live, n_live, pairs, met, rights,
+            grammar.rules, grammar.ranges, pair_from, closure, frequency, beam, probabilities, leaf_from, given, chart,
+            scale, live, n_live, pairs, met, rights,
         )  # fmt: skip
         total = outside(
-            grammar.rules, grammar.ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale,
-            allowed, active, active_from,
-        )
+            grammar.rules, grammar.ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out,
+            out_scale, allowed, active, active_from,
+        )  # fmt: skip
         return total, allowed

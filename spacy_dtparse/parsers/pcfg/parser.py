@@ -238,8 +238,8 @@ class PcfgParser(StoredParser):
                 continue
             grammar = self.model.coarse
             total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.pair_from, grammar.closure, grammar.frequency, self.settings.beam, *coarse,
-                self.model.root(grammar), self.settings.prune,
+                grammar.probabilities, grammar.pair_from, grammar.closure, grammar.frequency, self.settings.beam,
+                *coarse, self.model.root(grammar), self.settings.prune,
             )  # fmt: skip
             if total > -np.inf:
                 yield True, allowed
