@@ -82,7 +82,7 @@ def test_the_decoder_is_a_setting(latent, parser):
         blank(latent, decoder="rerank")
     found = blank(latent, settings={"candidates_n": 7}).get_pipe("pcfgla").configured_parser.settings
     assert (found.candidates_n, found.decoder) == (7, "max-rule")
-    with pytest.raises(ConfigError, match="'settings' has gate; for a model of kind 'pcfg' it may have .*candidates_n, b"):
+    with pytest.raises(ConfigError, match=r"'settings' has gate; for a model of kind 'pcfg' it may have .*, betas"):
         blank(latent, settings={"gate": 0.1})
 
 
