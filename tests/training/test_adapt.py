@@ -10,6 +10,7 @@ import pytest
 import spacy
 
 from spacy_dtparse import sentence_infos
+from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -21,7 +22,7 @@ from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
 from training.adaptation import Adaptation
 from training.adaptation.measuring import breakdown, measure
-from training.adaptation.packing import find_dtparse, open_pipeline, write_pipeline
+from training.adaptation.packing import open_pipeline, write_pipeline
 from training.adaptation.sentences import labelled, split
 from training.adaptation.tables import changes
 from training.cli import main
@@ -191,11 +192,11 @@ def with_parser(nlp, folder, model, **config):
 
 def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
     bare = str(saved(nlp, tmp_path))
-    with pytest.raises(ConfigError, match="has no dtparse, only sentencizer, attribute_ruler; add one, or give"):
+    with pytest.raises(ConfigError, match="has no dtparse and no pcfgla, only sentencizer, attribute_ruler; add one, or give"):
         open_pipeline(bare)
     SpanParser(random_model()).to_disk(tmp_path / "span.model")
     spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model"))
-    with pytest.raises(ConfigError, match=r"parser of kind 'span', whose search spines do not prune; give boosted"):
+    with pytest.raises(ConfigError, match=r"of kind 'span', whose search spines do not prune; give in its place boosted"):
         open_pipeline(spans)
     with pytest.raises(ModelFormatError, match="neither an installed spaCy package nor a folder of one"):
         open_pipeline(str(tmp_path / "none"))
@@ -221,7 +222,7 @@ def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
     made = write_pipeline(opened, spines, tmp_path / "out")
     model.unlink()
     assert made.pipe_names == ["sentencizer", "attribute_ruler", "spine_tagger", "dtparse"]
-    _, component = find_dtparse(made)
+    component = get_component(made)
     assert component.spines_key == "spines" and component.configured_parser.settings.betas == (0.3, 0.02)
     assert made.get_pipe_config("spine_tagger")["beta"] == 0.02 and component.configured_parser.settings.budget == 30
     assert made.meta["performance"] == {"tag_acc": 0.8} and (tmp_path / "out" / "LICENSE.txt").read_text() == "terms"
