@@ -44,8 +44,7 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
             train.append(Sentence(tree, sentence.tags, name))
     if not train:
         raise TrainingDataError(
-            f"the parser finished none of the {n} sentences; give other text, or boosted trees a "
-            "larger budget"
+            f"the parser finished none of the {n} sentences; give other text, or boosted trees a larger budget"
         )
     random.Random(0).shuffle(train)
     return train, held
