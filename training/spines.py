@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spacy_dtparse.errors import TrainingDataError, TreeError
+from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeError
 from spacy_dtparse.trees import (
     HeadRules,
     Recipe,
@@ -55,8 +55,8 @@ def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
     return [write_spine(spine) for spine in spines(tree, rules)]
 
 
-def written_controls(tree: Tree) -> list[str]:
-    """The control tag of each token as text."""
+def written_controls(tree: Tree, rules: HeadRules | None = None) -> list[str]:
+    """The control tag of each token as text, which no head rules change."""
     return [write_control(bits) for bits in control_bits(tree)]
 
 
@@ -65,11 +65,22 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
     return [write_sided(spine) for spine in sided_spines(tree, rules)]
 
 
+CATEGORIES: Mapping[str, Callable[..., list[str]]] = {
+    "spine": written_spines, "sided": written_sided, "control": written_controls,
+}  # fmt: skip
+"""What a tagger may say of a token, by name: what gives the tokens of a tree theirs by head rules."""
+
+
+def check_categories(name: str) -> None:
+    """Raise ConfigError unless it is one of CATEGORIES."""
+    if name not in CATEGORIES:
+        raise ConfigError(f"categories are {name!r}; allowed are {', '.join(CATEGORIES)} (--categories)")
+
+
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
-    """What gives the tokens of a tree their categories of that name: "spine", "sided" or "control"."""
-    if name == "control":
-        return written_controls
-    return partial({"spine": written_spines, "sided": written_sided}[name], rules=rules)
+    """What gives the tokens of a tree their categories of that name. Raises ConfigError unless it is in CATEGORIES."""
+    check_categories(name)
+    return partial(CATEGORIES[name], rules=rules)
 
 
 def categorised(

@@ -14,6 +14,7 @@ from ..errors import DtparseError, ModelFormatError
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from ..parsers.base import ConstituentParser
     from ..pipeline.base import ConstituentPipe
     from ..pipeline.dependencies import BpmParser
 
@@ -109,13 +110,9 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     else:
         nlp = load_language(pipeline)
     given = None if model is None else load_parser(find_model(Path(model)))
-    if not has_constituents(nlp):
-        if given is None and dependencies and dependency_component(nlp) is not None:
-            return nlp
-        nlp.add_pipe("pcfgla" if given is not None and given.name == "pcfg" else "dtparse")
-    parser = get_component(nlp)
-    if given is not None:
-        parser.set_parser(given)
+    if given is None and dependencies and not has_constituents(nlp) and dependency_component(nlp) is not None:
+        return nlp
+    parser = put_parser(nlp, given)
     if budget is not None and "budget" in parser.SETTINGS:
         parser.budget = budget  # type: ignore[attr-defined]
         parser.set_parser(parser.parser)
@@ -147,6 +144,20 @@ def load_language(pipeline: str | None = None) -> Language:
         ) from error
     except ValueError as error:  # spaCy's words for a config it cannot build
         raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
+
+
+def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPipe:
+    """The pipeline's first dtparse or pcfgla component, which gets the `parser` unless that is None.
+
+    A pipeline that has none gets one at its end: pcfgla for a PCFG, else dtparse. Raises ModelFormatError for a parser
+    of a kind that the component is not for.
+    """
+    if not has_constituents(nlp):
+        nlp.add_pipe("pcfgla" if parser is not None and parser.name == "pcfg" else "dtparse")
+    component = get_component(nlp)
+    if parser is not None:
+        component.set_parser(parser)
+    return component
 
 
 def _first_component(nlp: Language) -> str | None:

@@ -20,7 +20,7 @@ from .extensions import register_extensions
 from .model_pipe import ModelPipe, Setting
 from .scorer import parseval_score
 from .sentences import SentenceInput, has_boundaries, read_sentences
-from .spines import Offer
+from .spines import SPINES_KEY, Offer, read_offers
 
 FACTORIES = ("dtparse", "pcfgla")
 """The factories of this package's constituent parsers."""
@@ -48,6 +48,7 @@ def default_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
         "model": None,
         **dict.fromkeys(settings),
         "spans_key": DEFAULT_KEY,
+        "spines_key": SPINES_KEY,
         "scorer": {"@scorers": "spacy_dtparse.parseval_scorer.v1"},
     }
 
@@ -58,11 +59,14 @@ class ConstituentPipe(ModelPipe):
     Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the parser. A
     Doc without boundaries is taken as one sentence, with a warning once. Where the parser needs tags, a Doc without
     some of its tags gets XX there, with a warning once, and a Doc without any raises MissingAnnotationError, which
-    goes to nlp's error handler.
+    goes to nlp's error handler. Where the parser reads spines (`reads_spines`) and all words of a sentence have some in
+    `doc.spans[spines_key]`, as a spine_tagger before it writes them, they prune its search.
     """
 
-    OWN: ClassVar[tuple[str, ...]] = ("spans_key",)
+    OWN: ClassVar[tuple[str, ...]] = ("spans_key", "spines_key")
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"dependency": "bpm_parser", "tagger": "spine_tagger"}
+
+    settings: dict[str, Any] | None
 
     def __init__(
         self,
@@ -71,6 +75,7 @@ class ConstituentPipe(ModelPipe):
         parser: ConstituentParser | None = None,
         model: str | Path | None = None,
         spans_key: str = DEFAULT_KEY,
+        spines_key: str | None = SPINES_KEY,
         scorer: Callable | None = parseval_score,
         **settings: Any,
     ):
@@ -78,8 +83,13 @@ class ConstituentPipe(ModelPipe):
             raise ConfigError(
                 f"{name or self.factory}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans"
             )
+        if spines_key is not None and (not isinstance(spines_key, str) or not spines_key):
+            raise ConfigError(
+                f"{name or self.factory}: spines_key = {spines_key!r}; it is a non-empty string, a key of doc.spans, "
+                "or None for a parser that is to see no spines"
+            )
         self.prepare()
-        self.spans_key = spans_key
+        self.spans_key, self.spines_key = spans_key, spines_key
         super().__init__(name, parser=parser, model=model, scorer=scorer, **settings)
 
     def prepare(self) -> None:
@@ -133,7 +143,9 @@ class ConstituentPipe(ModelPipe):
 
     def offers(self, doc: Doc) -> Mapping[int, Offer]:
         """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""
-        return {}
+        if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
+            return {}
+        return read_offers(doc, self.spines_key)
 
     def _parse(self, sentence: SentenceInput, offers: Mapping[int, Offer]) -> ParseResult | None:
         """The sentence's parse, with its words' spines where all of them have some."""

@@ -6,20 +6,17 @@ parsers and numba are imported where a model is loaded. (No `from __future__ imp
 reads the annotations of the factories.)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional, Union
 
 from spacy.language import Language
-from spacy.tokens import Doc
 
-from ..errors import ConfigError
 from ..models import embedded_latent_model, embedded_model
 from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
 from .dependencies import BpmParser, make_bpm_parser
 from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
 from .spine_tagger import SpineTagger, make_spine_tagger
-from .spines import SPINES_KEY, Offer, read_offers
 
 __all__ = [
     "ALL_FACTORIES",
@@ -41,8 +38,7 @@ class DtParse(ConstituentPipe):
     """Parsing with a span network, with boosted decision trees, or with any other parser of the package; see
     `make_dtparse`.
 
-    Tags are needed, whatever the parser. Where a parser reads spines (`reads_spines`) and all words of a sentence have
-    some in `doc.spans[spines_key]`, as a spine_tagger before it writes them, they prune its search.
+    Tags are needed, whatever the parser.
     """
 
     factory = "dtparse"
@@ -53,26 +49,8 @@ class DtParse(ConstituentPipe):
         MORE: more_settings(),
     }
 
-    OWN = ("spans_key", "spines_key")
-
     budget: Optional[int]  # noqa: UP045
     max_tokens: Optional[int]  # noqa: UP045
-    settings: Optional[dict[str, Any]]  # noqa: UP045
-
-    def __init__(self, name: str = "", *, spines_key: Optional[str] = SPINES_KEY, **settings: Any):  # noqa: UP045
-        if spines_key is not None and (not isinstance(spines_key, str) or not spines_key):
-            raise ConfigError(
-                f"{name or self.factory}: spines_key = {spines_key!r}; it is a non-empty string, a key of doc.spans, "
-                "or None for a parser that is to see no spines"
-            )
-        self.spines_key = spines_key
-        super().__init__(name, **settings)
-
-    def offers(self, doc: Doc) -> Mapping[int, Offer]:
-        """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""
-        if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
-            return {}
-        return read_offers(doc, self.spines_key)
 
 
 class PcfgLa(ConstituentPipe):
@@ -89,8 +67,9 @@ class PcfgLa(ConstituentPipe):
         "prune": share(),
         "beam": share(),
         "max_tokens": whole_number(1),
+        MORE: more_settings(),
     }
-    """A setting of PcfgSettings has a line here, one in the signature of `make_pcfgla`, and no more."""
+    """A setting of PcfgSettings has a line here and one in the signature of `make_pcfgla`, or is one of `settings`."""
     ELSEWHERE = {**ConstituentPipe.ELSEWHERE, "dtree": "dtparse", "span": "dtparse"}  # noqa: RUF012
 
     tags: Optional[str]  # noqa: UP045
@@ -108,7 +87,7 @@ class PcfgLa(ConstituentPipe):
     "dtparse",
     requires=["token.tag"],
     assigns=ASSIGNS,
-    default_config={**default_config(DtParse.SETTINGS), "spines_key": SPINES_KEY},
+    default_config=default_config(DtParse.SETTINGS),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_dtparse(
@@ -130,10 +109,11 @@ def make_dtparse(
     for the best tree so far; 0 parses greedily, or with the first network alone. `max_tokens`: longer
     sentences are parsed greedily, or cut. `settings`: more of them by name, those of the model's kind of parser:
     networks, confident, penalty of a span model (see `parsers.span.settings`), confident, gate, betas of boosted trees
-    (see `parsers.dtree.settings`). None for any of these is the model's own setting. `spans_key`: key of the
-    result in `doc.spans`; warns when another component of the pipeline has it. `spines_key`: key of the spines that
-    prune the search of a parser that reads them; None: they never do. Raises ConfigError for a value
-    that is not allowed, and, when the model is loaded, for `settings` that its parser does not have.
+    (see `parsers.dtree.settings`), prune, betas and others of a PCFG (see `parsers.pcfg.settings`). None for any of
+    these is the model's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component of the
+    pipeline has it. `spines_key`: key of the spines that prune the search of a parser that reads them; None: they never
+    do. Raises ConfigError for a value that is not allowed, and, when the model is loaded, for `settings` that its
+    parser does not have.
     """
     return _attached(DtParse, locals())
 
@@ -153,7 +133,9 @@ def make_pcfgla(
     prune: Optional[float],  # noqa: UP045
     beam: Optional[float],  # noqa: UP045
     max_tokens: Optional[int],  # noqa: UP045
+    settings: Optional[dict[str, Any]],  # noqa: UP045
     spans_key: str,
+    spines_key: Optional[str],  # noqa: UP045
     scorer: Optional[Callable],  # noqa: UP045
 ) -> PcfgLa:
     """Build the component for `nlp.add_pipe("pcfgla", config={…})`.
@@ -162,10 +144,10 @@ def make_pcfgla(
     `make_dtparse` takes it, of a model of kind `pcfg`. `tags`: "own" lets the grammar choose the words' tags, so that
     the Doc needs none, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to
     the Doc. `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out
-    nothing), see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces. None for any of these is
-    the model's or the parser's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component
-    of the pipeline has it. Raises ConfigError for a value that is not allowed, or a decoder that the model has not
-    what it needs for, ModelFormatError for a model of another kind.
+    nothing), see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces. `settings`: more of them
+    by name: betas, candidates_n. None for any of these is the model's or the parser's own setting. `spans_key`,
+    `spines_key`: see `make_dtparse`. Raises ConfigError for a value that is not allowed, or a decoder that the model
+    has not what it needs for, ModelFormatError for a model of another kind.
 
     (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
     """

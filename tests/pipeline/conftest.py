@@ -70,6 +70,18 @@ def nlp(model_file, factory):
     return make_nlp(model_file, factory)
 
 
+@pytest.fixture(scope="session")
+def latent_parser():
+    """Two small grammars with latent annotations that choose their own tags, and one that prunes for them."""
+    from spacy_dtparse.parsers.pcfg import PcfgParser
+    from training.corpus import read_treebank
+    from training.pcfg.latent_training import LatentOptions, train_latent
+
+    options = LatentOptions(cycles=3, iterations=3, merge_iterations=1, smooth_iterations=1, seeds=(0, 1))
+    sentences = read_treebank(ROOT / "assets" / "sample" / "train.mrg", limit=60)
+    return PcfgParser(train_latent(sentences, options, meta={"name": "tiny", "lang": "en"}))
+
+
 def train_links(folder, limit=None, change=None, **options):
     """A small dependency parser of the sample trees; `change` makes other columns of a sentence's."""
     from dataclasses import replace

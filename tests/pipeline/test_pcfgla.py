@@ -16,12 +16,9 @@ from spacy.vocab import Vocab
 from spacy_dtparse import models, sentence_infos, to_tree
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.pipeline.component import PcfgLa
 from spacy_dtparse.pipeline.corpus import BracketCorpus
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
-from training.corpus import read_treebank
-from training.pcfg.latent_training import LatentOptions, train_latent
 
 from ..documents import ROOT
 from .conftest import make_nlp
@@ -32,11 +29,8 @@ TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Run.", "  ", "", "I
 
 
 @pytest.fixture(scope="module")
-def parser():
-    """Two small grammars, and one that prunes for them."""
-    options = LatentOptions(cycles=3, iterations=3, merge_iterations=1, smooth_iterations=1, seeds=(0, 1))
-    sentences = read_treebank(ROOT / "assets" / "sample" / "train.mrg", limit=60)
-    return PcfgParser(train_latent(sentences, options, meta={"name": "tiny", "lang": "en"}))
+def parser(latent_parser):
+    return latent_parser
 
 
 @pytest.fixture
@@ -86,6 +80,10 @@ def test_the_decoder_is_a_setting(latent, parser):
     assert to_tree(next(doc.sents)).labels == wanted.labels
     with pytest.raises(ConfigError, match="candidates"):
         blank(latent, decoder="rerank")
+    found = blank(latent, settings={"candidates_n": 7}).get_pipe("pcfgla").configured_parser.settings
+    assert (found.candidates_n, found.decoder) == (7, "max-rule")
+    with pytest.raises(ConfigError, match=r"'settings' has gate; for a model of kind 'pcfg' it may have .*, betas"):
+        blank(latent, settings={"gate": 0.1})
 
 
 def test_tags_given_are_needed_and_kept(latent, parser):

@@ -1,9 +1,12 @@
-"""dtparse behind a spine_tagger: what the search gets of its offers, its record, what survives, parsers without it."""
+"""dtparse and pcfgla behind a spine_tagger: what the search gets of its offers, its record, what survives, parsers that
+read none."""
 
 from __future__ import annotations
 
 import multiprocessing
 import pickle
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import spacy
@@ -28,27 +31,43 @@ TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Dogs bark", "", "  
 BUDGET = 100 if SLOW else 300
 
 
+class Models(NamedTuple):
+    """`own`: a factory's name and a model file for it; `spines`: that of a random spine_tagger."""
+
+    factory: str
+    own: Path
+    spines: Path
+
+
+@pytest.fixture(scope="module", params=["dtparse", "pcfgla"])
+def factory(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def parser():
-    """Random boosted trees with the labels that the tagger's spines have."""
+def parser(factory, request):
+    """Random boosted trees with the labels that the tagger's spines have, or grammars."""
+    if factory == "pcfgla":
+        return request.getfixturevalue("latent_parser")
     return DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
 
 
 @pytest.fixture(scope="module")
-def models(parser, tmp_path_factory):
+def models(factory, parser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    parser.to_disk(folder / "trees.model")
+    parser.to_disk(folder / "own.model")
     SequenceTagger(random_tagger(0, 0.3, cutoff=99)).to_disk(folder / "spines.model")
-    return folder
+    return Models(factory, folder / "own.model", folder / "spines.model")
 
 
 def make_nlp(models, written="spines", **config):
-    """A list of tags, a random spine_tagger, and dtparse with random trees."""
+    """A list of tags, a random spine_tagger, and the parser."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("list_tagger")
-    nlp.add_pipe("spine_tagger", config={"model": str(models / "spines.model"), "spans_key": written})
-    nlp.add_pipe("dtparse", config={"model": str(models / "trees.model"), "budget": BUDGET, **config})
+    nlp.add_pipe("spine_tagger", config={"model": str(models.spines), "spans_key": written})
+    budget = {"budget": BUDGET} if models.factory == "dtparse" else {}
+    nlp.add_pipe(models.factory, config={"model": str(models.own), **budget, **config})
     return nlp
 
 
@@ -75,7 +94,7 @@ def test_the_search_gets_the_spines_of_the_doc(models, parser):
         (r.n_searches, r.ambiguity, r.n_scored) for r in wanted
     ]
     assert found[0]["n_searches"] == 1 and found[0]["ambiguity"] > 1
-    assert sentence_pipes(nlp, only_parser=True) == ["spine_tagger", "dtparse"], "with gold tags, too"
+    assert sentence_pipes(nlp, only_parser=True) == ["spine_tagger", models.factory], "with gold tags, too"
     with nlp.select_pipes(disable=["spine_tagger"]):
         plain = nlp(TEXTS[0])
     for info, pruned in zip(sentence_infos(plain), found, strict=True):
@@ -84,11 +103,12 @@ def test_the_search_gets_the_spines_of_the_doc(models, parser):
 
 
 def test_where_no_spines_lead_to_a_tree_the_last_search_has_none(models, parser):
-    doc = make_nlp(models, settings={"betas": [1.0]})("Dogs bark")
+    doc = make_nlp(models, settings={"betas": [1.0]})("She sleeps quietly.")
     (info,) = sentence_infos(doc)
     assert (info["n_searches"], info["ambiguity"]) == (2, None)
     sentence = next(doc.sents)
-    assert to_tree(sentence) == parser.with_settings(budget=BUDGET).parse(["Dogs", "bark"], ["NN", "NN"]).tree
+    words, tags = zip(*((token.text, token.tag_) for token in sentence), strict=True)
+    assert to_tree(sentence) == parser.with_settings(budget=BUDGET).parse(words, tags).tree
 
 
 def test_betas_are_a_setting(models, parser, tmp_path):
@@ -101,10 +121,10 @@ def test_betas_are_a_setting(models, parser, tmp_path):
     assert counts["[]"] == [(1, None)] * 2
     assert len({str(count) for count in counts.values()}) == 4, "every list prunes differently"
     nlp.to_disk(tmp_path / "pipeline")
-    config = load_config(tmp_path / "pipeline" / "config.cfg")["components"]["dtparse"]
+    config = load_config(tmp_path / "pipeline" / "config.cfg")["components"][models.factory]
     assert config["settings"] == {"betas": [0.5, 0.01]} and config["spines_key"] == "spines"
     loaded = spacy.load(tmp_path / "pipeline")
-    assert loaded.get_pipe("dtparse").configured_parser.settings.betas == (0.5, 0.01)
+    assert loaded.get_pipe(models.factory).configured_parser.settings.betas == (0.5, 0.01)
     assert record(loaded(TEXTS[0])) == record(nlp(TEXTS[0]))
     with pytest.raises(ConfigError, match=r"'betas' is 0\.1; it must be a list of numbers from 0 to 1"):
         make_nlp(models, settings={"betas": 0.1})
@@ -121,6 +141,32 @@ def test_the_key_of_the_spines(models):
             DtParse(spines_key=key)
 
 
+@pytest.mark.parametrize("factory", ["pcfgla"], indirect=True)
+def test_a_grammar_in_dtparse(models):
+    """As in pcfgla."""
+    doc = make_nlp(models._replace(factory="dtparse"))(TEXTS[0])
+    assert record(doc) == record(make_nlp(models)(TEXTS[0])) and sentence_infos(doc)[0]["ambiguity"] > 1
+
+
+@pytest.mark.parametrize("factory", ["pcfgla"], indirect=True)
+def test_pcfgla_without_a_tagger_is_what_it_was(models, parser):
+    """With a config from before it read spines, too."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("pcfgla", config={"model": str(models.own)})
+    before = nlp.config.copy()
+    for later in ("settings", "spines_key"):
+        del before["components"]["pcfgla"][later]
+    old = spacy.blank("en").from_config(before)
+    assert old.get_pipe("pcfgla").spines_key == "spines"
+    for doc in (nlp(TEXTS[0]), old(TEXTS[0])):
+        words = [[token.text for token in sentence] for sentence in doc.sents]
+        wanted = [parser.parse(sentence, ["XX"] * len(sentence)) for sentence in words]
+        assert [to_tree(sentence).labels for sentence in doc.sents] == [result.tree.labels for result in wanted]
+        assert [info["cost"] for info in sentence_infos(doc)] == [result.cost for result in wanted]
+        assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)] == [(1, None)] * 2
+
+
 def test_white_space_and_words_without_spines(models, parser):
     nlp = make_nlp(models)
     doc = nlp("The old \n cat sat on the mat. She sleeps.")
@@ -129,7 +175,7 @@ def test_white_space_and_words_without_spines(models, parser):
     offers = read_offers(doc)
     del offers[1]
     write_spines(doc, list(offers), list(offers.values()))
-    again = nlp.get_pipe("dtparse")(doc)
+    again = nlp.get_pipe(models.factory)(doc)
     first, second = sentence_infos(again)
     assert first["ambiguity"] is None and first["n_searches"] == 1, "one of its words has no spines"
     assert second["ambiguity"] is not None
@@ -141,10 +187,10 @@ def test_spines_that_no_longer_fit_are_left_out(models):
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
     with pytest.warns(UserWarning, match="merged or split after tagging"):
-        nlp.get_pipe("dtparse")(doc)
+        nlp.get_pipe(models.factory)(doc)
     assert all(info["ambiguity"] is None for info in sentence_infos(doc))
     doc.spans["spines"] = [doc[0:1]]  # somebody else's
-    nlp.get_pipe("dtparse")(doc)
+    nlp.get_pipe(models.factory)(doc)
     assert all(info["ambiguity"] is None for info in sentence_infos(doc))
 
 
@@ -171,7 +217,7 @@ def test_processes(models, monkeypatch):
 def test_parsers_that_read_no_spines_see_none(models):
     nlp = make_nlp(models)
     component = DtParse(parser=RuleParser("blind"))
-    with nlp.select_pipes(disable=["dtparse"]):
+    with nlp.select_pipes(disable=[models.factory]):
         doc = component(nlp(TEXTS[0]))
     assert doc.spans["constituents"] and component.offers(doc) == {} != read_offers(doc)
     assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)] == [(1, None)] * 2
@@ -180,11 +226,11 @@ def test_parsers_that_read_no_spines_see_none(models):
 def test_bad_offers_fail_alone(models):
     """A Doc whose probabilities are no numbers fails, and its batch does not."""
     nlp = make_nlp(models)
-    with nlp.select_pipes(disable=["dtparse"]):
+    with nlp.select_pipes(disable=[models.factory]):
         docs = [nlp(text) for text in (TEXTS[0], TEXTS[0], "Dogs bark")]
     docs[1].spans["spines"].attrs["offers"] = [[0, "likely"] for _ in docs[1]]
     failed = []
     nlp.set_error_handler(lambda name, component, batch, error: failed.extend(batch))
-    with nlp.select_pipes(enable=["dtparse"]):
+    with nlp.select_pipes(enable=[models.factory]):
         done = list(nlp.pipe(docs))
     assert failed == [docs[1]] and done == [docs[0], docs[2]] and "constituents" not in docs[1].spans

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_dtparse import sentence_infos
+from spacy_dtparse import models, sentence_infos
+from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided
@@ -21,12 +23,13 @@ from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
 from training.adaptation import Adaptation
 from training.adaptation.measuring import breakdown, measure
-from training.adaptation.packing import find_dtparse, open_pipeline, write_pipeline
+from training.adaptation.packing import open_pipeline, write_pipeline
 from training.adaptation.sentences import labelled, split
 from training.adaptation.tables import changes
 from training.cli import main
 from training.corpus import Sentence
 from training.fitting import fit_model
+from training.pcfg import Markov, PcfgOptions, train_pcfg
 from training.recipe import FitRecipe
 from training.self_train import Reading, TextFile, text_files
 from training.self_train.tagging import TaggedSentence, read_sentences
@@ -176,26 +179,37 @@ def trees(tmp_path_factory):
     return folder / "trees.model"
 
 
+@pytest.fixture(scope="module")
+def grammar(tmp_path_factory):
+    """A grammar without latent annotations of a few sample trees, which keeps to the tags of its words."""
+    path = tmp_path_factory.mktemp("grammar") / "grammar.model"
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=80).read()
+    options = PcfgOptions(Markov(1, 0, "center-head", 1))
+    PcfgParser(train_pcfg(sentences, options, {"credits": ["the grammar"]})).to_disk(path)
+    return path
+
+
 def saved(nlp, folder):
     nlp.to_disk(folder / "tagging")
     return folder / "tagging"
 
 
-def with_parser(nlp, folder, model, **config):
+def with_parser(nlp, folder, model, factory="dtparse", **config):
     """A pipeline folder of the tagger and a model."""
+    folder.mkdir(exist_ok=True)
     made = spacy.load(saved(nlp, folder))
-    made.add_pipe("dtparse", config={"model": str(model), **config})
+    made.add_pipe(factory, config={"model": str(model), **config})
     made.to_disk(folder / "pipeline")
     return folder / "pipeline"
 
 
 def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
     bare = str(saved(nlp, tmp_path))
-    with pytest.raises(ConfigError, match="has no dtparse, only sentencizer, attribute_ruler; add one, or give"):
+    with pytest.raises(ConfigError, match="has no dtparse and no pcfgla, only sentencizer, attribute_ruler; add one"):
         open_pipeline(bare)
     SpanParser(random_model()).to_disk(tmp_path / "span.model")
     spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model"))
-    with pytest.raises(ConfigError, match=r"parser of kind 'span', whose search spines do not prune; give boosted"):
+    with pytest.raises(ConfigError, match=r"of kind 'span', whose search spines do not prune; give in its place"):
         open_pipeline(spans)
     with pytest.raises(ModelFormatError, match="neither an installed spaCy package nor a folder of one"):
         open_pipeline(str(tmp_path / "none"))
@@ -207,6 +221,52 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
         open_pipeline(bare, model, ())
     with pytest.raises(ConfigError, match=r"'betas' is \[2\.0\]; it must be a list of numbers from 0 to 1"):
         open_pipeline(spans, model, (2.0,))
+
+
+def test_grammars_take_their_places(nlp, grammar, tmp_path, monkeypatch):
+    """In a dtparse, in a pcfgla, in one that is new; the English one goes by a name of its own."""
+    trees = tmp_path / "random.model"
+    DtreeParser(hand_made("shift_reduce", seed=1).model).to_disk(trees)
+    data = grammar.read_bytes()
+    for source, given, factory in (
+        (with_parser(nlp, tmp_path / "a", grammar, "pcfgla"), None, "pcfgla"),
+        (with_parser(nlp, tmp_path / "b", trees), grammar, "dtparse"), (tmp_path / "a" / "tagging", grammar, "pcfgla"),
+        (tmp_path / "a" / "tagging", trees, "dtparse"),
+    ):  # fmt: skip
+        opened = open_pipeline(str(source), given)
+        assert opened.pipe_names[-1] == factory and len(opened.pipe_names) == 3
+        assert (get_component(opened).parser.to_bytes() == data) == (given != trees)
+    monkeypatch.setattr(models, "EMBEDDED_LATENT", grammar.parent)
+    with pytest.raises(ModelFormatError, match="no English model"):
+        open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
+    (tmp_path / "english").mkdir()
+    (tmp_path / "english" / "model").write_bytes(data)
+    monkeypatch.setattr(models, "EMBEDDED_LATENT", tmp_path / "english")
+    opened = open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
+    assert opened.pipe_names[-1] == "dtparse" and get_component(opened).parser.to_bytes() == data
+    with pytest.raises(ModelFormatError, match=r"pcfgla: a model of kind 'dtree' is not one for the factory 'pcfgla'"):
+        open_pipeline(str(tmp_path / "a" / "pipeline"), trees)
+
+
+@pytest.mark.filterwarnings("ignore:.*of the same pipeline writes")
+def test_of_two_parsers_the_first_gets_the_tagger(nlp, grammar, tmp_path):
+    trees, spines = tmp_path / "random.model", tmp_path / "spines.model"
+    DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model).to_disk(trees)
+    SequenceTagger(random_tagger(0, 0.3, cutoff=99)).to_disk(spines)
+    both = spacy.load(with_parser(nlp, tmp_path, grammar, "pcfgla", spines_key=None, prune=0.001))
+    both.add_pipe("dtparse", config={"model": str(trees), "budget": 30, "spans_key": "others", "spines_key": None})
+    both.to_disk(tmp_path / "both")
+    made = write_pipeline(open_pipeline(str(tmp_path / "both"), betas=(0.3, 0.02)), spines, tmp_path / "out")
+    assert made.pipe_names[-3:] == ["spine_tagger", "pcfgla", "dtparse"]
+    first, second = made.get_pipe("pcfgla"), made.get_pipe("dtparse")
+    assert (first.spines_key, second.spines_key) == ("spines", None) and first.settings == {"betas": [0.3, 0.02]}
+    settings, others = first.configured_parser.settings, second.configured_parser.settings
+    assert (settings.betas, settings.prune, others.betas) == ((0.3, 0.02), 0.001, (0.1, 0.01))
+    assert made.get_pipe_config("spine_tagger")["beta"] == 0.02 and "the grammar" in made.meta["credits"]
+    doc = made("The old cat slept on it.")
+    (info,), (other,) = (doc.spans[key].attrs["sentences"] for key in ("constituents", "others"))
+    assert (info["n_searches"], info["ambiguity"] is None) != (1, True), "it was offered some"
+    assert (other["n_searches"], other["ambiguity"]) == (1, None)
 
 
 def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
@@ -221,7 +281,7 @@ def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
     made = write_pipeline(opened, spines, tmp_path / "out")
     model.unlink()
     assert made.pipe_names == ["sentencizer", "attribute_ruler", "spine_tagger", "dtparse"]
-    _, component = find_dtparse(made)
+    component = get_component(made)
     assert component.spines_key == "spines" and component.configured_parser.settings.betas == (0.3, 0.02)
     assert made.get_pipe_config("spine_tagger")["beta"] == 0.02 and component.configured_parser.settings.budget == 30
     assert made.meta["performance"] == {"tag_acc": 0.8} and (tmp_path / "out" / "LICENSE.txt").read_text() == "terms"
@@ -294,3 +354,34 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert {label[0] for label in spacy.load(out).get_pipe("spine_tagger").labels} == {"="}
     assert main([*command[:2], "--out", str(out)]) == 1
     assert "there is no text to adapt to" in capsys.readouterr().err
+
+
+@compiled
+def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
+    """One that cannot say how sure it is teaches, too."""
+    source = with_parser(nlp, tmp_path, grammar, "pcfgla", prune=0.001)
+    work, out = tmp_path / "work", tmp_path / "out"
+    command = [
+        "adapt", str(source), "--text", str(SAMPLE / "plain.txt"), "--limit", "40", "--workers", "1", "--treebank",
+        f"{SAMPLE / 'train.mrg'},limit=40", "--dev", f"{SAMPLE / 'dev.mrg'},limit=8", "--sizes", "0", "20",
+        "--settings", "epochs=2", "--betas", "0.2", "0.02", "--workdir", str(work), "--out", str(out),
+    ]  # fmt: skip
+    assert main(command) == 0
+    assert f"{out}: a pipeline with a spine_tagger before its parser" in capsys.readouterr().out
+    plain, *results = json.loads((work / "result.json").read_text())["rows"]
+    assert (plain["text"]["f1"], plain["text"]["equal"]) == (1.0, 1.0), "the parser agrees with itself"
+    assert plain["text"]["searches"] == [1] * 4 and len(results) == 2
+    for result in results:
+        assert list(result["text"]["tagging"]["betas"]) == ["0.2", "0.02"] and 0 < result["dev"]["f1"] <= 1
+        assert min(result["text"]["searches"]) == 1 and max(result["text"]["searches"]) <= 3
+    adapted = spacy.load(out)
+    assert adapted.pipe_names[-2:] == ["spine_tagger", "pcfgla"]
+    settings = adapted.get_pipe("pcfgla").configured_parser.settings
+    assert (settings.prune, settings.betas) == (0.001, (0.2, 0.02))
+    text = "The old ferry left the harbour before noon. Rain fell on the town."
+    infos = sentence_infos(adapted(text))
+    assert any(info["ambiguity"] is not None for info in infos)
+    with adapted.select_pipes(disable=["spine_tagger"]):
+        assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(adapted(text))] == [(1, None)] * 2
+    assert main(command) == 0
+    assert "epoch" not in capsys.readouterr().out, "nothing is learned again"

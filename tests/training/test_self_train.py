@@ -11,6 +11,7 @@ import pytest
 import spacy
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.trees import parse_tree, write_tree
 from tests.unit.kernels.harness import SLOW
 from training.cli import main
@@ -191,12 +192,11 @@ def test_files_of_a_selection(tmp_path):
 
 
 def test_sureness_is_per_word_and_grammar():
-    assert sureness(8.0, 2, 4) == -1.0 and sureness(-1e-12, 3) == 0.0
+    assert sureness(8.0, 2, 4) == -1.0 and sureness(-1e-12, 3) == 0.0 and math.isnan(sureness(8.0, 2, 0))
 
 
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory):
-    from spacy_dtparse.parsers.pcfg import PcfgParser
     from training.pcfg.latent_training import LatentOptions, train_latent
 
     options = LatentOptions(cycles=1, iterations=4, merge_iterations=2, smooth_iterations=2, seeds=(0, 1))
@@ -204,8 +204,6 @@ def teacher(tmp_path_factory):
     parser = PcfgParser(train_latent(read_treebank(SAMPLE / "train.mrg"), options))
     parser.to_disk(path)
     assert n_grammars(parser) == 2
-    with pytest.raises(ConfigError, match="PCFG without latent annotations"):
-        n_grammars(PcfgParser(replace(parser.model, latent=(), pruners=())))
     return path
 
 
@@ -245,6 +243,22 @@ def test_bad_teachers(nlp, text, tmp_path):
         taught(tmp_path / "none.model", nlp, text, tmp_path / "work")
     with pytest.raises(ConfigError, match="0 workers; give 1 or more"):
         taught(tmp_path / "none.model", nlp, text, tmp_path / "work", 0)
+
+
+@compiled
+def test_a_teacher_that_is_not_sure(teacher, nlp, text, tmp_path):
+    """One without latent annotations teaches where nobody asks how sure it is."""
+    model = PcfgParser.from_disk(teacher).model
+    plain = PcfgParser(replace(model, latent=(), pruners=()))
+    assert n_grammars(plain) == 0
+    plain.to_disk(tmp_path / "plain.model")
+    with pytest.raises(ConfigError, match="PCFG without latent annotations, whose costs do not say how sure it is"):
+        taught(tmp_path / "plain.model", nlp, text, tmp_path / "work")
+    asked = Teaching(tmp_path / "plain.model", (TextFile(text),), Reading(), tmp_path / "work", 1, unsure=True)
+    lesson = teach(asked, nlp, lambda line: None)
+    assert lesson.trees and all(math.isnan(made.sure) for made in lesson.trees)
+    again = [made.tree for made in teach(asked, nlp, lambda line: None).trees]
+    assert again == [made.tree for made in lesson.trees], "read from the folder"
 
 
 @compiled

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import Tree
 
@@ -15,6 +16,9 @@ from ..corpus import Sentence
 from ..evaluate import score_trees
 from ..sequence.corpus import LabelledSentence
 from ..sequence.fitting import judge
+
+Prunable = DtreeParser | PcfgParser
+"""The parsers that read spines: a search is a pass over an agenda of the one, a chart of the other."""
 
 SEARCHES = ("earlier", "same", "later")
 AMBIGUITIES = ("fewer", "equal", "more")
@@ -31,7 +35,7 @@ class _Run:
 
 
 def measure(
-    parser: DtreeParser,
+    parser: Prunable,
     sentences: Sequence[Sentence],
     labels: Sequence[LabelledSentence],
     taggers: Sequence[SequenceTagger | None],
@@ -53,7 +57,7 @@ def measure(
     ]
 
 
-def _parse(parser: DtreeParser, tagger: SequenceTagger | None, sentence: Sentence, run: _Run) -> None:
+def _parse(parser: Prunable, tagger: SequenceTagger | None, sentence: Sentence, run: _Run) -> None:
     words, tags, betas = sentence.tree.words, sentence.tags, parser.settings.betas
     began = time.process_time()
     offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))

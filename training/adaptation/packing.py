@@ -1,4 +1,4 @@
-"""Pipelines in, and out with a spine_tagger before dtparse."""
+"""Pipelines in, and out with a spine_tagger before the parser."""
 
 from __future__ import annotations
 
@@ -8,39 +8,46 @@ from pathlib import Path
 import spacy
 from spacy.language import Language
 
-from spacy_dtparse.cli.pipelines import load_language
+from spacy_dtparse.cli.pipelines import component_name, get_component, has_constituents, load_language, put_parser
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.models import embedded_trees, find_model
-from spacy_dtparse.parsers import load_parser
-from spacy_dtparse.pipeline.component import DtParse, SpineTagger
+from spacy_dtparse.models import embedded_latent_model, embedded_trees, find_model
+from spacy_dtparse.parsers import ConstituentParser, load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.pipeline.component import SpineTagger
 from spacy_dtparse.pipeline.spines import SPINES_KEY
+from spacy_dtparse.trees import COLLINS, HeadRules
 
 from ..assemble import check_target
+from .measuring import Prunable
 
 EMBEDDED = "embedded"
 """Stands for the English pipeline, and for the English boosted trees."""
+EMBEDDED_PCFGLA = "embedded-pcfgla"
+"""Stands for the English grammar with latent annotations."""
+_INSTEAD = (
+    f"boosted trees or a grammar (--parser FILE, --parser {EMBEDDED}: the English trees, --parser {EMBEDDED_PCFGLA}: "
+    "the English grammar)"
+)
 
 
 def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float, ...] | None = None) -> Language:
-    """A pipeline whose dtparse reads spines; `parser`, `betas`: see `Adaptation`.
+    """A pipeline whose first dtparse or pcfgla reads spines; `parser`, `betas`: see `Adaptation`.
 
-    Raises ModelFormatError when there is no such pipeline or model, ConfigError when its parser makes no use of spines.
+    Raises ModelFormatError when there is no such pipeline or model, or the component is not for such models,
+    ConfigError when its parser makes no use of spines.
     """
     nlp = load_language(None if pipeline == EMBEDDED else pipeline)
-    if not any(nlp.get_pipe_meta(name).factory == "dtparse" for name in nlp.pipe_names):
-        if parser is None:
-            raise ConfigError(
-                f"the pipeline {pipeline} has no dtparse, only {', '.join(nlp.pipe_names) or 'nothing'}; add one, or "
-                f"give boosted trees (--parser FILE, or --parser {EMBEDDED}: the English ones)"
-            )
-        nlp.add_pipe("dtparse")
-    name, component = find_dtparse(nlp)
-    if parser is not None:
-        component.set_parser(load_parser(embedded_trees() if str(parser) == EMBEDDED else find_model(parser)))
+    if parser is None and not has_constituents(nlp):
+        raise ConfigError(
+            f"the pipeline {pipeline} has no dtparse and no pcfgla, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
+            f"one, or give {_INSTEAD}"
+        )
+    component = put_parser(nlp, None if parser is None else _given_parser(parser))
+    name = component_name(nlp)
     if not getattr(component.parser, "reads_spines", False):
         raise ConfigError(
             f"{name!r} of the pipeline {pipeline} has a parser of kind {component.parser.name!r}, whose search spines "
-            f"do not prune; give boosted trees in its place (--parser FILE, or --parser {EMBEDDED}: the English ones)"
+            f"do not prune; give in its place {_INSTEAD}"
         )
     if betas is not None:
         component.settings = {**(component.settings or {}), "betas": list(betas)}
@@ -51,22 +58,26 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
     return nlp
 
 
-def find_dtparse(nlp: Language) -> tuple[str, DtParse]:
-    """The name of the first dtparse of a pipeline that has one, and the component."""
-    name = next(name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "dtparse")
-    component = nlp.get_pipe(name)
-    assert isinstance(component, DtParse)
-    return name, component
+def _given_parser(parser: Path) -> ConstituentParser:
+    """The parser of a model file, or of what stands for one."""
+    embedded = {EMBEDDED: embedded_trees, EMBEDDED_PCFGLA: embedded_latent_model}.get(str(parser))
+    return load_parser(find_model(parser) if embedded is None else embedded())
+
+
+def head_rules_of(parser: Prunable) -> HeadRules:
+    """The head rules that the parser's trees go by: in a model of boosted trees its own, in a grammar those by which
+    `training.pcfg.binarise` makes its parts."""
+    return parser.model.heads if isinstance(parser, DtreeParser) else COLLINS
 
 
 def write_pipeline(nlp: Language, tagger: Path, out: Path) -> Language:
-    """Put a tagger's model file before the dtparse of `nlp`, in place of a spine_tagger that writes the same key, and
-    write the folder `out`, with licence files; what is returned is loaded from there.
+    """Put a tagger's model file before the first dtparse or pcfgla of `nlp`, in place of a spine_tagger that writes the
+    same key, and write the folder `out`, with licence files; what is returned is loaded from there.
 
     Raises ConfigError when `out` is something else than a pipeline.
     """
     check_target(out)
-    name, component = find_dtparse(nlp)
+    name, component = component_name(nlp), get_component(nlp)
     key = component.spines_key or SPINES_KEY
     for other, pipe in list(nlp.pipeline):
         if isinstance(pipe, SpineTagger) and pipe.spans_key == key:

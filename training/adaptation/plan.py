@@ -9,10 +9,8 @@ from spacy_dtparse.errors import ConfigError
 
 from ..self_train import Reading, TextFile
 from ..sequence.options import SequenceOptions
+from ..spines import check_categories
 from ..treebanks import TreebankFile
-
-CATEGORIES = ("spine", "sided", "control")
-"""What a tagger may say of a token: see `training.spines`."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +19,10 @@ class Adaptation:
 
     `pipeline`: a spaCy pipeline by folder or package name, "embedded": the English one. `files`, `reading`: the text
     and what is read of it. `parser`: a model file that takes the place of the pipeline's own parser ("embedded": the
-    English boosted trees). `treebank`: trees that the tagger learns from, too. `dev`: trees to score on. `categories`:
-    one of CATEGORIES. `options`: of the tagger's training. `betas`: of the search, in place of the parser's own.
-    `sizes`: a tagger for each of these numbers of the parser's trees, None: one for all that there are; the last one
-    goes into the pipeline.
+    English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: trees that the tagger learns from, too.
+    `dev`: trees to score on. `categories`: one of `training.spines.CATEGORIES`. `options`: of the tagger's training.
+    `betas`: of the search, in place of the parser's own. `sizes`: a tagger for each of these numbers of the parser's
+    trees, None: one for all that there are; the last one goes into the pipeline.
 
     Raises ConfigError for values out of range.
     """
@@ -43,10 +41,7 @@ class Adaptation:
     def __post_init__(self) -> None:
         if not self.files:
             raise ConfigError("there is no text to adapt to; give files or folders of plain text (--text)")
-        if self.categories not in CATEGORIES:
-            raise ConfigError(
-                f"categories are {self.categories!r}; allowed are {', '.join(CATEGORIES)} (--categories)"
-            )
+        check_categories(self.categories)
         sizes = self.sizes
         if sizes is not None and (not sizes or min(sizes) < 0 or sorted(set(sizes)) != list(sizes)):
             raise ConfigError(f"the sizes are {list(sizes)}; give whole numbers from 0, the smallest first (--sizes)")

@@ -12,8 +12,8 @@ from typing import Any
 
 from spacy.language import Language
 
+from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.parsers import load_tagger
-from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
 
@@ -29,8 +29,8 @@ from ..sequence.running import model_facts
 from ..spines import written_categories
 from ..telling import tell
 from ..treebanks import read_files
-from .measuring import measure
-from .packing import find_dtparse, open_pipeline, write_pipeline
+from .measuring import Prunable, measure
+from .packing import head_rules_of, open_pipeline, write_pipeline
 from .plan import Adaptation
 from .sentences import labelled, split
 from .tables import report
@@ -42,7 +42,7 @@ RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
 class _Material:
     """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels."""
 
-    parser: DtreeParser
+    parser: Prunable
     train: list[LabelledSentence]
     treebank: list[LabelledSentence]
     held: tuple[list[Sentence], list[LabelledSentence]]
@@ -82,9 +82,9 @@ def _material(
     adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Callable[[str], None]
 ) -> _Material:
     """Everything that is learned from and measured on."""
-    parser = find_dtparse(nlp)[1].configured_parser
+    parser = get_component(nlp).configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
-    categories = written_categories(adaptation.categories, parser.model.heads)
+    categories = written_categories(adaptation.categories, head_rules_of(parser))
     label = partial(labelled, recipe=parser.recipe, categories=categories)
     known = label(treebank)
     facts = {"categories": adaptation.categories, "options": adaptation.options.facts(), "treebank": digest(known)}
@@ -93,7 +93,7 @@ def _material(
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
     settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
-    teaching = Teaching(model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
+    teaching = Teaching(model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings, unsure=True)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))

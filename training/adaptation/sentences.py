@@ -43,7 +43,9 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
         elif taught.status in _LEARNED:
             train.append(Sentence(tree, sentence.tags, name))
     if not train:
-        raise TrainingDataError(f"the parser finished none of the {n} sentences; give other text or a larger budget")
+        raise TrainingDataError(
+            f"the parser finished none of the {n} sentences; give other text, or boosted trees a larger budget"
+        )
     random.Random(0).shuffle(train)
     return train, held
 

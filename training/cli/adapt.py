@@ -13,7 +13,8 @@ SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `adapt`."""
     parser.add_argument(
-        "pipeline", help="a spaCy pipeline with dtparse, by folder or package name (embedded: the English one)"
+        "pipeline",
+        help="a spaCy pipeline with dtparse or pcfgla, by folder or package name (embedded: the English one)",
     )
     parser.add_argument(
         "--text", nargs="+", default=[], metavar="PATH[,wrapped][,spaced]",
@@ -21,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--parser", nargs="?", type=Path, metavar="MODEL",
-        help="boosted trees in place of the pipeline's own parser (embedded: the English ones)",
+        help="boosted trees or a grammar in place of the pipeline's own parser (embedded: the English trees, "
+        "embedded-pcfgla: the English grammar); a pcfgla takes grammars alone",
     )  # fmt: skip
     parser.add_argument(
         "--treebank", nargs="*", default=[], metavar=SPEC, help="trees that the tagger learns from, too"
@@ -74,4 +76,4 @@ def run(options: argparse.Namespace) -> None:
     )
     found = adapt(adaptation, options.out, options.workdir, options.workers, lambda line: print(line, flush=True))
     print(found)
-    print(f"{options.out}: a pipeline with spine_tagger before dtparse; use it with spacy.load")
+    print(f"{options.out}: a pipeline with a spine_tagger before its parser; use it with spacy.load")

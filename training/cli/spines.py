@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
     from training.treebanks import TreebankFile
 
-CATEGORIES = ("spine", "sided", "control")
 SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
 
 
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--heads", type=Path, metavar="FILE", help="head rules in JSON (default: those of --lang)")
     parser.add_argument("--lang", default="en", help="language, for the head rules (default: en)")
     parser.add_argument(
-        "--categories", choices=CATEGORIES, default="spine", help="spines, sided spines, or the three-bit control tags"
+        "--categories", default="spine", help="spine (default), sided: spines with sides, or control: three bits a word"
     )
     parser.add_argument(
         "--least", type=positive_number, default=1, metavar="N",
@@ -56,10 +55,10 @@ def run(options: argparse.Namespace) -> int:
 
     rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
     files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
+    categories = spines.written_categories(options.categories, rules)
     if options.check:
         return _check([*files, *held_out], rules, options.categories)
     recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN
-    categories = spines.written_categories(options.categories, rules)
     sentences = spines.without_rare(spines.categorised(read_files(files), recipe, categories), options.least)
     inventory = spines.Inventory(sentences)
     described, covered = inventory.describe(options.most), None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -45,7 +46,8 @@ class Teaching:
     """The teacher's model file, the texts, what to read of them, where to keep what is done.
 
     `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: processes; with 1 there is
-    none beside this one. `settings`: of the teacher, by name (plain data); {}: the model's own.
+    none beside this one. `settings`: of the teacher, by name (plain data); {}: the model's own. `unsure`: whether
+    a teacher that cannot say how sure it is may teach, too; `Taught.sure` is then nan.
     """
 
     teacher: Path
@@ -54,6 +56,7 @@ class Teaching:
     workdir: Path
     n_workers: int = 2
     settings: Mapping[str, Any] = field(default_factory=dict)
+    unsure: bool = False
 
     def facts(self, nlp: Language) -> dict[str, Any]:
         """What the trees depend on, as plain data. Raises TrainingDataError for files that cannot be read."""
@@ -93,17 +96,12 @@ class Lesson(NamedTuple):
 
 def n_grammars(teacher: ConstituentParser) -> int:
     """By how much the costs of a teacher's trees are divided for their sureness: for a product of grammars, whose
-    costs are sums over the grammars, their number, else 1.
+    costs are sums over the grammars, their number, else 1. 0 for a PCFG without latent annotations, whose costs say how
+    common the words are and not how sure it is.
 
-    Raises ConfigError for a parser whose costs say how common the words are and not how sure it is: a PCFG without
-    latent annotations.
+    Raises ConfigError for a parser of another kind.
     """
     if isinstance(teacher, PcfgParser):
-        if not teacher.model.latent:
-            raise ConfigError(
-                "this teacher is a PCFG without latent annotations, whose costs do not say how sure it is; give one "
-                "of `python -m training pcfgla` or of `python -m training fit`"
-            )
         return len(teacher.model.latent)
     if not isinstance(teacher, DtreeParser):
         raise ConfigError(f"a teacher of kind {teacher.name!r} is not known; give one of pcfgla or fit")
@@ -114,8 +112,10 @@ def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
     """log of how sure the teacher is of a tree, per word (nats, 0 is certainty): -cost / words / grammars.
 
     The cost of a latent grammar's tree is -ln of the product of its rules' posteriors given the words (max-rule
-    parsing), that of a boosted-tree parser -ln of the product of its decisions' probabilities.
+    parsing), that of a boosted-tree parser -ln of the product of its decisions' probabilities. nan for no grammars.
     """
+    if n_grammars == 0:
+        return math.nan
     return 0.0 - max(cost, 0.0) / (n_words * n_grammars)
 
 
@@ -140,13 +140,19 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
     """Read, tag and parse the texts; what an earlier call with the same facts has done is taken from the folder.
 
     `log` is told about progress. The result is the same with any number of workers. Raises TrainingDataError when the
-    folder holds the trees of another teacher, text or options, or damaged ones; and as `read_sentences` does.
+    folder holds the trees of another teacher, text or options, or damaged ones; ConfigError for a teacher that cannot
+    say how sure it is, unless the teaching may be `unsure`; and as `read_sentences` does.
     """
     if teaching.n_workers < 1:
         raise ConfigError(f"{teaching.n_workers} workers; give 1 or more (--workers)")
     facts = json.loads(json.dumps(teaching.facts(nlp)))
     _teacher.cache_clear()
-    _teacher(str(teaching.teacher), json.dumps(dict(teaching.settings)))
+    _, divisor = _teacher(str(teaching.teacher), json.dumps(dict(teaching.settings)))
+    if divisor == 0 and not teaching.unsure:
+        raise ConfigError(
+            "this teacher is a PCFG without latent annotations, whose costs do not say how sure it is; give one of "
+            "`python -m training pcfgla` or of `python -m training fit`"
+        )
     folder, held = teaching.workdir, _read_json(teaching.workdir / FACTS)
     if held is None:
         write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())

@@ -33,6 +33,8 @@ SETTINGS = [
     ),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
+    setting("pcfgla: empty spines_key", "a key of doc.spans, or None", factory="pcfgla", spines_key=""),
+    setting("pcfgla: settings as text", "pcfgla -> settings", "ConfigValidationError", factory="pcfgla", settings="a"),
     setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
     setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
     setting("pcfgla: prune above what is left", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),
