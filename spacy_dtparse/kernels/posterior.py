@@ -52,12 +52,12 @@ def normalise(row, scale):
 
 
 @inner_kernel
-def add_pairs(left, right, of_left, of_right, factor, pairs, met, rights):
+def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights):
     """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are
     above 0); a row b is cleared when it is met for the first time.
 
-    `met`: 0 for rows not met, -1 for rows that nobody needs, k + 1 for rows with k symbols c, listed in `rights`[b];
-    above S + 1 for rows with too many of them for a list.
+    `joins`: those that some rule has, others are left out. `met`: 0 for rows not met, -1 for rows that nobody needs,
+    k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them for a list.
     """
     n_symbols = right.shape[0]
     few = of_right.shape[0] * FEW < n_symbols
@@ -70,6 +70,8 @@ def add_pairs(left, right, of_left, of_right, factor, pairs, met, rights):
         value = left[b] * factor
         if few and met[b] <= n_symbols + 1:
             for c in of_right:
+                if joins[b, c] == 0:
+                    continue
                 before = pairs[b, c]
                 pairs[b, c] = before + value * right[c]
                 if before == 0.0 and pairs[b, c] > 0.0:
@@ -83,16 +85,16 @@ def add_pairs(left, right, of_left, of_right, factor, pairs, met, rights):
 
 @bare_kernel
 def inside(
-    rules, ranges, pair_from, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live, pairs,
-    met, rights,
+    rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
+    pairs, met, rights,
 ):  # fmt: skip
     """Inside probabilities of all symbols over all cells.
 
     `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5), `pair_from` int32 (S, S + 1): those of the
-    children b and c at [pair_from[b, c], pair_from[b, c + 1]). `closure` float64 (2, S, S):
-    closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose. `frequency` float64
-    (S,): how common each symbol is; what has inside probability times frequency below `beam` times the best of its cell
-    is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with
+    children b and c at [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any. `closure`
+    float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose.
+    `frequency` float64 (S,): how common each symbol is; what has inside probability times frequency below `beam` times
+    the best of its cell is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with
     their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all may;
     a unary chain between two of them may go by others, which only adds to the sum.
     Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
@@ -134,14 +136,15 @@ def inside(
                         of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
                         if of_left.shape[0] == 0 or of_right.shape[0] == 0:
                             continue
-                        factor = power(scale[left] + scale[right] - top)
+                        factor, of = power(scale[left] + scale[right] - top), chart[1]
                         if factor > 0.0:
-                            add_pairs(chart[1, left], chart[1, right], of_left, of_right, factor, pairs, met, rights)
+                            add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
                     for b in range(n_symbols):
                         if 0 < met[b] <= n_symbols + 1:
                             for c in rights[b, : met[b] - 1]:
+                                value = pairs[b, c]
                                 for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                                    base[rules[number]["parent"]] += rules[number]["weight"] * pairs[b, c]
+                                    base[rules[number]["parent"]] += rules[number]["weight"] * value
                         elif met[b] > 0:
                             for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
                                 rule = rules[number]
@@ -196,8 +199,8 @@ def raise_scale(row, live, scale, cell, wanted):
 
 @bare_kernel
 def outside(
-    rules, ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed, active,
-    active_from,
+    rules, ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed,
+    active, active_from,
 ):  # fmt: skip
     """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
 
@@ -264,6 +267,8 @@ def outside(
                 if rights.shape[0] * FEW < n_symbols:
                     for b in lefts:
                         for c in rights:
+                            if joins[b, c] == 0:
+                                continue
                             for number in range(pair_from[b, c], pair_from[b, c + 1]):
                                 parent = rules[number]["parent"]
                                 if allowed[cell, parent] != 0:

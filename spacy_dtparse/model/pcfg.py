@@ -128,6 +128,11 @@ class PcfgGrammar:
         return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
 
     @cached_property
+    def joins(self) -> np.ndarray:
+        """uint8 (S, S): whether some binary rule has the children b and c."""
+        return (np.diff(self.pair_from, axis=1) > 0).astype(np.uint8)
+
+    @cached_property
     def closure(self) -> np.ndarray:
         """float64 (2, S, S): sums over unary chains from one symbol down to another, and the transpose.
 

@@ -73,6 +73,7 @@ class Buffers:
         self,
         grammar: KernelGrammar,
         pair_from: np.ndarray,
+        joins: np.ndarray,
         closure: np.ndarray,
         frequency: np.ndarray,
         beam: float,
@@ -96,11 +97,11 @@ class Buffers:
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
-            grammar.rules, grammar.ranges, pair_from, closure, frequency, beam, probabilities, leaf_from, given, chart,
-            scale, live, n_live, pairs, met, rights,
+            grammar.rules, grammar.ranges, pair_from, joins, closure, frequency, beam, probabilities, leaf_from, given,
+            chart, scale, live, n_live, pairs, met, rights,
         )  # fmt: skip
         total = outside(
-            grammar.rules, grammar.ranges, pair_from, closure, root, n, threshold, chart, scale, live, n_live, out,
-            out_scale, allowed, active, active_from,
+            grammar.rules, grammar.ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live,
+            out, out_scale, allowed, active, active_from,
         )  # fmt: skip
         return total, allowed

@@ -238,8 +238,8 @@ class PcfgParser(StoredParser):
                 continue
             grammar = self.model.coarse
             total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.pair_from, grammar.closure, grammar.frequency, self.settings.beam,
-                *coarse, self.model.root(grammar), self.settings.prune,
+                grammar.probabilities, grammar.pair_from, grammar.joins, grammar.closure, grammar.frequency,
+                self.settings.beam, *coarse, self.model.root(grammar), self.settings.prune,
             )  # fmt: skip
             if total > -np.inf:
                 yield True, allowed
@@ -279,8 +279,8 @@ class PcfgParser(StoredParser):
         allowed = mask
         if self._prunes:
             total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.pair_from, grammar.closure, grammar.frequency, self.settings.beam,
-                *grammar.leaves(classes, given), model.root(grammar), self.settings.prune, mask,
+                grammar.probabilities, grammar.pair_from, grammar.joins, grammar.closure, grammar.frequency,
+                self.settings.beam, *grammar.leaves(classes, given), model.root(grammar), self.settings.prune, mask,
             )  # fmt: skip
             if total == -np.inf:
                 return [], 0, 0

@@ -70,8 +70,8 @@ class Toy:
 
     def posterior(self, classes, threshold: float, beam: float = 0.0, given=EVERYTHING):
         return Buffers().posterior(
-            self.grammar.probabilities, self.grammar.pair_from, self.grammar.closure, self.grammar.frequency, beam,
-            *self.grammar.leaves(classes, None), 0, threshold, given,
+            self.grammar.probabilities, self.grammar.pair_from, self.grammar.joins, self.grammar.closure,
+            self.grammar.frequency, beam, *self.grammar.leaves(classes, None), 0, threshold, given,
         )  # fmt: skip
 
 

@@ -40,9 +40,9 @@ def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed, n_spare):
     live, n_live = np.empty((len(given), s), dtype=np.int32), np.empty(len(given), dtype=np.int32)
     probabilities = toy.grammar.probabilities
     inside(
-        probabilities.rules, probabilities.ranges, toy.grammar.pair_from, toy.grammar.closure, toy.grammar.frequency,
-        0.0, leaves, leaf_from, given, chart, scale, live, n_live, np.empty((s, s)), np.empty(s, dtype=np.int32),
-        np.empty((s, s), dtype=np.int32),
+        probabilities.rules, probabilities.ranges, toy.grammar.pair_from, toy.grammar.joins, toy.grammar.closure,
+        toy.grammar.frequency, 0.0, leaves, leaf_from, given, chart, scale, live, n_live, np.empty((s, s)),
+        np.empty(s, dtype=np.int32), np.empty((s, s), dtype=np.int32),
     )  # fmt: skip
     for cell, count in enumerate(n_live):
         assert live[cell, :count].tolist() == np.flatnonzero(chart[1, cell] > 0.0).tolist()
