@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees.categories import CATEGORIES
 
 from ..self_train import Reading, TextFile
 from ..sequence.options import SequenceOptions
 from ..treebanks import TreebankFile
-
-CATEGORIES = ("spine", "sided", "control")
-"""What a tagger may say of a token: see `training.spines`."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees.categories import CATEGORIES, written_categories
 
 from .pcfg import RECIPES
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
     from training.treebanks import TreebankFile
 
-CATEGORIES = ("spine", "sided", "control")
 SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
 
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         return _check([*files, *held_out], rules, options.categories)
     recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN
-    categories = spines.written_categories(options.categories, rules)
+    categories = written_categories(options.categories, rules)
     sentences = spines.without_rare(spines.categorised(read_files(files), recipe, categories), options.least)
     inventory = spines.Inventory(sentences)
     described, covered = inventory.describe(options.most), None
