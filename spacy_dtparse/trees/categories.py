@@ -31,7 +31,7 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
 
 
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
-    """What gives the tokens of a tree their categories of that name, one of CATEGORIES. Raises ConfigError for another."""
+    """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
     if name not in CATEGORIES:
         raise ConfigError(f"categories are {name!r}; allowed are {', '.join(CATEGORIES)}")
     if name == "control":
