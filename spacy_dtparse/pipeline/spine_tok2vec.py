@@ -32,7 +32,7 @@ from .spines import SPINES_KEY, Offer, check_offering, write_spines
 FACTORY = "spine_tok2vec"
 
 
-def multitags(chances: np.ndarray, labels: Sequence[str], beta: float) -> list[Offer]:
+def multitags(chances: np.ndarray, labels: Sequence[str], beta: float) -> Sequence[Offer]:
     """For each row of `chances` (float, words × labels) the labels that have at least `beta` times the greatest one,
     best first, equal ones in the order of `labels`."""
     kept = chances >= beta * chances.max(axis=1, keepdims=True)
@@ -67,7 +67,7 @@ class SpineTok2Vec(TrainablePipe):
         check_offering(name, beta, spans_key)
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         self.beta, self.spans_key = beta, spans_key
-        self.cfg = {"labels": []}
+        self.cfg: dict[str, Any] = {"labels": []}
         if model.has_ref("softmax"):  # spaCy's tagger wants no probabilities and leaves its scores as they are
             model.get_ref("softmax").attrs["softmax_normalize"] = True
         register_extensions()
@@ -117,8 +117,8 @@ class SpineTok2Vec(TrainablePipe):
         handle = self.get_error_handler()
         for docs in minibatch(stream, size=batch_size):
             try:
-                found = self.predict(docs)
-            except Exception:
+                found: Sequence[np.ndarray | None] = self.predict(docs)
+            except Exception:  # of one of them: all are tried again, one by one
                 found = [None] * len(docs)
             for doc, chances in zip(docs, found, strict=True):
                 try:
@@ -188,7 +188,8 @@ class SpineTok2Vec(TrainablePipe):
         examples = list(examples)
         validate_examples(examples, "SpineTok2Vec.get_loss")
         measure = SequenceCategoricalCrossentropy(names=list(self.labels), normalize=False)
-        gradient, loss = measure(scores, [self._gold(example) for example in examples])
+        gold: Any = [self._gold(example) for example in examples]
+        gradient, loss = measure(scores, gold)
         if self.model.ops.xp.isnan(loss):
             raise ValueError(Errors.E910.format(name=self.name))
         return float(loss), gradient
