@@ -3,8 +3,9 @@
     python benchmarks/bench_spine_taggers.py TREES TAGGER … [--beta 0.075] [--categories spine] [--repeats 5]
 
 A TAGGER is a model file of `python -m training tagger-fit`, or a spaCy pipeline's folder with a spine_tok2vec. Each
-runs through its component in a pipeline, a sentence to the Doc. Speed is tokens per CPU second of the process, the median
-of the repeats, what the tok2vec takes included. Scores are those of the components' scorer, as JSON on standard output.
+runs through its component in a pipeline, a sentence to the Doc. Speed is tokens per CPU second of the process, the
+median of the repeats, what the tok2vec takes included. Scores are those of the components' scorer, as
+JSON on standard output.
 """
 
 from __future__ import annotations
