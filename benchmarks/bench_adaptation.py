@@ -29,6 +29,7 @@ from common import ROOT  # noqa: F401 (makes `training` importable)
 from spacy_dtparse.cli.pipelines import load_language
 from spacy_dtparse.parsers import load_parser, load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees.categories import written_categories
 from spacy_dtparse.trees.heads import COLLINS
 from training.adaptation.sentences import labelled, split
 from training.corpus import Sentence
@@ -39,7 +40,7 @@ from training.sequence.corpus import LabelledSentence, read_labelled, write_labe
 from training.sequence.fitting import fit_tagger, judge
 from training.sequence.options import SequenceOptions
 from training.sequence.running import jackknife
-from training.spines import Token, without_rare, written_categories
+from training.spines import Token, without_rare
 from training.telling import tell
 from training.treebanks import TreebankFile
 

@@ -14,10 +14,11 @@ import sys
 from functools import cache
 
 import pytest
+from spacy.cli._util import app
 
 from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.cli import main as dtparse
-from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from spacy_dtparse.pipeline import component, corpus  # noqa: F401 (registers what is not installed)
 from training.cli import build_parser as training_parser
 from training.cli import main as training
 
@@ -41,7 +42,12 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-PROGRAMS = {"training": training, "spacy_dtparse": dtparse}
+def spacy_command(arguments: list[str]) -> None:
+    """`python -m spacy ARGUMENTS` in this process."""
+    app(arguments, prog_name="spacy", standalone_mode=False)
+
+
+PROGRAMS = {"training": training, "spacy_dtparse": dtparse, "spacy": spacy_command}
 QUICKER = {"fit": ("path.lambda_floor=10", "n_workers=1"), "span": ("epochs=1",), "tag": ("fit.epochs=3",)}
 """Settings that only make training shorter, by command."""
 

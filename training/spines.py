@@ -8,25 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeError
-from spacy_dtparse.trees import (
-    HeadRules,
-    Recipe,
-    Tree,
-    control_bits,
-    read_trees,
-    round_trip_problem,
-    sided_round_trip_problem,
-    sided_spines,
-    spines,
-    write_control,
-    write_sided,
-    write_spine,
-)
+from spacy_dtparse.errors import TrainingDataError, TreeError
+from spacy_dtparse.trees import HeadRules, Recipe, Tree, read_trees, round_trip_problem, sided_round_trip_problem
 
 from .corpus import Sentence, training_tree
 
@@ -48,39 +35,6 @@ class Token(NamedTuple):
     word: str
     tag: str
     category: str
-
-
-def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
-    """The spine of each token as text. Raises TreeError as `write_spine` does."""
-    return [write_spine(spine) for spine in spines(tree, rules)]
-
-
-def written_controls(tree: Tree, rules: HeadRules | None = None) -> list[str]:
-    """The control tag of each token as text, which no head rules change."""
-    return [write_control(bits) for bits in control_bits(tree)]
-
-
-def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
-    """The sided spine of each token as text. Raises TreeError as `write_sided` does."""
-    return [write_sided(spine) for spine in sided_spines(tree, rules)]
-
-
-CATEGORIES: Mapping[str, Callable[..., list[str]]] = {
-    "spine": written_spines, "sided": written_sided, "control": written_controls,
-}  # fmt: skip
-"""What a tagger may say of a token, by name: what gives the tokens of a tree theirs by head rules."""
-
-
-def check_categories(name: str) -> None:
-    """Raise ConfigError unless it is one of CATEGORIES."""
-    if name not in CATEGORIES:
-        raise ConfigError(f"categories are {name!r}; allowed are {', '.join(CATEGORIES)} (--categories)")
-
-
-def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
-    """What gives the tokens of a tree their categories of that name. Raises ConfigError unless it is in CATEGORIES."""
-    check_categories(name)
-    return partial(CATEGORIES[name], rules=rules)
 
 
 def categorised(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ConfigError
+from ..trees.categories import CATEGORIES
 from .pipelines import natural_number, positive_number
 
 
@@ -19,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all"
     )
     parser.add_argument("--lang", default="en", help="language of the text (default: en)")
+    parser.add_argument(
+        "--categories", choices=CATEGORIES, help="also write the category of each word, for spine_tok2vec to learn"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -33,5 +37,6 @@ def run(options: argparse.Namespace) -> None:
         sentences_per_doc=options.n_sents,
         limit=options.limit,
         lang=options.lang,
+        categories=options.categories,
     )
     print(f"{options.target}: {count} Docs")

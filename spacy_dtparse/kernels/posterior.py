@@ -94,9 +94,9 @@ def inside(
     children b and c at [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any. `closure`
     float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose.
     `frequency` float64 (S,): how common each symbol is; what has inside probability times frequency below `beam` times
-    the best of its cell is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with
-    their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all may;
-    a unary chain between two of them may go by others, which only adds to the sum.
+    the best of its cell is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each
+    word with their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all
+    may; a unary chain between two of them may go by others, which only adds to the sum.
     Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
     chains too; both times 2 ** `scale` int64 (cells,); `live` int32 (cells, S): the first `n_live` int32 (cells,) of a
     row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,),

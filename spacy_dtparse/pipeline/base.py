@@ -25,7 +25,10 @@ from .spines import SPINES_KEY, Offer, read_offers
 FACTORIES = ("dtparse", "pcfgla")
 """The factories of this package's constituent parsers."""
 
-ALL_FACTORIES = (*FACTORIES, "bpm_parser", "spine_tagger")
+SPINE_FACTORIES = ("spine_tagger", "spine_tok2vec")
+"""The factories of components that write spines."""
+
+ALL_FACTORIES = (*FACTORIES, "bpm_parser", *SPINE_FACTORIES)
 """The factories of all components of this package, none of which is needed for tags or sentence boundaries."""
 
 ASSIGNS = ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"]

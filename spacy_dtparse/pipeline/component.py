@@ -1,5 +1,6 @@
 """The spaCy components `dtparse` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base` for what both do.
-Importing this module registers all factories of the package, those of `dependencies` and `spine_tagger`, too.
+Importing this module registers all factories of the package, those of `dependencies`, `spine_tagger` and
+`spine_tok2vec`, too.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
 parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
@@ -17,6 +18,7 @@ from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentP
 from .dependencies import BpmParser, make_bpm_parser
 from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
 from .spine_tagger import SpineTagger, make_spine_tagger
+from .spine_tok2vec import SpineTok2Vec, make_spine_tok2vec
 
 __all__ = [
     "ALL_FACTORIES",
@@ -27,10 +29,12 @@ __all__ = [
     "DtParse",
     "PcfgLa",
     "SpineTagger",
+    "SpineTok2Vec",
     "make_bpm_parser",
     "make_dtparse",
     "make_pcfgla",
     "make_spine_tagger",
+    "make_spine_tok2vec",
 ]
 
 

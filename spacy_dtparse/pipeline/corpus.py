@@ -1,11 +1,11 @@
-"""Treebank files as spaCy Docs, with the trees as gold constituents.
+"""Treebank files as spaCy Docs, with the trees as gold constituents, and gold categories of words if asked for.
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Union
+from typing import Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -13,12 +13,16 @@ from spacy.training import Example
 from spacy.util import registry
 from spacy.vocab import Vocab
 
-from ..errors import ConfigError, TrainingDataError
+from ..errors import ConfigError, TrainingDataError, TreeError
 from ..trees.brackets import read_trees, unescape_token
+from ..trees.categories import written_categories
+from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
 from ..trees.steps import strip_empty
+from ..trees.transforms import Recipe
 from ..trees.tree import Tree
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+from .spines import SPINES_KEY, write_spines
 
 _NO_SPACE_BEFORE = frozenset(". , : ; ! ? % ) ] } '' ” ’ n't 's 'S 'm 're 've 'll 'd ' ...".split())
 _NO_SPACE_AFTER = frozenset("( [ { `` “ ‘ $ £ € #".split())
@@ -31,13 +35,15 @@ def create_bracket_corpus(
     gold_tags: bool = False,
     spans_key: str = DEFAULT_KEY,
     limit: int = 0,
+    categories: Optional[str] = None,  # noqa: UP045
+    spines_key: str = SPINES_KEY,
 ) -> Callable[[Language], Iterable[Example]]:
     """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` files, as Examples.
 
     The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`;
-    `limit` is a number of sentences, 0 for all.
+    `limit` is a number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`.
     """
-    return BracketCorpus(path, sentences_per_doc, gold_tags, spans_key, limit)
+    return BracketCorpus(path, sentences_per_doc, gold_tags, spans_key, limit, categories, spines_key)
 
 
 class BracketCorpus:
@@ -51,6 +57,8 @@ class BracketCorpus:
         gold_tags: bool = False,
         spans_key: str = DEFAULT_KEY,
         limit: int = 0,
+        categories: str | None = None,
+        spines_key: str = SPINES_KEY,
     ):
         if sentences_per_doc < 1 or limit < 0:
             raise ConfigError(
@@ -60,6 +68,9 @@ class BracketCorpus:
             )
         self.path, self.sentences_per_doc, self.gold_tags = Path(path), sentences_per_doc, gold_tags
         self.spans_key, self.limit = spans_key, limit
+        self.categories, self.spines_key = categories, spines_key
+        if categories is not None:
+            written_categories(categories, head_rules("en"))  # says now if there are none of that name
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         for doc in read_docs(
@@ -68,6 +79,8 @@ class BracketCorpus:
             sentences_per_doc=self.sentences_per_doc,
             spans_key=self.spans_key,
             limit=self.limit,
+            categories=self.categories,
+            spines_key=self.spines_key,
         ):
             yield Example(blank_copy(doc, tags=self.gold_tags), doc)
 
@@ -79,13 +92,25 @@ def read_docs(
     sentences_per_doc: int = 1,
     spans_key: str = DEFAULT_KEY,
     limit: int = 0,
+    categories: str | None = None,
+    spines_key: str = SPINES_KEY,
 ) -> Iterator[Doc]:
     """Gold Docs from a bracketed file, or from the `.mrg` files of a folder in sorted order.
 
-    Empty elements and function tags are stripped; `limit` is a number of sentences, 0 for all. Raises
-    TreeFormatError with file, line and column, TrainingDataError when there is no file or no tree.
+    Empty elements and function tags are stripped; `limit` is a number of sentences, 0 for all. `categories`: one of
+    `trees.categories.CATEGORIES`; `doc.spans[spines_key]` then has each word's, by the head rules of the vocabulary's
+    language. Raises TreeFormatError with file, line and column, TrainingDataError when there is no file, no tree, or a
+    tree without categories, ConfigError for another kind of these.
     """
     path = Path(path)
+    of_tree = None if categories is None else written_categories(categories, head_rules(vocab.lang))
+
+    def made(trees: Iterable[Tree]) -> Doc:
+        try:
+            return doc_from_trees(trees, vocab, spans_key=spans_key, categories=of_tree, spines_key=spines_key)
+        except TreeError as error:
+            raise TrainingDataError(f"{path}: {error}") from error
+
     files = sorted(path.rglob("*.mrg")) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise TrainingDataError(
@@ -98,14 +123,14 @@ def read_docs(
             seen += 1
             batch.append(tree)
             if len(batch) == sentences_per_doc:
-                yield doc_from_trees(batch, vocab, spans_key=spans_key)
+                yield made(batch)
                 batch = []
             if seen == limit:
                 break
         if limit and seen >= limit:
             break
     if batch:
-        yield doc_from_trees(batch, vocab, spans_key=spans_key)
+        yield made(batch)
     if not seen:
         raise TrainingDataError(
             f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
@@ -120,17 +145,26 @@ def read_clean_trees(path: str | Path) -> Iterator[Tree]:
             yield strip_empty(tree)[0]
 
 
-def doc_from_trees(trees: Iterable[Tree], vocab: Vocab, *, spans_key: str = DEFAULT_KEY) -> Doc:
+def doc_from_trees(
+    trees: Iterable[Tree],
+    vocab: Vocab,
+    *,
+    spans_key: str = DEFAULT_KEY,
+    categories: Callable[[Tree], list[str]] | None = None,
+    spines_key: str = SPINES_KEY,
+) -> Doc:
     """One Doc of the trees' sentences with their words as running text, tags, sentence boundaries,
-    constituents.
+    constituents, and what `categories` says of a tree's tokens (repeated unary labels taken once).
 
     Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell.
+    Raises TreeError as `categories` does.
     """
     words: list[str] = []
     tags: list[str] = []
     starts: list[bool | int | None] = []
     spaces: list[bool] = []
     sentences: list[ParsedSentence] = []
+    offers: list[list[tuple[str, float]]] = []
     for tree in trees:
         first = len(words)
         words.extend(map(running_word, tree.words))
@@ -138,8 +172,12 @@ def doc_from_trees(trees: Iterable[Tree], vocab: Vocab, *, spans_key: str = DEFA
         starts.extend(k == 0 for k in range(len(tree.words)))
         spaces.extend(guess_spaces(tree.words, tree.tags))
         sentences.append(ParsedSentence(first, len(words), range(first, len(words)), tree))
+        if categories is not None:
+            offers.extend([(name, 1.0)] for name in categories(Recipe.PLAIN.apply(tree)))
     doc = Doc(vocab, words=words, spaces=spaces, tags=tags, sent_starts=starts)
     write_constituents(doc, sentences, spans_key, "gold")
+    if categories is not None:
+        write_spines(doc, range(len(words)), offers, spines_key)
     return doc
 
 
@@ -176,9 +214,16 @@ def blank_copy(doc: Doc, *, tags: bool = False) -> Doc:
 
 
 def convert_brackets(
-    source: str | Path, target: str | Path, *, sentences_per_doc: int = 10, limit: int = 0, lang: str = "en"
+    source: str | Path,
+    target: str | Path,
+    *,
+    sentences_per_doc: int = 10,
+    limit: int = 0,
+    lang: str = "en",
+    categories: str | None = None,
 ) -> int:
-    """Write the trees of `source` to the DocBin file `target` (.spacy) and return the number of Docs.
+    """Write the trees of `source` to the DocBin file `target` (.spacy), with `categories` if given (see `read_docs`);
+    the number of Docs.
 
     The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1 (not with `gold_preproc = true`:
     spaCy drops span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). Raises as
@@ -186,7 +231,8 @@ def convert_brackets(
     """
     from spacy import blank
 
-    docs = list(read_docs(source, blank(lang).vocab, sentences_per_doc=sentences_per_doc, limit=limit))
+    vocab = blank(lang).vocab
+    docs = list(read_docs(source, vocab, sentences_per_doc=sentences_per_doc, limit=limit, categories=categories))
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     DocBin(docs=docs, store_user_data=True).to_disk(target)

@@ -13,6 +13,8 @@ from .spines import SPINES_KEY, has_spines, spine, spines
 
 SCORES = ("spine_acc", "spine_multi_acc", "spine_labels")
 
+SCORE_WEIGHTS = {"spine_acc": 1.0, "spine_multi_acc": None, "spine_labels": None}
+
 
 @registry.scorers("spacy_dtparse.spine_scorer.v1")
 def make_spine_scorer() -> Callable:

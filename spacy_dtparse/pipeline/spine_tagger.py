@@ -12,14 +12,12 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..errors import ConfigError, ModelFormatError
+from ..errors import ModelFormatError
 from .extensions import register_extensions
 from .model_pipe import ModelPipe, share, whole_number
 from .sentences import has_boundaries, read_sentences
-from .spine_scorer import spine_score
-from .spines import SPINES_KEY, write_spines
-
-SCORE_WEIGHTS = {"spine_acc": 1.0, "spine_multi_acc": None, "spine_labels": None}
+from .spine_scorer import SCORE_WEIGHTS, spine_score
+from .spines import SPINES_KEY, check_offering, write_spines
 
 
 def _no_model() -> Path:
@@ -58,11 +56,7 @@ class SpineTagger(ModelPipe):
         scorer: Callable | None = spine_score,
         **settings: Any,
     ):
-        shown = name or self.factory
-        if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta <= 1:
-            raise ConfigError(f"{shown}: beta = {beta!r}; it is a number from 0 (all spines) to 1 (the best alone)")
-        if not isinstance(spans_key, str) or not spans_key:
-            raise ConfigError(f"{shown}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans")
+        check_offering(name or self.factory, beta, spans_key)
         self.beta, self.spans_key = beta, spans_key
         self.prepare()
         super().__init__(name, scorer=scorer, **settings)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
+from ..errors import ConfigError
 from .constituents import group_key
 
 SPINES_KEY = "spines"
@@ -41,10 +43,18 @@ def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: 
     return doc.spans[key]
 
 
+def check_offering(component: str, beta: Any, spans_key: Any) -> None:
+    """Raise ConfigError unless `beta` and `spans_key` are settings that a component may have that writes spines."""
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta <= 1:
+        raise ConfigError(f"{component}: beta = {beta!r}; it is a number from 0 (all spines) to 1 (the best alone)")
+    if not isinstance(spans_key, str) or not spans_key:
+        raise ConfigError(f"{component}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans")
+
+
 def spine(token: Token, key: str | None = None) -> str:
     """The best spine of a word, the constituents that it heads from the lowest to the highest; "" where there is none.
 
-    `key`: the span group; by default "spines", else the first one that a spine_tagger wrote. Warns where tokens were
+    `key`: the span group; by default "spines", else the first one that a component wrote. Warns where tokens were
     merged or split since.
     """
     found = _find(token, key)
@@ -102,7 +112,7 @@ def _group(doc: Doc, key: str | None) -> SpanGroup | None:
     if group.attrs.get("n_tokens", len(doc)) != len(doc):
         warnings.warn(
             f"the tokens of this Doc were merged or split after tagging, so doc.spans[{name!r}] no longer fits them: "
-            "retokenize before 'spine_tagger' in the pipeline, or tag again",
+            "retokenize before the tagger of the pipeline, or tag again",
             stacklevel=5,
         )
         return None

@@ -18,9 +18,15 @@ from spacy.tokens import DocBin
 from spacy.training import Corpus
 from spacy.vocab import Vocab
 
+from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeFormatError
 from spacy_dtparse.pipeline import attributes
 from spacy_dtparse.pipeline.corpus import BracketCorpus, convert_brackets, guess_spaces, read_docs
+from spacy_dtparse.pipeline.spines import spine, spines
+from spacy_dtparse.trees import COLLINS, Recipe
+from spacy_dtparse.trees.categories import CATEGORIES, written_categories
+from training.corpus import read_treebank
+from training.spines import categorised
 
 from .conftest import both_factories
 
@@ -59,6 +65,34 @@ def test_corpus_reader(treebank, nlp):
     assert not next(BracketCorpus(treebank)(nlp)).predicted.has_annotation("TAG")
     resolved = spacy.registry.readers.get("spacy_dtparse.BracketCorpus.v1")(str(treebank), limit=1)
     assert len(list(resolved(nlp))) == 1
+
+
+@pytest.mark.parametrize("categories", CATEGORIES)
+def test_categories_are_those_that_taggers_learn(treebank, nlp, tmp_path, categories):
+    (tmp_path / "repeated.mrg").write_text("(TOP (NP (NP (NN cat))))\n")
+    label = written_categories(categories, COLLINS)
+    wanted = [
+        [token.category for token in sentence]
+        for file in (treebank, tmp_path / "repeated.mrg")
+        for sentence in categorised(read_treebank(file), Recipe.PLAIN, label)
+    ]
+    found = list(BracketCorpus(tmp_path, categories=categories, spines_key="mine")(nlp))
+    assert [[spine(token, "mine") for token in example.reference] for example in found] == wanted
+    assert all(not example.predicted.spans for example in found)
+    both = next(read_docs(tmp_path, nlp.vocab, sentences_per_doc=4, categories=categories))
+    together = [name for names in wanted for name in names]
+    assert [spine(token) for token in both] == together
+    assert main(["convert", str(tmp_path), str(tmp_path / "gold.spacy"), "--categories", categories]) == 0
+    (doc,) = DocBin().from_disk(tmp_path / "gold.spacy").get_docs(nlp.vocab)
+    assert [spines(token) for token in doc] == [((name, 1.0),) for name in together]
+
+
+def test_categories_that_there_are_not(tmp_path, nlp):
+    with pytest.raises(ConfigError, match="categories are 'tags'; allowed are spine, sided, control"):
+        BracketCorpus(tmp_path, categories="tags")
+    (tmp_path / "odd.mrg").write_text("(TOP (A+B (NN cat)))\n")
+    with pytest.raises(TrainingDataError, match=r"odd\.mrg: label 'A\+B' cannot be written in a spine"):
+        list(BracketCorpus(tmp_path / "odd.mrg", categories="spine")(nlp))
 
 
 def test_corpus_errors(tmp_path):

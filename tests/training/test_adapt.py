@@ -18,6 +18,7 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided
+from spacy_dtparse.trees.categories import written_categories
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
@@ -35,7 +36,6 @@ from training.self_train import Reading, TextFile, text_files
 from training.self_train.tagging import TaggedSentence, read_sentences
 from training.self_train.teaching import Lesson, Taught
 from training.settings import changed
-from training.spines import written_categories
 from training.treebanks import TreebankFile
 
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")

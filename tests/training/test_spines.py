@@ -12,6 +12,7 @@ import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
+from spacy_dtparse.trees.categories import written_controls, written_spines
 from training.cli import main
 from training.corpus import Sentence, read_treebank
 from training.sequence.corpus import read_labelled
@@ -24,8 +25,6 @@ from training.spines import (
     entropy,
     report,
     without_rare,
-    written_controls,
-    written_spines,
 )
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"

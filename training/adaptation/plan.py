@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees.categories import check_categories
 
 from ..self_train import Reading, TextFile
 from ..sequence.options import SequenceOptions
-from ..spines import check_categories
 from ..treebanks import TreebankFile
 
 
@@ -20,7 +20,7 @@ class Adaptation:
     `pipeline`: a spaCy pipeline by folder or package name, "embedded": the English one. `files`, `reading`: the text
     and what is read of it. `parser`: a model file that takes the place of the pipeline's own parser ("embedded": the
     English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: trees that the tagger learns from, too.
-    `dev`: trees to score on. `categories`: one of `training.spines.CATEGORIES`. `options`: of the tagger's training.
+    `dev`: trees to score on. `categories`: one of `trees.categories.CATEGORIES`. `options`: of the tagger's training.
     `betas`: of the search, in place of the parser's own. `sizes`: a tagger for each of these numbers of the parser's
     trees, None: one for all that there are; the last one goes into the pipeline.
 

@@ -16,6 +16,7 @@ from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.parsers import load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
+from spacy_dtparse.trees.categories import written_categories
 
 from ..assemble import check_target
 from ..corpus import Sentence
@@ -26,7 +27,6 @@ from ..self_train import Teaching, teach
 from ..sequence.corpus import LabelledSentence, digest
 from ..sequence.fitting import fit_tagger
 from ..sequence.running import model_facts
-from ..spines import written_categories
 from ..telling import tell
 from ..treebanks import read_files
 from .measuring import Prunable, measure

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees.categories import written_categories
 
 from .pcfg import RECIPES
 
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
     rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
     files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
-    categories = spines.written_categories(options.categories, rules)
+    categories = written_categories(options.categories, rules)
     if options.check:
         return _check([*files, *held_out], rules, options.categories)
     recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN

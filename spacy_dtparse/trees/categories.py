@@ -1,0 +1,44 @@
+"""Categories of tokens as text: spines, sided spines, or control tags of a tree, by the name of the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ..errors import ConfigError
+from .heads import HeadRules
+from .sided import sided_spines, write_sided
+from .spines import control_bits, spines, write_control, write_spine
+from .tree import Tree
+
+CATEGORIES = ("spine", "sided", "control")
+"""The kinds of categories that a token may have."""
+
+
+def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
+    """The spine of each token as text. Raises TreeError as `write_spine` does."""
+    return [write_spine(spine) for spine in spines(tree, rules)]
+
+
+def written_controls(tree: Tree) -> list[str]:
+    """The control tag of each token as text."""
+    return [write_control(bits) for bits in control_bits(tree)]
+
+
+def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
+    """The sided spine of each token as text. Raises TreeError as `write_sided` does."""
+    return [write_sided(spine) for spine in sided_spines(tree, rules)]
+
+
+def check_categories(name: str) -> None:
+    """Raise ConfigError unless it is one of CATEGORIES."""
+    if name not in CATEGORIES:
+        raise ConfigError(f"categories are {name!r}; allowed are {', '.join(CATEGORIES)} (--categories)")
+
+
+def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
+    """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
+    check_categories(name)
+    if name == "control":
+        return written_controls
+    return partial({"spine": written_spines, "sided": written_sided}[name], rules=rules)
