@@ -131,6 +131,15 @@ def figures(
     return made
 
 
+def shaped(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
+    """A run on held-out text as `training.adaptation.tables.changes` takes it."""
+    seconds, searches, offered = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
+    return {
+        "size": int(run.name.split("-")[1]),
+        "text": {"seconds": seconds, "searches": searches, "offered": offered},
+    }
+
+
 def told(table: dict[str, Any]) -> str:
     """Tables as Markdown."""
     lines = []

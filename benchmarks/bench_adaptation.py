@@ -23,15 +23,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adaptation_measures import Run, Sets, measure, sets_of, told
+from adaptation_measures import Run, Sets, measure, sets_of, shaped, spread, told
 from common import ROOT  # noqa: F401 (makes `training` importable)
 
 from spacy_dtparse.cli.pipelines import load_language
 from spacy_dtparse.parsers import load_parser, load_tagger
+from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.categories import written_categories
 from spacy_dtparse.trees.heads import COLLINS
 from training.adaptation.sentences import labelled, split
+from training.adaptation.tables import changes
 from training.corpus import Sentence
 from training.fitting import write_atomically
 from training.self_train import Reading, Teaching, teach, text_files
@@ -47,8 +49,15 @@ from training.treebanks import TreebankFile
 FOLDS = 5
 TREEBANKS, TEXT, HELD = "treebanks.tsv", "text.tsv", "held.tsv"
 PLAN, POS = "plan.json", "pos.model"
-ONLINE = {"epochs": 6}
-BATCH = {"iterations": 60}
+EPOCHS, ITERATIONS = 6, 60
+
+
+def chart_parser(path: Path) -> PcfgParser:
+    """The parser of a model file of `python -m training pcfgla` or `pcfg`."""
+    parser = load_parser(path)
+    if not isinstance(parser, PcfgParser):
+        raise SystemExit(f"{path}: a parser of kind {parser.name!r}; give one of `python -m training pcfgla`")
+    return parser
 
 
 def read(corpus: Path, names: Sequence[str], part: str) -> list[Sentence]:
@@ -79,7 +88,7 @@ def prepare(options: argparse.Namespace) -> None:
         jackknife([work / "pos.tsv"], tags, work / "pos.jack.tsv", FOLDS, work / "pos_folds", 1)
     own = [row.labels for row in read_labelled(work / "pos.jack.tsv")]
     gold = [Sentence(s.tree, row, s.source) for s, row in zip(gold, own, strict=True)]
-    parser, tagger = load_parser(options.parser), load_tagger(work / POS)
+    parser, tagger = chart_parser(options.parser), load_tagger(work / POS)
     label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
     (work / TREEBANKS).write_text(write_labelled(label(gold)), encoding="utf8")
     dev = [TreebankFile.parse(f"{options.corpus}/{name}/dev.mrg") for name in (*options.train, *options.target)]
@@ -113,7 +122,7 @@ def train(options: argparse.Namespace) -> None:
                 base = load_tagger(work / f"{estimator}-0.model")
                 more = [s._replace(labels=tuple(base.tag(s.words, s.tags))) for s in more]
             sentences = often([*treebanks, *more], options.least)
-            how = SequenceOptions(estimator, **(ONLINE if estimator in ("perceptron", "mira") else BATCH))
+            how = SequenceOptions(estimator, epochs=EPOCHS, iterations=ITERATIONS)
             began = time.process_time()
             model = fit_tagger(
                 sentences, (), how, work / name, {}, options.workers, partial(tell, work / f"{name}.jsonl")
@@ -136,17 +145,18 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     """Figures of the parser alone and with each tagger at each list of betas."""
     work: Path = options.work
     plan = json.loads((work / PLAN).read_text())
-    parser, pos = load_parser(Path(plan["parser"])), load_tagger(work / POS)
+    parser, pos = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
     corpus = Path(plan["corpus"])
     dev = {part: retagged(read(corpus, plan[part], "dev"), pos) for part in ("target", "train")}
     sets: Sets = sets_of(dev["target"], dev["train"], read_labelled(work / HELD), options.sentences)
     betas = [tuple(float(beta) for beta in text.split(",")) for text in options.betas]
+    sets = {name: part for name, part in sets.items() if name in (options.sets or sets)}
     taggers = {name: load_tagger(work / f"{name}.model") for name in options.runs}
     runs = [Run("unpruned", None, ())] + [Run(name, tagger, row) for name, tagger in taggers.items() for row in betas]
     label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
     table: dict[str, Any] = {"taggers": {}, "sets": measure(parser, sets, runs)}
-    gold = label(sets["target"])
-    held = read_labelled(work / HELD)[:: max(1, len(read_labelled(work / HELD)) // options.sentences)]
+    gold = label(spread(dev["target"][1::2], options.sentences))
+    held = spread(read_labelled(work / HELD), options.sentences)
     for name, tagger in taggers.items():
         meta = tagger.meta
         table["taggers"][name] = {
@@ -157,6 +167,12 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     if options.json:
         write_atomically(options.json, (json.dumps(table, indent=1) + "\n").encode())
     print(told(table))
+    if options.breakdown:
+        for row in betas:
+            print(f"betas {row}: {' to '.join(options.breakdown)}")
+            print(
+                changes(*(shaped(table["sets"]["text"], Run(name, taggers[name], row)) for name in options.breakdown))
+            )
     return table
 
 
@@ -180,6 +196,8 @@ def main() -> None:
     third.add_argument(
         "--betas", nargs="+", default=["0.5,0.05", "0.3,0.03", "0.2,0.02", "0.1,0.01", "0.03,0.003", "0.01,0.001"]
     )
+    third.add_argument("--sets", nargs="*", default=[], help="some of tune, target, own, text, 5-20, 21-40, 41-250")
+    third.add_argument("--breakdown", nargs=2, metavar="RUN", help="two of --runs: where the second one saves time")
     third.add_argument("--sentences", type=int, default=300, help="of each set; of the balanced one of each length")
     third.add_argument("--json", type=Path)
     for command in (first, second, third):
