@@ -154,7 +154,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     taggers = {name: load_tagger(work / f"{name}.model") for name in options.runs}
     runs = [Run("unpruned", None, ())] + [Run(name, tagger, row) for name, tagger in taggers.items() for row in betas]
     label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
-    table: dict[str, Any] = {"taggers": {}, "sets": measure(parser, sets, runs)}
+    table: dict[str, Any] = {"taggers": {}, "chains": options.chain, "sets": measure(parser, sets, runs)}
     gold = label(spread(dev["target"][1::2], options.sentences))
     held = spread(read_labelled(work / HELD), options.sentences)
     for name, tagger in taggers.items():
@@ -197,6 +197,11 @@ def main() -> None:
         "--betas", nargs="+", default=["0.5,0.05", "0.3,0.03", "0.2,0.02", "0.1,0.01", "0.03,0.003", "0.01,0.001"]
     )
     third.add_argument("--sets", nargs="*", default=[], help="some of tune, target, own, text, 5-20, 21-40, 41-250")
+    third.add_argument(
+        "--chain", nargs="+", action="append", default=[], metavar="RUN",
+        help="some of --runs, from the tagger of the treebanks alone: of the first one the most accurate betas on the "
+        "tuning set, of each other one the fastest that are as accurate",
+    )  # fmt: skip
     third.add_argument("--breakdown", nargs=2, metavar="RUN", help="two of --runs: where the second one saves time")
     third.add_argument("--sentences", type=int, default=300, help="of each set; of the balanced one of each length")
     third.add_argument("--json", type=Path)
