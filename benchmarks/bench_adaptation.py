@@ -93,7 +93,7 @@ def prepare(options: argparse.Namespace) -> None:
     (work / TREEBANKS).write_text(write_labelled(label(gold)), encoding="utf8")
     dev = [TreebankFile.parse(f"{options.corpus}/{name}/dev.mrg") for name in (*options.train, *options.target)]
     reading = Reading(3, 40, without=tuple(dev))
-    teaching = Teaching(options.parser, text_files(options.text), reading, work / "text", options.workers)
+    teaching = Teaching(options.parser, text_files(options.text), reading, work / "text", options.workers, unsure=True)
     lesson = teach(teaching, load_language(None), partial(print, flush=True))
     train, held = split(retagged_lesson(lesson, tagger))
     for name, part in ((TEXT, train), (HELD, held)):

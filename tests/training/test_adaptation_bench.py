@@ -1,0 +1,92 @@
+"""benchmarks/bench_adaptation.py on the sample: its files, its figures, and what it chooses on the tuning set."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from training.pcfg import Markov, PcfgOptions, train_pcfg
+from training.sequence.corpus import read_labelled
+from training.treebanks import TreebankFile
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "assets" / "sample"
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import bench_adaptation
+
+        yield bench_adaptation
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+def call(bench: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench_adaptation.py", *map(str, arguments)])
+    bench.main()
+
+
+def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, capsys):
+    work, text = tmp_path / "work", tmp_path / "text.txt"
+    text.write_text("".join((SAMPLE / "plain.txt").read_text("utf8").splitlines(keepends=True)[:40]), "utf8")
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=80).read()
+    grammar = train_pcfg(sentences, PcfgOptions(Markov(1, 0, "center-head", 1)), {})
+    PcfgParser(grammar).to_disk(tmp_path / "grammar.model")
+    call(
+        bench, monkeypatch, "prepare", "--parser", tmp_path / "grammar.model", "--corpus", SAMPLE.parent, "--train",
+        "sample", "--target", "sample", "--text", text, "--work", work,
+    )  # fmt: skip
+    learned, held = (read_labelled(work / name) for name in (bench.TEXT, bench.HELD))
+    assert learned and held and all(s.labels for s in learned)
+    made = ("train", "--work", work, "--sizes", 0, len(learned), "--least", 2)
+    call(bench, monkeypatch, *made)
+    call(bench, monkeypatch, *made, "--annotator", "tagger")
+    names = ["perceptron-0", f"perceptron-{len(learned)}", f"perceptron-{len(learned)}-tagger"]
+    assert all((work / f"{name}.model").is_file() for name in (*names[:2], names[2]))
+    capsys.readouterr()
+    figures = work / "figures.json"
+    call(
+        bench, monkeypatch, "measure", "--work", work, "--runs", *names, "--betas", "0.3,0.01", "0.05", "--sentences",
+        6, "--sets", "tune", "target", "text", "--chain", *names[:2], "--breakdown", *names[:2], "--json", figures,
+    )  # fmt: skip
+    told, table = capsys.readouterr().out, json.loads(figures.read_text())
+    assert "chosen on the tuning set, on target" in told and "earlier" in told
+    assert list(table["sets"]) == ["tune", "target", "text"]
+    for name, runs in table["sets"].items():
+        assert len(runs) == 1 + 2 * len(names)
+        assert runs["unpruned"]["equal"] == 1.0 and runs["unpruned"]["ambiguity"] is None
+        for run in runs.values():
+            assert sum(run["searches"].values()) == run["sentences"] == len(run["detail"]) <= 6
+            assert 0.0 <= run["tagging"] <= run["seconds"] and ("all" in run) == (name != "text")
+    assert table["taggers"][names[1]]["sentences"] > table["taggers"][names[0]]["sentences"]
+
+
+def test_what_is_chosen_on_the_tuning_set(bench):
+    measures = sys.modules["adaptation_measures"]
+    runs = {
+        "unpruned": {"all": 0.8, "seconds": 9.0},
+        "a-0 0.3": {"all": 0.7, "seconds": 2.0},
+        "a-0 0.1": {"all": 0.81, "seconds": 4.0},
+        "a-9 0.3": {"all": 0.82, "seconds": 2.1},
+        "a-9 0.1": {"all": 0.83, "seconds": 3.0},
+        "a-99 0.3": {"all": 0.6, "seconds": 1.0},
+        "a-99 0.1": {"all": 0.79, "seconds": 2.0},
+    }
+    chosen = measures.operating_points(runs, ["a-0", "a-9", "a-99"])
+    assert chosen == {"a-0": "a-0 0.1", "a-9": "a-9 0.3", "a-99": "a-99 0.1"}
+
+
+def test_sentences_at_even_distances(bench):
+    measures = sys.modules["adaptation_measures"]
+    assert measures.spread(list(range(10)), 5) == [0, 2, 4, 6, 8]
+    assert measures.spread([1, 2], 5) == [1, 2]
