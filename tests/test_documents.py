@@ -22,6 +22,7 @@ from spacy_dtparse.pipeline import component, corpus  # noqa: F401 (registers wh
 from training.cli import build_parser as training_parser
 from training.cli import main as training
 
+from .bench_modules import bench_module
 from .documents import ROOT, blocks, commands, run_python
 
 DOCUMENTS = [
@@ -126,12 +127,8 @@ def test_result_blocks_are_known():
     text = "".join((ROOT / name).read_text(encoding="utf8") for name in ("README.md", "docs/experiments.md"))
     names = re.findall(r"<!-- results: ([\w-]+) -->", text)
     assert len(names) == text.count("<!-- /results -->") >= 7
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        import report
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
-    assert set(names) == set(report.TABLES)
+    with bench_module("report") as report:
+        assert set(names) == set(report.TABLES)
 
 
 def test_report_fills_blocks(tmp_path):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from spacy_dtparse.parsers.pcfg import PcfgParser
+from tests.bench_modules import bench_module
 from training.pcfg import Markov, PcfgOptions, train_pcfg
 from training.sequence.corpus import read_labelled
 from training.treebanks import TreebankFile
@@ -22,13 +23,8 @@ SAMPLE = ROOT / "assets" / "sample"
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        import bench_adaptation
-
-        yield bench_adaptation
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+    with bench_module("bench_adaptation") as module:
+        yield module
 
 
 def call(bench: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:

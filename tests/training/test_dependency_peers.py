@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,21 +12,15 @@ import spacy
 from spacy.tokens import DocBin
 
 from spacy_dtparse.features.linkparts import TokenColumns
+from tests.bench_modules import bench_module
 from tests.training.dependency_samples import sentences
 from training.dependency.corpus import DependencySentence
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def peers() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        import dependency_peers
-
-        yield dependency_peers
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+    with bench_module("dependency_peers") as module:
+        yield module
 
 
 @pytest.mark.parametrize("lang", ["en", "zh", "cs", "ar"])
