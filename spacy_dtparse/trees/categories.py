@@ -33,7 +33,7 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
 def check_categories(name: str) -> None:
     """Raise ConfigError unless it is one of CATEGORIES."""
     if name not in CATEGORIES:
-        raise ConfigError(f"categories are {name!r}; allowed are {', '.join(CATEGORIES)} (--categories)")
+        raise ConfigError(f"categories are {name!r}; they must be one of {', '.join(CATEGORIES)}")
 
 
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:

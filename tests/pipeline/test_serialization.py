@@ -115,11 +115,9 @@ def test_pickle_and_deepcopy_of_component_and_pipeline(nlp, factory):
         assert len(pickle.loads(pickle.dumps(nlp("Run."))).spans["constituents"]) == 2
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()}))
 @both_factories
 def test_processes(nlp, method, monkeypatch):
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"this system cannot start processes by {method}")
     wanted = [shape(doc) for doc in nlp.pipe(TEXTS)]
     context = multiprocessing.get_context(method)
     monkeypatch.setattr(spacy.language, "mp", context)

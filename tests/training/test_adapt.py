@@ -155,7 +155,7 @@ def test_folders_of_text(tmp_path, nlp):
     ("changes", "message"),
     [
         ({"files": ()}, r"no text to adapt to; give files or folders of plain text \(--text\)"),
-        ({"categories": "tags"}, "categories are 'tags'; allowed are spine, sided, control"),
+        ({"categories": "tags"}, "categories are 'tags'; they must be one of spine, sided, control"),
         ({"sizes": (5, 2)}, r"the sizes are \[5, 2\]; give whole numbers from 0, the smallest first"),
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),

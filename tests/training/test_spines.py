@@ -232,7 +232,7 @@ def test_check(tmp_path, capsys):
     train, dev = (str(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
     for more in ([], ["--check"]):
         assert main(["spines", train, "--categories", "tags", *more]) == 1
-        assert "categories are 'tags'; allowed are spine, sided, control (--categories)" in capsys.readouterr().err
+        assert "categories are 'tags'; they must be one of spine, sided, control" in capsys.readouterr().err
     assert main(["spines", train, "--held-out", dev, "--check"]) == 0
     assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n{dev}: 62 of 62 trees come back\n"
     assert main(["spines", train, "--categories", "sided", "--check"]) == 0

@@ -21,6 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tagger", help="a spaCy pipeline whose tags take the place of the files' (embedded: the English one)"
     )
     parser.add_argument(
+        "--jackknife", type=int, default=0, metavar="FOLDS",
+        help="so many taggers of the files' own tags each tag a part that they have not seen, and one of all the rest, "
+        "which is written beside OUT (suffix .tagger), the development files",
+    )  # fmt: skip
+    parser.add_argument(
         "--guide", type=Path, help="a constituent parser's model, whose trees guide the first stage"
     )
     parser.add_argument("--source", default="tag", help="parts of speech to read: tag (default), pos or pos+tag")
@@ -52,6 +57,10 @@ def run(options: argparse.Namespace) -> None:
 
     if not options.train:
         raise ConfigError("there is nothing to learn from; give --train FILE …")
+    if options.jackknife and options.tagger is not None:
+        raise ConfigError("both --tagger and --jackknife are given; tags are of the one or of the other")
+    if options.jackknife not in (0, *range(2, 1000)):
+        raise ConfigError(f"--jackknife is {options.jackknife}; give 2 folds or more")
     rules = TextRules(options.source, tuple(options.places), options.stem, options.numbers,
                       "none" if options.guide is None else "constituents")  # fmt: skip
     start = DependencyOptions(rules=rules, decoder=options.decoder)
@@ -59,6 +68,6 @@ def run(options: argparse.Namespace) -> None:
     facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
         options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,
-        options.tagger, options.guide,
+        options.tagger, options.guide, options.jackknife,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

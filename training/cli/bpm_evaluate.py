@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `bpm-evaluate`."""
     parser.add_argument("model", type=Path, help="the model file")
     parser.add_argument("files", nargs="+", metavar=SPEC, help="CoNLL-U files, or bracketed trees (.mrg)")
-    parser.add_argument("--tagger", help="a spaCy pipeline whose tags take the place of the files'")
+    parser.add_argument(
+        "--tagger", help="a spaCy pipeline (or what bpm --jackknife writes) whose tags take the place of the files'"
+    )
     parser.add_argument("--guide", type=Path, help="a constituent parser's model, for a model that trees guide")
     parser.add_argument("--lang", default="en", help="language, for the head rules of bracketed trees (default: en)")
     parser.add_argument("--stages", type=int, help="stages to be run (default: all)")
@@ -27,13 +29,13 @@ def run(options: argparse.Namespace) -> None:
     """Print the scores of all files together."""
     from spacy_dtparse.parsers import load_dependency_parser, load_parser
     from training.dependency.fitting import judge
-    from training.dependency.running import guided, load_tagger, read_treebank_file, tagged
+    from training.dependency.running import find_tagger, guided, read_treebank_file, tagged
 
     parser = load_dependency_parser(options.model)
     parser = parser.with_settings(stages=options.stages, decoder=options.decoder, heads=options.heads)
     sentences = [sentence for file in options.files for sentence in read_treebank_file(file, options.lang)]
     if options.tagger is not None:
-        sentences = tagged(load_tagger(options.tagger), sentences)
+        sentences = tagged(find_tagger(options.tagger), sentences)
     if options.guide is not None:
         sentences = guided(load_parser(options.guide), sentences, options.lang)
     for sentence in sentences[:20]:

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.parsers import ConstituentParser, load_parser
+from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
 from ..evaluate import tag_lists
 from ..fitting import write_atomically
 from ..processes import worker_pool
 from ..resuming import run_folder
+from ..sequence.options import SequenceOptions
 from ..telling import tell
 from ..treebanks import TreebankFile, blocks, read_files
 from .corpus import DependencySentence, from_tree, read_conllu
 from .fitting import fit_model
 from .options import DependencyOptions
+from .tags import jackknifed_tags, retagged
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -79,20 +82,27 @@ def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[Depen
     return made
 
 
-def load_tagger(name: str) -> Language:
-    """A spaCy pipeline by folder or name; "embedded" is the English one of this package. Raises ConfigError."""
+def find_tagger(name: str) -> Language | SequenceTagger:
+    """A spaCy pipeline by folder or name ("embedded" is the English one of this package), or the tagger in a model file
+    as `fit_dependency` writes it. Raises ConfigError, ModelFormatError."""
     import spacy
 
     import spacy_dtparse
 
+    if Path(name).is_file():
+        return load_tagger(name)
     try:
         return spacy_dtparse.load() if name == "embedded" else spacy.load(name)
     except OSError as error:
         raise ConfigError(f"--tagger {name}: there is no such spaCy pipeline ({error})") from None
 
 
-def tagged(nlp: Language, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
-    """The sentences with a pipeline's fine tags."""
+def tagged(
+    nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]
+) -> list[DependencySentence]:
+    """The sentences with a pipeline's fine tags, or a tagger's parts of speech."""
+    if isinstance(nlp, SequenceTagger):
+        return retagged(nlp, sentences)
     tags = tag_lists(nlp, [sentence.columns.words for sentence in sentences])
     return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
 
@@ -121,12 +131,15 @@ def fit_dependency(
     workers: int = 2,
     tagger: str | None = None,
     guide: Path | None = None,
+    jackknife: int = 0,
 ) -> float:
     """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
     model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
     pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
     not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
-    whose trees guide the first stage, for options with such rules; the same holds for it.
+    whose trees guide the first stage, for options with such rules; the same holds for it. `jackknife`: if not 0, so
+    many taggers each tag the part of the training sentences that they have not seen, and one of them all the others; it
+    is written beside `out`, with the suffix .tagger.
 
     Raises TrainingDataError and ConfigError for what cannot be used.
     """
@@ -134,14 +147,22 @@ def fit_dependency(
     lang = facts.get("lang", "en")
     sentences = [s for text in train for s in read_treebank_file(text, lang)]
     held_out = [s for text in dev for s in read_treebank_file(text, lang)]
+    tags = "gold" if tagger is None else f"predicted by {tagger}"
     if tagger is not None:
-        nlp = load_tagger(tagger)
+        nlp = find_tagger(tagger)
         sentences, held_out = tagged(nlp, sentences), tagged(nlp, held_out)
-    if guide is not None:
-        constituents = load_parser(guide)
-        sentences, held_out = guided(constituents, sentences, lang), guided(constituents, held_out, lang)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(run_folder(workdir))
+        log = partial(tell, None if workdir is None else folder / "log.jsonl")
+        if jackknife:
+            sentences, own = jackknifed_tags(
+                sentences, options.rules, SequenceOptions(), jackknife, folder / "tags", workers, log, facts
+            )
+            held_out, tags = retagged(own, held_out), f"jackknifed, {jackknife} folds"
+            write_atomically(out.with_suffix(".tagger"), own.to_bytes())
+        if guide is not None:
+            constituents = load_parser(guide)
+            sentences, held_out = guided(constituents, sentences, lang), guided(constituents, held_out, lang)
         pool = stack.enter_context(worker_pool(workers)) if workers > 1 else None
         meta = {
             "version": __version__,
@@ -149,10 +170,9 @@ def fit_dependency(
             "sentences": len(sentences),
             "tokens": sum(len(sentence.heads) for sentence in sentences),
             "guide": None if guide is None else constituents.meta.get("name", constituents.name),
-            "tags": "gold" if tagger is None else f"predicted by {tagger}",
+            "tags": tags,
             "options": options.facts(),
         }
-        log = partial(tell, None if workdir is None else folder / "log.jsonl")
         model = fit_model(sentences, held_out, options, folder, meta, pool, log)
     write_atomically(out, DependencyParser(model).to_bytes())
     return time.perf_counter() - began

@@ -70,6 +70,42 @@ def fit_files(
     return scores
 
 
+def jackknifed(
+    sentences: Sequence[LabelledSentence],
+    options: SequenceOptions,
+    folds: int,
+    folder: Path,
+    workers: int = 2,
+    betas: Sequence[float] = (),
+    say: Tell = lambda **_: None,
+) -> tuple[list[LabelledSentence], dict[str, Any]]:
+    """The sentences with labels of taggers that have not seen them, and the scores (see `judge`) of all folds together.
+    A finished fold is kept in the `folder`; `workers`: folds at a time.
+
+    Raises TrainingDataError where there are fewer blocks of sentences than folds.
+    """
+    of = folds_of(len(sentences), folds).tolist()
+    if len(set(of)) < folds:
+        raise TrainingDataError(
+            f"{len(sentences)} sentences are too few for {folds} folds of blocks of ten; give more, or fewer folds"
+        )
+
+    def one(fold: int) -> tuple[list[LabelledSentence], dict[str, Any]]:
+        held = [sentence for sentence, own in zip(sentences, of, strict=True) if own == fold]
+        rest = [sentence for sentence, own in zip(sentences, of, strict=True) if own != fold]
+        model = fit_tagger(rest, (), options, folder / f"fold{fold}", {})
+        tagger = SequenceTagger(model)
+        found = [s._replace(labels=tuple(tagger.tag(s.words, s.tags))) for s in held]
+        scores = judge(tagger, held, betas)
+        say(fold=fold, words=scores["words"], accuracy=scores["accuracy"])
+        return found, scores
+
+    with ThreadPoolExecutor(workers) as pool:
+        results = list(pool.map(one, range(folds)))
+    labelled = [iter(found) for found, _ in results]
+    return [next(labelled[fold]) for fold in of], _together([scores for _, scores in results])
+
+
 def jackknife(
     train: Sequence[Path],
     options: SequenceOptions,
@@ -79,33 +115,12 @@ def jackknife(
     workers: int = 2,
     betas: Sequence[float] = (),
 ) -> dict[str, Any]:
-    """Write the training sentences with labels of taggers that have not seen them to `out`, and return the scores (see
-    `judge`) of all folds together. A finished fold is kept in the `workdir`; `workers`: folds at a time.
-
-    Raises TrainingDataError where there are fewer blocks of sentences than folds.
-    """
+    """Write the sentences of files as `jackknifed` labels them to `out`, and return its scores. Raises as it does."""
     sentences = _read(train)
-    of = folds_of(len(sentences), folds).tolist()
-    if len(set(of)) < folds:
-        raise TrainingDataError(
-            f"{len(sentences)} sentences are too few for {folds} folds of blocks of ten; give more, or fewer folds"
-        )
-    with run_folder(workdir) as folder, ThreadPoolExecutor(workers) as pool:
-
-        def one(fold: int) -> tuple[list[LabelledSentence], dict[str, Any]]:
-            held = [sentence for sentence, own in zip(sentences, of, strict=True) if own == fold]
-            rest = [sentence for sentence, own in zip(sentences, of, strict=True) if own != fold]
-            model = fit_tagger(rest, (), options, folder / f"fold{fold}", {})
-            tagger = SequenceTagger(model)
-            found = [s._replace(labels=tuple(tagger.tag(s.words, s.tags))) for s in held]
-            scores = judge(tagger, held, betas)
-            _log(workdir)(fold=fold, words=scores["words"], accuracy=scores["accuracy"])
-            return found, scores
-
-        results = list(pool.map(one, range(folds)))
-    labelled = [iter(found) for found, _ in results]
-    write_atomically(out, write_labelled(next(labelled[fold]) for fold in of).encode())
-    return _together([scores for _, scores in results])
+    with run_folder(workdir) as folder:
+        found, scores = jackknifed(sentences, options, folds, folder, workers, betas, _log(workdir))
+    write_atomically(out, write_labelled(found).encode())
+    return scores
 
 
 def _together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:

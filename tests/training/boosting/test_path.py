@@ -86,10 +86,8 @@ def test_threads_give_the_serial_result(serial, store_folder, tmp_path, lookahea
     assert digests(result) == digests(serial)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()}))
 def test_processes_give_the_serial_result(serial, store_folder, tmp_path, method):
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"{method} is not available here")
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(2, mp_context=context) as executor:
         result = train_path({"main": store_folder}, LABELS, settings(), executor, tmp_path / "p", count_f1)
