@@ -5,6 +5,8 @@ Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_dtp
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 from spacy.cli._util import app
@@ -64,12 +67,18 @@ def run_command(line: str) -> None:
 
 @cache
 def shown_help(script: str, command: str) -> str:
-    """What a script says of its options, or of those of its command."""
-    done = subprocess.run([sys.executable, ROOT / script, command, "--help"], text=True, capture_output=True)
-    if done.returncode != 0:  # the word is no command of its own
-        done = subprocess.run([sys.executable, ROOT / script, "--help"], text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """What a script of benchmarks/ says of its options, or of those of its command."""
+    path = Path(script)
+    assert path.parent.name == "benchmarks" and (ROOT / path).is_file(), script
+    said = io.StringIO()
+    for arguments in ([command, "--help"], ["--help"]):  # the word may be no command of its own
+        with bench_module(path.stem) as module, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", [script, *arguments])
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as end:
+                module.main()
+        if end.value.code == 0:
+            return said.getvalue()
+    raise AssertionError(said.getvalue())
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
