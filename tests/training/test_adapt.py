@@ -111,6 +111,22 @@ def test_breakdown_by_search_and_categories():
     assert "| earlier | more | 2 | +375.00 | +0.750 | 75 % |" in shown and "| later | equal | 0 | – | – | – |" in shown
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "had", "has", "row"),
+    [
+        (2, 2, [5, 5, 9], [5, 7, 8], ("same", "fewer")),  # 9 against 7: the second β of the first one was no search
+        (2, 2, [5, 5, 9], [9, 9, 9], ("same", "more")),  # 9 against all that there are
+        (1, 2, [5, 5, 9], [5, 5, 8], ("later", "equal")),
+        (3, 2, [5, 5, 9], [5, 5, 9], ("earlier", "equal")),
+    ],
+)
+def test_breakdown_counts_searches_not_betas(was, now, had, has, row):
+    first, other = (
+        {"searches": [at], "offered": [counts], "seconds": [1.0]} for at, counts in ((was, had), (now, has))
+    )
+    assert [(r["search"], r["categories"]) for r in breakdown(first, other) if r["sentences"]] == [row]
+
+
 def test_what_is_measured():
     parser = DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
     parser = parser.with_settings(budget=30, betas=(0.5, 0.01))

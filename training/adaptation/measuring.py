@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -106,13 +107,21 @@ def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, An
     }
     columns = [zip(m["searches"], m["offered"], m["seconds"], strict=True) for m in (first, other)]
     for (was, had, before), (now, has, after) in zip(*columns, strict=True):
-        at = min(was, now) - 1
-        more = has[at] - had[at] if at < len(had) else 0
-        row = rows[SEARCHES[_sign(now - was) + 1], AMBIGUITIES[_sign(more) + 1]]
+        at = min(was, now)
+        more = _order(_in_search(had, at), _in_search(has, at))
+        row = rows[SEARCHES[_order(was, now) + 1], AMBIGUITIES[more + 1]]
         row["sentences"] += 1
         row["seconds"] += after - before
     return list(rows.values())
 
 
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
+def _in_search(offered: Sequence[int], number: int) -> float:
+    """How many categories a search, counted from 1, has; a β that offers what the one before did gets no search, and
+    after the last β nothing is pruned."""
+    tried = [count for at, count in enumerate(offered) if at == 0 or count != offered[at - 1]]
+    return tried[number - 1] if number <= len(tried) else math.inf
+
+
+def _order(first: float, second: float) -> int:
+    """1 if it goes up, -1 if down."""
+    return (second > first) - (second < first)
