@@ -136,7 +136,8 @@ def _file_facts(file: TreebankFile) -> dict[str, Any]:
             if not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
             digests[kind] = hashlib.sha256(path.read_bytes()).hexdigest()
-    part = {} if file.block is None else {"block": file.block}  # older results have no such fact
+    part: dict[str, Any] = {} if file.block is None else {"block": file.block}  # older results have no such facts
+    part |= {} if file.share == 1.0 else {"share": file.share}
     return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit, **part}
 
 
