@@ -9,7 +9,8 @@
 `prepare` trains a tagger of parts of speech on the --train treebanks (five-fold jackknifed for themselves), splits the
 text into sentences, and lets the parser annotate them. `train` learns taggers of sided spines from the treebanks and
 so many of the annotated sentences; a tagger's name is ESTIMATOR-SIZE, with --annotator tagger (sentences annotated by
-the tagger of the treebanks alone) ESTIMATOR-SIZE-tagger. `measure` parses sentences of the target's and of the own dev
+the tagger of the treebanks alone) ESTIMATOR-SIZE-tagger, with --gold N (so many gold trees of the target's training
+parts besides) ESTIMATOR-SIZE-goldN. `measure` parses sentences of the target's and of the own dev
 parts without spines and with each tagger, by turns, sentence by sentence.
 """
 
@@ -111,9 +112,11 @@ def train(options: argparse.Namespace) -> None:
     """A tagger for each estimator and size."""
     work: Path = options.work
     treebanks, text = read_labelled(work / TREEBANKS), read_labelled(work / TEXT)
+    gold = gold_of_target(work, options.gold) if options.gold else []
     for estimator in options.estimators:
         for size in options.sizes:
             name = f"{estimator}-{size}" + ("-tagger" if options.annotator == "tagger" else "")
+            name += f"-gold{options.gold}" if gold else ""
             path = work / f"{name}.model"
             if path.is_file():
                 continue
@@ -121,7 +124,7 @@ def train(options: argparse.Namespace) -> None:
             if options.annotator == "tagger":
                 base = load_tagger(work / f"{estimator}-0.model")
                 more = [s._replace(labels=tuple(base.tag(s.words, s.tags))) for s in more]
-            sentences = often([*treebanks, *more], options.least)
+            sentences = often([*treebanks, *gold, *more], options.least)
             how = SequenceOptions(estimator, epochs=EPOCHS, iterations=ITERATIONS)
             began = time.process_time()
             model = fit_tagger(
@@ -133,6 +136,14 @@ def train(options: argparse.Namespace) -> None:
             print(
                 f"{name}: {len(sentences)} sentences, {seconds} CPU s, {path.stat().st_size / 1e6:.2f} MB", flush=True
             )
+
+
+def gold_of_target(work: Path, count: int) -> list[LabelledSentence]:
+    """So many sentences at even distances of the target's training parts, with tags of a tagger that knows none."""
+    plan = json.loads((work / PLAN).read_text())
+    parser, tagger = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
+    chosen = spread(read(Path(plan["corpus"]), plan["target"], "train"), count)
+    return labelled(retagged(chosen, tagger), parser.recipe, written_categories("sided", COLLINS))
 
 
 def often(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
@@ -191,6 +202,7 @@ def main() -> None:
     second.add_argument("--sizes", nargs="+", type=int, required=True)
     second.add_argument("--annotator", choices=("parser", "tagger"), default="parser")
     second.add_argument("--least", type=int, default=5)
+    second.add_argument("--gold", type=int, default=0, metavar="N", help="trees of the target's training parts to add")
     third = commands.add_parser("measure")
     third.add_argument("--runs", nargs="+", required=True)
     third.add_argument(

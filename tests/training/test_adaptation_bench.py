@@ -48,7 +48,12 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
     call(bench, monkeypatch, *made)
     call(bench, monkeypatch, *made, "--annotator", "tagger")
     names = ["perceptron-0", f"perceptron-{len(learned)}", f"perceptron-{len(learned)}-tagger"]
-    assert all((work / f"{name}.model").is_file() for name in (*names[:2], names[2]))
+    call(bench, monkeypatch, "train", "--work", work, "--sizes", 0, "--least", 2, "--gold", 12)
+    names.append("perceptron-0-gold12")
+    assert all((work / f"{name}.model").is_file() for name in names)
+    gold = bench.gold_of_target(work, 12)
+    trees = bench.spread(TreebankFile(SAMPLE / "train.mrg").read(), 12)
+    assert [s.words for s in gold] == [s.tree.words for s in trees] and all(s.labels for s in gold)
     capsys.readouterr()
     figures = work / "figures.json"
     call(
@@ -64,7 +69,8 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
         for run in runs.values():
             assert sum(run["searches"].values()) == run["sentences"] == len(run["detail"]) <= 6
             assert 0.0 <= run["tagging"] <= run["seconds"] and ("all" in run) == (name != "text")
-    assert table["taggers"][names[1]]["sentences"] > table["taggers"][names[0]]["sentences"]
+    counts = [table["taggers"][name]["sentences"] for name in names]
+    assert counts[0] + 12 == counts[3] and counts[1] == counts[2] == counts[0] + len(learned)
 
 
 def test_what_is_chosen_on_the_tuning_set(bench):
