@@ -9,6 +9,8 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.pipeline.corpus import convert_brackets, read_clean_trees
 from spacy_dtparse.trees import Tree, write_tree
 
+from .treebanks import part_file
+
 PARTS = ("train", "dev")
 
 
@@ -52,13 +54,13 @@ def convert_file(source: Path, brackets: Path | None = None, docs: Path | None =
 
 
 def convert_treebank(folder: Path, name: str, out: Path, docs: bool = True) -> dict[str, int]:
-    """Convert `folder`/`name`/{train,dev}.mrg to `out`/`name`/{train,dev}.{mrg,spacy}; trees by part.
+    """Convert `folder`/`name`/{train,dev}.mrg (or .psd) to `out`/`name`/{train,dev}.{mrg,spacy}; trees by part.
 
     The dev part may be missing.
     """
     counts = {}
     for part in PARTS:
-        source = folder / name / f"{part}.mrg"
+        source = part_file(folder, name, part)
         if part == "dev" and not source.is_file():
             continue
         target = out / name / part

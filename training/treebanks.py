@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.trees.psd import SUFFIX
 
 from .corpus import Sentence, read_treebank
 
@@ -144,17 +145,24 @@ def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
     return found
 
 
+def part_file(folder: Path, name: str, part: str) -> Path:
+    """`folder`/NAME/`part`.mrg, or the .psd file of that name where there is no other."""
+    path = folder / name / f"{part}.mrg"
+    other = path.with_suffix(SUFFIX)
+    return other if other.is_file() and not path.is_file() else path
+
+
 def corpus_files(
     folder: Path, names: Sequence[str], part: str = "train", tags: Path | None = None
 ) -> list[TreebankFile]:
-    """`folder`/NAME/`part`.mrg of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags
-    is given.
+    """`folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of
+    tags is given.
 
     A treebank without a dev part is left out of "dev".
     """
     files = []
     for name, weight in weighted_names(names).items():
-        path = folder / name / f"{part}.mrg"
+        path = part_file(folder, name, part)
         if part == "dev" and not path.is_file():
             continue
         files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))

@@ -11,9 +11,9 @@ from typing import Any
 from spacy_dtparse.errors import TrainingDataError, TreeFormatError
 from spacy_dtparse.trees import read_trees
 
-from .treebanks import catalogue
+from .treebanks import catalogue, part_file
 
-PARTS = ("train.mrg", "dev.mrg")
+PARTS = ("train", "dev")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class FileCheck:
 def verify(
     folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None
 ) -> list[FileCheck]:
-    """Check `folder`/NAME/{train,dev}.mrg of every named treebank.
+    """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank.
 
     A treebank of the list must have the published size and SHA-256; of any other one, all trees must be
     readable.
@@ -46,7 +46,7 @@ def verify(
         if listed:
             checks += [_published(folder, entry) for entry in listed]
         else:
-            checks += [_readable(folder / name / part, part == "train.mrg") for part in PARTS]
+            checks += [_readable(part_file(folder, name, part), part == "train") for part in PARTS]
     return checks
 
 

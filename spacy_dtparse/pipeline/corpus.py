@@ -18,6 +18,7 @@ from ..trees.brackets import read_trees, unescape_token
 from ..trees.categories import written_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
+from ..trees.psd import SUFFIX
 from ..trees.steps import strip_empty
 from ..trees.transforms import Recipe
 from ..trees.tree import Tree
@@ -38,7 +39,7 @@ def create_bracket_corpus(
     categories: Optional[str] = None,  # noqa: UP045
     spines_key: str = SPINES_KEY,
 ) -> Callable[[Language], Iterable[Example]]:
-    """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` files, as Examples.
+    """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` and `.psd` files, as Examples.
 
     The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`;
     `limit` is a number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`.
@@ -95,7 +96,7 @@ def read_docs(
     categories: str | None = None,
     spines_key: str = SPINES_KEY,
 ) -> Iterator[Doc]:
-    """Gold Docs from a bracketed file, or from the `.mrg` files of a folder in sorted order.
+    """Gold Docs from a bracketed file, or from the `.mrg` and `.psd` files of a folder in sorted order.
 
     Empty elements and function tags are stripped; `limit` is a number of sentences, 0 for all. `categories`: one of
     `trees.categories.CATEGORIES`; `doc.spans[spines_key]` then has each word's, by the head rules of the vocabulary's
@@ -111,10 +112,10 @@ def read_docs(
         except TreeError as error:
             raise TrainingDataError(f"{path}: {error}") from error
 
-    files = sorted(path.rglob("*.mrg")) if path.is_dir() else [path]
+    files = sorted(p for p in path.rglob("*") if p.suffix in (".mrg", SUFFIX)) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise TrainingDataError(
-            f"{path}: no treebank there; give a file of bracketed trees or a folder with .mrg files"
+            f"{path}: no treebank there; give a file of bracketed trees or a folder with .mrg or .psd files"
         )
     batch: list[Tree] = []
     seen = 0

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 from ..errors import ConfigError, TreeFormatError
 from .bracket_writer import escape_token, unescape_token, write_tree, write_tree_pretty
 from .labels import TOP_LABELS
+from .psd import SUFFIX, plain_lines
 from .tree import TOP, Tree
 
 __all__ = [
@@ -48,7 +49,8 @@ def read_trees(
 ) -> Iterator[Tree]:
     """The trees of `source`, one after another, without holding the file in memory.
 
-    `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII.
+    `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. Of a path
+    that ends with .psd the metadata, comments, codes and lemmas beside the words are left out (see `psd.plain_lines`).
     `top`: the label every root gets: an empty top, ROOT, TOP, S1 or VROOT becomes it, and a tree without
     any of them gets a new root. None leaves the top as written. Words, function tags and empty elements
     stay as written; the words of a leaf with several ones become one token, joined by no-break spaces.
@@ -71,7 +73,8 @@ def read_trees(
 
 def _read_path(path: Path, reader: _Reader, encoding: str) -> Iterator[Tree]:
     with path.open("rb") as file:
-        yield from reader.trees(_decoded(file, encoding))
+        lines = _decoded(file, encoding)
+        yield from reader.trees(plain_lines(lines) if path.suffix == SUFFIX else lines)
 
 
 def parse_trees(string: str, *, top: str | None = TOP) -> list[Tree]:
