@@ -3,6 +3,8 @@ does with their words."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -23,6 +25,8 @@ from training.dependency.corpus import DependencySentence
 
 FINISHED = "Saved pipeline"
 """What spaCy says at the end."""
+BEGUN = "spacy train begins"
+"""What the log says first of each run."""
 
 
 def figures(report: AttachmentReport) -> dict[str, float]:
@@ -49,6 +53,25 @@ def write_docs(sentences: Sequence[DependencySentence], lang: str, path: Path) -
     docs.to_disk(path)
 
 
+def score_of(pipeline: Path) -> float:
+    """What `spacy train` chooses its best pipeline by."""
+    performance = json.loads((pipeline / "meta.json").read_text(encoding="utf8"))["performance"]
+    return 0.5 * performance["dep_uas"] + 0.5 * performance["dep_las"]
+
+
+def set_aside(unfinished: Path, cut: Path) -> None:
+    """What a run that was cut off has left, with the best pipeline of all such runs, from `unfinished` to `cut`."""
+    if not (unfinished / "model-last").is_dir():
+        return
+    best, earlier = unfinished / "model-best", cut / "model-best"
+    if earlier.is_dir():
+        if score_of(earlier) > score_of(best):
+            shutil.rmtree(best)
+            earlier.rename(best)
+        shutil.rmtree(cut)
+    unfinished.rename(cut)
+
+
 def train_spacy(
     lang: str,
     train: Sequence[DependencySentence],
@@ -59,49 +82,63 @@ def train_spacy(
     """Train tok2vec and parser with spaCy's default CPU config (`spacy init config --optimize efficiency`), stopped by
     its own rule, into work/LANG/model-best, unless that is there. What spaCy says goes to work/LANG.log, each line
     after its time. `changes`: more arguments of `spacy train`, such as "--training.max_steps=9".
+
+    Where a run was cut off, the next one goes on from its last pipeline, with an optimizer of its own (spaCy keeps
+    none) and batches of the size that they had grown to; the best pipeline of all the runs is the result.
     """
-    best, log = work / lang / "model-best", work / f"{lang}.log"
+    best, log, cut = work / lang / "model-best", work / f"{lang}.log", work / f"{lang}.cut"
     if best.is_dir():
         print(f"{lang}: {best} is there", flush=True)
         return
     work.mkdir(parents=True, exist_ok=True)
     for part, sentences in (("train", train), ("dev", dev)):
         write_docs(sentences, lang, work / f"{lang}.{part}.spacy")
-    config, unfinished = work / f"{lang}.cfg", work / f"{lang}.part"
-    init_config(lang=lang, pipeline=["parser"], optimize="efficiency", gpu=False).to_disk(config)
+    path, unfinished = work / f"{lang}.cfg", work / f"{lang}.part"
+    config = init_config(lang=lang, pipeline=["parser"], optimize="efficiency", gpu=False)
+    set_aside(unfinished, cut)
+    if cut.is_dir():
+        config["components"] = {name: {"source": str(cut / "model-last")} for name in ("tok2vec", "parser")}
+        config["training"]["batcher"]["size"] = config["training"]["batcher"]["size"]["stop"]
+    config.to_disk(path)
     command = [
-        sys.executable, "-m", "spacy", "train", str(config), "--output", str(unfinished), *changes,
+        sys.executable, "-m", "spacy", "train", str(path), "--output", str(unfinished), *changes,
         *(f"--paths.{part}={work / f'{lang}.{part}.spacy'}" for part in ("train", "dev")),
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "ANSI_COLORS_DISABLED": "1"}
     with (
-        log.open("w", encoding="utf8") as file,
+        log.open("a" if cut.is_dir() else "w", encoding="utf8") as file,
         subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf8"
         ) as running,
     ):
+        file.write(f"{datetime.now().isoformat(timespec='seconds')} {BEGUN}\n")
         for line in running.stdout or ():
             print(f"{lang}: {line}", end="", flush=True)
             file.write(f"{datetime.now().isoformat(timespec='seconds')} {line}")
             file.flush()
     if running.returncode:
         raise SystemExit(f"{lang}: spacy train ended with code {running.returncode}; {log} says why")
+    set_aside(unfinished, cut)
     best.parent.mkdir(exist_ok=True)
-    (unfinished / "model-best").rename(best)
-    shutil.rmtree(unfinished)
+    (cut / "model-best").rename(best)
+    shutil.rmtree(cut)
 
 
 def training_seconds(log: Path) -> int | None:
-    """Seconds from the first to the last line of a log of `train_spacy`; None if it is not there, or tells of no
-    finished training, or no times."""
+    """Seconds that the runs in a log of `train_spacy` took together, each from its first to its last line; None if it
+    is not there, or tells of no finished training, or no times."""
     lines = log.read_text(encoding="utf8").splitlines() if log.is_file() else []
     if not any(FINISHED in line for line in lines):
         return None
+    begins = [0, *(place for place, line in enumerate(lines) if place and line.endswith(BEGUN)), len(lines)]
+    total = 0.0
     try:
-        began, ended = (datetime.fromisoformat(line.partition(" ")[0]) for line in (lines[0], lines[-1]))
+        for first, end in itertools.pairwise(begins):
+            times = [datetime.fromisoformat(line.partition(" ")[0]) for line in (lines[first], lines[end - 1])]
+            total += (times[1] - times[0]).total_seconds()
     except ValueError:
         return None
-    return round((ended - began).total_seconds())
+    return round(total)
 
 
 def spacy_peer(folder: Path, dev: Sequence[DependencySentence]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -69,6 +71,36 @@ def test_spacy_trains_once_by_its_own_config(
     assert 0 <= row["las"] <= row["uas"] <= 100 and row["tokens_per_second"] > 0 and row["megabytes"] > 1
 
 
+def test_a_run_that_was_cut_off_is_gone_on_with(peers: ModuleType, tmp_path: Path) -> None:
+    """From its last weights; the best of both runs is kept."""
+    chosen = sentences()
+    few = ["--training.max_steps=2", "--training.eval_frequency=1"]
+    peers.train_spacy("en", chosen, chosen, tmp_path, few)
+    first = tmp_path / "en" / "model-best"
+    weights = [(first / name / "model").read_bytes() for name in ("tok2vec", "parser")]
+    few.append("--training.optimizer.learn_rate=0")
+    (tmp_path / "en").rename(tmp_path / "en.part")
+    shutil.copytree(tmp_path / "en.part" / "model-best", tmp_path / "en.part" / "model-last")
+    meta_file = tmp_path / "en.part" / "model-best" / "meta.json"
+    meta = json.loads(meta_file.read_text())
+    for better in (True, False):
+        if not better:  # once more, now with a best one that cannot be had again
+            shutil.copytree(first, tmp_path / "en.part" / "model-last")
+            (tmp_path / "en").rename(tmp_path / "gone")
+            meta["performance"] |= {"dep_uas": 2.0, "dep_las": 2.0}
+            (tmp_path / "gone" / "model-best").rename(tmp_path / "en.part" / "model-best")
+            meta_file.write_text(json.dumps(meta))
+        peers.train_spacy("en", chosen, chosen, tmp_path, few)
+        nlp = spacy.load(first)
+        assert [(first / name / "model").read_bytes() for name in ("tok2vec", "parser")] == weights
+        assert nlp.config["training"]["batcher"]["size"] == 1000 or not better
+        assert (nlp.meta["performance"]["dep_uas"] == 2.0) != better
+        assert not (tmp_path / "en.part").exists() and not (tmp_path / "en.cut").exists()
+    log = (tmp_path / "en.log").read_text()
+    assert log.count(peers.BEGUN) == log.count(peers.FINISHED) == 3
+    assert peers.training_seconds(tmp_path / "en.log") in range(120)
+
+
 def test_what_was_cut_depends_on_the_first_root(peers: ModuleType, tmp_path: Path) -> None:
     """A pipeline that sets nothing leaves each token its own root."""
     spacy.blank("en").to_disk(tmp_path / "nothing")
@@ -84,6 +116,9 @@ def test_times_of_a_log(peers: ModuleType, tmp_path: Path) -> None:
     lines = ["2026-01-31T23:59:30 begins", "2026-02-01T00:00:00 ", "2026-02-01T01:00:05 ✔ Saved pipeline to …"]
     log.write_text("\n".join(lines), encoding="utf8")
     assert peers.training_seconds(log) == 3635
+    again = ["2026-02-02T08:00:00 spacy train begins", "2026-02-02T08:00:07 ✔ Saved pipeline to …"]
+    log.write_text("\n".join([lines[0], lines[1], *again]), encoding="utf8")
+    assert peers.training_seconds(log) == 30 + 7, "of both runs"
     log.write_text("\n".join(lines[:2]), encoding="utf8")
     assert peers.training_seconds(log) is None, "not finished"
     log.write_text("no time\n✔ Saved pipeline to …", encoding="utf8")
