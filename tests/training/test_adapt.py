@@ -22,8 +22,8 @@ from spacy_dtparse.trees.categories import written_categories
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
-from training.adaptation import Adaptation
-from training.adaptation.measuring import breakdown, measure
+from training.adaptation import Adaptation, measuring
+from training.adaptation.measuring import Offering, best_betas, breakdown, measure
 from training.adaptation.packing import open_pipeline, write_pipeline
 from training.adaptation.sentences import labelled, split
 from training.adaptation.tables import changes
@@ -135,9 +135,10 @@ def test_what_is_measured():
     own = [parser.parse(words[:n], tags[:n]).tree for n in (5, 4, 3)]
     sentences = [Sentence(tree, tree.tags, "text") for tree in own]
     labels = labelled(sentences, parser.recipe, written_categories("spine", COLLINS))
-    plain, pruned = measure(parser, sentences, labels, [None, tagger])
+    offerings = [Offering(None, ()), Offering(tagger, (0.5, 0.01))]
+    plain, pruned = measure(parser.with_settings(betas=(0.2,)), sentences, labels, offerings)
     assert (plain["f1"], plain["equal"], plain["tokens"], plain["searches"]) == (1.0, 1.0, 12, [1, 1, 1])
-    assert plain["offered"] == [[0, 0]] * 3 and plain["tagging"] is None
+    assert plain["offered"] == [[]] * 3 and plain["tagging"] is None
     offers = [tagger.multitag(words[:n], tags[:n], 0.01) for n in (5, 4, 3)]
     results = [parser.parse(words[:n], tags[:n], o) for n, o in zip((5, 4, 3), offers, strict=True)]
     assert pruned["searches"] == [result.n_searches for result in results]
@@ -148,6 +149,27 @@ def test_what_is_measured():
     same = [(r.tree.labels, r.tree.starts) == (t.labels, t.starts) for r, t in zip(results, own, strict=True)]
     assert pruned["equal"] == sum(same) / 3 < 1 and pruned["f1"] < 1 and len(pruned["seconds"]) == 3
     assert list(pruned["tagging"]["betas"]) == ["0.5", "0.01"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        ([(0.8, 2.0), (0.81, 3.0), (0.79, 1.0)], (0.3,)),  # as accurate as alone, and faster than the other such one
+        ([(0.7, 2.0), (0.79, 3.0), (0.5, 1.0)], (0.1,)),  # none is: the most accurate
+        ([(0.9, 3.0), (0.9, 3.0), (0.8, 2.5)], (0.01,)),
+    ],
+)
+def test_betas_are_chosen_by_speed_among_those_that_lose_nothing(monkeypatch, rows, wanted):
+    asked = []
+
+    def measured(parser, sentences, labels, offerings):
+        asked.append((parser, sentences, labels, offerings))
+        return [{"f1": f1, "seconds": [seconds / 2] * 2} for f1, seconds in [(0.8, 9.0), *rows]]
+
+    monkeypatch.setattr(measuring, "measure", measured)
+    assert best_betas("parser", "sentences", "labels", "tagger", [(0.3,), (0.1,), (0.01,)]) == wanted
+    offered = [Offering(None, ()), *(Offering("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
+    assert asked == [("parser", "sentences", "labels", offered)]
 
 
 def test_folders_of_text(tmp_path, nlp):
@@ -176,6 +198,10 @@ def test_folders_of_text(tmp_path, nlp):
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),
         ({"sizes": (0, 2)}, "a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too"),
+        ({"tune": ((0.1,),)}, r"betas are chosen by the parser's F1 on trees; give some .* \(--dev FILE\)"),
+        ({"tune": ((0.1,),), "betas": (0.1,)}, "betas are given and to be chosen; give --betas or --tune, not both"),
+        ({"tune": ((0.1, 2.0),), "dev": (TreebankFile(Path("a")),)}, r"to choose from are \[0.1, 2.0\]; give numbers"),
+        ({"tune": ((),), "dev": (TreebankFile(Path("a")),)}, r"to choose from are \[\]; give numbers from 0 to 1"),
     ],
 )
 def test_settings_out_of_range(changes, message):
@@ -359,6 +385,19 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert main([*sized, "--sizes", "10", "--betas", "0.2"]) == 0
     assert "epoch" not in capsys.readouterr().out
     assert spacy.load(out).get_pipe("dtparse").configured_parser.settings.betas == (0.2,)
+    assert main([*sized, "--sizes", "0", "10", "--tune", "0.5,0.05", "0.01"]) == 0
+    printed = capsys.readouterr().out
+    assert "epoch" not in printed and "betas chosen on 6 sentences of dev" in printed
+    plain, *results = json.loads((work / "result.json").read_text())["rows"]
+    assert plain["betas"] is None and len(plain["dev"]["seconds"]) == 6
+    assert {tuple(result["betas"]) for result in results} <= {(0.5, 0.05), (0.01,)}
+    shown = [line.split("|")[2].strip() for line in printed.splitlines() if line.startswith("| ")]
+    assert shown[1:4] == ["–", *(", ".join(map(str, result["betas"])) for result in results)]
+    tuned = spacy.load(out).get_pipe("dtparse").configured_parser.settings.betas
+    assert tuned == tuple(results[-1]["betas"])
+    assert spacy.load(out).get_pipe("spine_tagger").beta == min(tuned)
+    assert main([*sized, "--tune", "0.5;0.05"]) == 1
+    assert "--tune 0.5;0.05: give numbers with commas between, such as 0.1,0.01" in capsys.readouterr().err
     assert main([*sized, "--sizes", "10", "--limit", "20"]) == 1
     assert "holds a run with other limit (was None, now 20)" in capsys.readouterr().err
     for other, name in (

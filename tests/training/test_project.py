@@ -189,9 +189,12 @@ def test_adapt_from_nothing(tmp_path):
     command = [sys.executable, "-m", "spacy", "project", "run", "adapt", str(tmp_path)]
     command.append("--vars.adapt_settings=epochs=1")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    mine = ["adapt_pipeline=build/sample/adapted", "adapt_parser=", "adapt_treebank=", "adapt_dev=", "adapt_sizes="]
-    for run, variables in (("sample", []), ("mine", [f"--vars.{variable}" for variable in (*mine, "run=mine")])):
-        done = subprocess.run([*command, *variables], env=environment, text=True, capture_output=True, timeout=300)
+    sample = ["adapt_dev=assets/sample/dev.mrg,limit=30"]
+    mine = [f"adapt_{name}=" for name in ("parser", "treebank", "dev", "sizes", "tune")]
+    mine += ["adapt_pipeline=build/sample/adapted", "run=mine"]
+    for run, variables in (("sample", sample), ("mine", mine)):
+        given = [f"--vars.{variable}" for variable in variables]
+        done = subprocess.run([*command, *given], env=environment, text=True, capture_output=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         shown = (tmp_path / "build" / run / "adapt" / "table.md").read_text()
         assert shown in done.stdout and ("dev: tags a word" in shown) == (run == "sample")

@@ -5,7 +5,7 @@ and then offers fewer of them, so that the parser's search is shorter.
 agreement with the parser alone), `tables`, `packing` (pipelines in and out), `running` (all of it).
 """
 
-from .plan import Adaptation
+from .plan import BETAS, Adaptation
 from .running import adapt
 
-__all__ = ["Adaptation", "adapt"]
+__all__ = ["BETAS", "Adaptation", "adapt"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import spacy
@@ -50,12 +51,18 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
             f"do not prune; give in its place {_INSTEAD}"
         )
     if betas is not None:
-        component.settings = {**(component.settings or {}), "betas": list(betas)}
-        component.set_parser(component.parser)
-        nlp.get_pipe_config(name)["settings"] = component.settings
+        set_betas(nlp, betas)
     if not component.configured_parser.settings.betas:
         raise ConfigError(f"{name!r} of the pipeline {pipeline} has no betas; give some, such as --betas 0.1 0.01")
     return nlp
+
+
+def set_betas(nlp: Language, betas: Sequence[float]) -> None:
+    """Give the first dtparse or pcfgla these betas, in its config, too."""
+    component = get_component(nlp)
+    component.settings = {**(component.settings or {}), "betas": list(betas)}
+    component.set_parser(component.parser)
+    nlp.get_pipe_config(component_name(nlp))["settings"] = component.settings
 
 
 def _given_parser(parser: Path) -> ConstituentParser:

@@ -12,6 +12,9 @@ from ..self_train import Reading, TextFile
 from ..sequence.options import SequenceOptions
 from ..treebanks import TreebankFile
 
+BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
+"""What betas are chosen from where nothing else is said."""
+
 
 @dataclass(frozen=True)
 class Adaptation:
@@ -22,7 +25,9 @@ class Adaptation:
     English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: trees that the tagger learns from, too.
     `dev`: trees to score on. `categories`: one of `trees.categories.CATEGORIES`. `options`: of the tagger's training.
     `betas`: of the search, in place of the parser's own. `sizes`: a tagger for each of these numbers of the parser's
-    trees, None: one for all that there are; the last one goes into the pipeline.
+    trees, None: one for all that there are; the last one goes into the pipeline. `tune`: each tagger gets the betas
+    of these with which the parser is fastest at no less F1 than alone on every other sentence of `dev`; it is scored
+    on the others.
 
     Raises ConfigError for values out of range.
     """
@@ -37,6 +42,7 @@ class Adaptation:
     options: SequenceOptions = field(default_factory=SequenceOptions)
     betas: tuple[float, ...] | None = None
     sizes: tuple[int, ...] | None = None
+    tune: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.files:
@@ -47,3 +53,12 @@ class Adaptation:
             raise ConfigError(f"the sizes are {list(sizes)}; give whole numbers from 0, the smallest first (--sizes)")
         if sizes is not None and sizes[0] == 0 and not self.treebank:
             raise ConfigError("a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too")
+        if self.tune and self.betas is not None:
+            raise ConfigError("betas are given and to be chosen; give --betas or --tune, not both")
+        if self.tune and not self.dev:
+            raise ConfigError("betas are chosen by the parser's F1 on trees; give some of the text's kind (--dev FILE)")
+        for betas in self.tune:
+            if not betas or any(not 0 <= beta <= 1 for beta in betas):
+                raise ConfigError(
+                    f"betas to choose from are {list(betas)}; give numbers from 0 to 1, such as 0.1,0.01 (--tune)"
+                )

@@ -29,8 +29,8 @@ from ..sequence.fitting import fit_tagger
 from ..sequence.running import model_facts
 from ..telling import tell
 from ..treebanks import read_files
-from .measuring import Prunable, measure
-from .packing import head_rules_of, open_pipeline, write_pipeline
+from .measuring import Offering, Prunable, best_betas, measure
+from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
 from .plan import Adaptation
 from .sentences import labelled, split
 from .tables import report
@@ -71,9 +71,11 @@ def adapt(
             log(f"a tagger from {size} trees of the parser and {len(material.treebank)} of treebanks")
             trained.append(_trained(adaptation, material, size, folder / str(size), n_workers, str(nlp.lang)))
         log("measuring")
-        rows = _measured(material, trained, folder)
+        rows = _measured(material, trained, folder, adaptation.tune, log)
         found = report(rows[0], rows[1:])
         write_atomically(folder / TABLE, found.encode())
+        if adaptation.tune:
+            set_betas(nlp, rows[-1]["betas"])
         write_pipeline(nlp, folder / str(rows[-1]["size"]) / TAGGER, out)
     return found
 
@@ -131,28 +133,41 @@ def _trained(
 
 
 def _measured(
-    material: _Material, trained: Sequence[tuple[SequenceTagger, dict[str, Any]]], folder: Path
+    material: _Material,
+    trained: Sequence[tuple[SequenceTagger, dict[str, Any]]],
+    folder: Path,
+    choices: Sequence[tuple[float, ...]],
+    log: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """The figures of the parser alone and then with each tagger, measured unless they are there."""
+    """The figures of the parser alone and then with each tagger, measured unless they are there; `choices`: of betas,
+    for each tagger its own, by half of the dev sentences."""
     parser = material.parser
-    facts = {
+    facts: dict[str, Any] = {
         "taggers": [facts for _, facts in trained],
         "parser": hashlib.sha256(parser.to_bytes()).hexdigest(),
         "settings": asdict(parser.settings),
         "text": digest(material.held[1]),
         "dev": digest(material.dev[1]),
     }
+    if choices:
+        facts["tune"] = choices
     facts = json.loads(json.dumps(facts))
     path = folder / RESULT
     result = read_result(path)
     if result is None or result["facts"] != facts:
-        taggers = [None, *(tagger for tagger, _ in trained)]
-        text, dev = (
-            measure(parser, *part, taggers) if part[0] else [None] * len(taggers)
-            for part in (material.held, material.dev)
+        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger, _ in trained], material.dev
+        if choices:
+            tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
+            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger, _ in trained]
+            log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in offerings)}")
+        text, scored = (
+            measure(parser, *part, [Offering(None, ()), *offerings]) if part[0] else [None] * (1 + len(offerings))
+            for part in (material.held, dev)
         )
         sizes = [None, *(facts["size"] for _, facts in trained)]
-        rows = [dict(zip(("size", "text", "dev"), row, strict=True)) for row in zip(sizes, text, dev, strict=True)]
+        betas = [None, *(list(offering.betas) for offering in offerings)]
+        names = ("size", "betas", "text", "dev")
+        rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
         result = {"facts": facts, "rows": rows}
         write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
     return list(result["rows"])

@@ -21,10 +21,11 @@ def report(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
 def table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
     """A row for each size after that of the parser without spines (`plain`). Tags a word are those at the first β, as
     is the share of words whose tag is among them: in text the one of the parser's own tree."""
-    heads = ["parser's trees", *(f"text: {_TEXT[0]}", *_TEXT[1:]), *(_DEV if plain["dev"] else ())]
+    heads = ["parser's trees", "β", *(f"text: {_TEXT[0]}", *_TEXT[1:]), *(_DEV if plain["dev"] else ())]
     lines = [f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads)]
     for result in (plain, *results):
         cells = ["no tagger" if result is plain else f"{result['size']:,}"]
+        cells.append("–" if result is plain else ", ".join(f"{beta:g}" for beta in result["betas"]))
         for part, agrees in (("text", True), ("dev", False)):
             measured = result[part]
             if measured is not None:
