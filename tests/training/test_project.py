@@ -185,11 +185,13 @@ def test_train_dependencies_from_nothing(tmp_path):
 def test_adapt_from_nothing(tmp_path):
     """The English boosted trees on the sample text, with the sample treebank and with nothing beside the text."""
     shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
+    plain = tmp_path / "assets" / "sample" / "plain.txt"
+    plain.write_text("".join(plain.read_text("utf8").splitlines(keepends=True)[:8]), "utf8")
     shutil.copyfile(ROOT / "project.yml", tmp_path / "project.yml")
     command = [sys.executable, "-m", "spacy", "project", "run", "adapt", str(tmp_path)]
     command.append("--vars.adapt_settings=epochs=1")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    sample = ["adapt_dev=assets/sample/dev.mrg,limit=30"]
+    sample = ["adapt_dev=assets/sample/dev.mrg,limit=12"]
     mine = [f"adapt_{name}=" for name in ("parser", "treebank", "dev", "sizes", "tune")]
     mine += ["adapt_pipeline=build/sample/adapted", "run=mine"]
     for run, variables in (("sample", sample), ("mine", mine)):

@@ -40,9 +40,11 @@ RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
 
 @dataclass(frozen=True)
 class _Material:
-    """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels."""
+    """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels; the
+    parser, and a digest of its model."""
 
     parser: Prunable
+    model: str
     train: list[LabelledSentence]
     treebank: list[LabelledSentence]
     held: tuple[list[Sentence], list[LabelledSentence]]
@@ -99,7 +101,8 @@ def _material(
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
-    return _Material(parser, label(train), known, (held, label(held)), (dev, label(dev)))
+    digested = hashlib.sha256(data).hexdigest()
+    return _Material(parser, digested, label(train), known, (held, label(held)), (dev, label(dev)))
 
 
 def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:
@@ -144,7 +147,7 @@ def _measured(
     parser = material.parser
     facts: dict[str, Any] = {
         "taggers": [facts for _, facts in trained],
-        "parser": hashlib.sha256(parser.to_bytes()).hexdigest(),
+        "parser": material.model,
         "settings": asdict(parser.settings),
         "text": digest(material.held[1]),
         "dev": digest(material.dev[1]),
