@@ -22,11 +22,9 @@ from spacy_dtparse.trees.categories import written_categories
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
-from training.adaptation import Adaptation, measuring
-from training.adaptation.measuring import Offering, best_betas, breakdown, measure
+from training.adaptation import Adaptation
 from training.adaptation.packing import open_pipeline, write_pipeline
 from training.adaptation.sentences import labelled, split
-from training.adaptation.tables import changes
 from training.cli import main
 from training.corpus import Sentence
 from training.fitting import fit_model
@@ -86,90 +84,6 @@ def test_every_token_has_the_category_of_the_tree_that_is_built():
     gone = [k for k in range(len(tree.words)) if k not in kept]
     as_is = [write_sided(spine) for spine in sided_spines(tree)]
     assert gone and [short.labels[k] for k in gone] == [as_is[k] for k in gone]
-
-
-def test_breakdown_by_search_and_categories():
-    """One sentence of each kind; the earlier search's categories count where the searches differ."""
-    first = {
-        "searches": [1, 1, 1, 2, 2, 1, 3, 3],
-        "offered": [[5, 9], [5, 9], [5, 9], [5, 9], [5, 9], [5, 9], [5, 9], [5, 9]],
-        "seconds": [0.5] * 8,
-    }
-    other = {
-        "searches": [1, 1, 1, 1, 1, 2, 3, 2],
-        "offered": [[4, 9], [5, 1], [6, 1], [4, 20], [6, 2], [4, 8], [1, 1], [7, 12]],
-        "seconds": [0.25, 0.5, 0.75, 0.25, 1.5, 1.0, 0.5, 0.25],
-    }
-    rows = {(r["search"], r["categories"]): (r["sentences"], r["seconds"]) for r in breakdown(first, other)}
-    assert {place: row for place, row in rows.items() if row[0]} == {
-        ("same", "fewer"): (1, -0.25), ("same", "equal"): (2, 0.0), ("same", "more"): (1, 0.25),
-        ("earlier", "fewer"): (1, -0.25), ("earlier", "more"): (2, 0.75), ("later", "fewer"): (1, 0.5),
-    }  # fmt: skip
-    assert len(rows) == 9 and sum(row[0] for row in rows.values()) == 8
-    shown = changes({"size": 0, "text": first}, {"size": 5000, "text": other})
-    assert "with 5,000 trees of the parser against 0, on 8 held-out sentences" in shown
-    assert "| earlier | more | 2 | +375.00 | +0.750 | 75 % |" in shown and "| later | equal | 0 | – | – | – |" in shown
-
-
-@pytest.mark.parametrize(
-    ("was", "now", "had", "has", "row"),
-    [
-        (2, 2, [5, 5, 9], [5, 7, 8], ("same", "fewer")),  # 9 against 7: the second β of the first one was no search
-        (2, 2, [5, 5, 9], [9, 9, 9], ("same", "more")),  # 9 against all that there are
-        (1, 2, [5, 5, 9], [5, 5, 8], ("later", "equal")),
-        (3, 2, [5, 5, 9], [5, 5, 9], ("earlier", "equal")),
-    ],
-)
-def test_breakdown_counts_searches_not_betas(was, now, had, has, row):
-    first, other = (
-        {"searches": [at], "offered": [counts], "seconds": [1.0]} for at, counts in ((was, had), (now, has))
-    )
-    assert [(r["search"], r["categories"]) for r in breakdown(first, other) if r["sentences"]] == [row]
-
-
-def test_what_is_measured():
-    parser = DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
-    parser = parser.with_settings(budget=30, betas=(0.5, 0.01))
-    tagger = SequenceTagger(random_tagger(0, 0.3, cutoff=99))
-    words, tags = ("The", "old", "cat", "sat", "."), ("DT", "JJ", "NN", "VBD", ".")
-    own = [parser.parse(words[:n], tags[:n]).tree for n in (5, 4, 3)]
-    sentences = [Sentence(tree, tree.tags, "text") for tree in own]
-    labels = labelled(sentences, parser.recipe, written_categories("spine", COLLINS))
-    offerings = [Offering(None, ()), Offering(tagger, (0.5, 0.01))]
-    plain, pruned = measure(parser.with_settings(betas=(0.2,)), sentences, labels, offerings)
-    assert (plain["f1"], plain["equal"], plain["tokens"], plain["searches"]) == (1.0, 1.0, 12, [1, 1, 1])
-    assert plain["offered"] == [[]] * 3 and plain["tagging"] is None
-    offers = [tagger.multitag(words[:n], tags[:n], 0.01) for n in (5, 4, 3)]
-    results = [parser.parse(words[:n], tags[:n], o) for n, o in zip((5, 4, 3), offers, strict=True)]
-    assert pruned["searches"] == [result.n_searches for result in results]
-    assert pruned["offered"] == [
-        [sum(p >= beta * max(q for _, q in of) for of in o for _, p in of) for beta in (0.5, 0.01)] for o in offers
-    ]
-    assert pruned["offered"][0][0] < pruned["offered"][0][1]
-    same = [(r.tree.labels, r.tree.starts) == (t.labels, t.starts) for r, t in zip(results, own, strict=True)]
-    assert pruned["equal"] == sum(same) / 3 < 1 and pruned["f1"] < 1 and len(pruned["seconds"]) == 3
-    assert list(pruned["tagging"]["betas"]) == ["0.5", "0.01"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "wanted"),
-    [
-        ([(0.8, 2.0), (0.81, 3.0), (0.79, 1.0)], (0.3,)),  # as accurate as alone, and faster than the other such one
-        ([(0.7, 2.0), (0.79, 3.0), (0.5, 1.0)], (0.1,)),  # none is: the most accurate
-        ([(0.9, 3.0), (0.9, 3.0), (0.8, 2.5)], (0.01,)),
-    ],
-)
-def test_betas_are_chosen_by_speed_among_those_that_lose_nothing(monkeypatch, rows, wanted):
-    asked = []
-
-    def measured(parser, sentences, labels, offerings):
-        asked.append((parser, sentences, labels, offerings))
-        return [{"f1": f1, "seconds": [seconds / 2] * 2} for f1, seconds in [(0.8, 9.0), *rows]]
-
-    monkeypatch.setattr(measuring, "measure", measured)
-    assert best_betas("parser", "sentences", "labels", "tagger", [(0.3,), (0.1,), (0.01,)]) == wanted
-    offered = [Offering(None, ()), *(Offering("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
-    assert asked == [("parser", "sentences", "labels", offered)]
 
 
 def test_folders_of_text(tmp_path, nlp):

@@ -18,7 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="development files")
     parser.add_argument(
-        "--tagger", help="a spaCy pipeline whose tags take the place of the files' (embedded: the English one)"
+        "--tagger",
+        help="a spaCy pipeline (embedded: the English one; or what --jackknife has written) whose tags take the place "
+        "of the files'",
     )
     parser.add_argument(
         "--jackknife", type=int, default=0, metavar="FOLDS",
