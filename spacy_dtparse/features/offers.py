@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ from ..trees.spines import is_control, read_control, read_spine
 
 Offered = Sequence[Sequence[tuple[str, float]]]
 """For each token the categories it may have, with their probabilities."""
+
+
+_first = itemgetter(0)
 
 
 class FlatSpines(NamedTuple):
@@ -79,8 +83,9 @@ class OfferReader:
 
 def _likely(categories: Sequence[tuple[str, float]], beta: float) -> list[str]:
     """Those within `beta` of the likeliest, the likeliest first."""
-    ranked = sorted(categories, key=lambda category: -category[1])
-    return [text for text, p in ranked if p >= beta * ranked[0][1]]
+    least = beta * max((p for _, p in categories), default=0.0)
+    kept = [(p, text) for text, p in categories if p >= least]
+    return [text for _, text in sorted(kept, key=_first, reverse=True)]
 
 
 def are_controls(offered: Offered) -> bool:
@@ -104,11 +109,26 @@ def read_controls(offered: Offered, beta: float) -> tuple[np.ndarray, int] | Non
     return controls, number
 
 
+def _plain(categories: Sequence[tuple[str, float]]) -> bool:
+    """Whether these are surely pairs of text and number from 0 on, as a tagger writes them: a quick look."""
+    try:
+        texts, chances = zip(*categories, strict=True)
+    except (TypeError, ValueError):
+        return False
+    return (
+        set(map(type, texts)) == {str}
+        and set(map(type, chances)) == {float}
+        and 0.0 <= min(chances) <= sum(chances) < math.inf
+    )
+
+
 def check_offered(offered: Offered, n: int) -> None:
     """Raise DtparseError unless there are categories with numbers from 0 on for each of n words, or for none."""
     if len(offered) not in (0, n):
         raise DtparseError(f"{n} words but spines for {len(offered)}; give spines for every word, or none at all")
     for token, categories in enumerate(offered):
+        if _plain(categories):
+            continue
         try:
             good = all(isinstance(text, str) and 0 <= p < math.inf for text, p in categories)
         except (TypeError, ValueError):

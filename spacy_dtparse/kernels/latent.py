@@ -35,7 +35,8 @@ class LatentRules(NamedTuple):
     """`sizes` int32 (S,): latent values. `ranges` int32 (S, 4): where the binary and unary rules of a left or only
     child stand among the rules; `parent`, `left`, `right` int32 (R,) (-1: unary). `row_from` int32 (R + 1,): a rule's
     rows; `rows` int32 (N, 2): the latent values of the left and the right (0: none) child; `at` int64 (R,): where a
-    rule's rows begin in `values` float64, one number for each value of the parent."""
+    rule's rows begin in `values` float64, one number for each value of the parent. `pair_from` int32 (S, S + 1): the
+    binary rules with the children b and c stand at [pair_from[b, c], pair_from[b, c + 1])."""
 
     sizes: np.ndarray
     ranges: np.ndarray
@@ -46,6 +47,7 @@ class LatentRules(NamedTuple):
     rows: np.ndarray
     at: np.ndarray
     values: np.ndarray
+    pair_from: np.ndarray
 
 
 @bare_kernel
@@ -172,20 +174,21 @@ def latent_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_fr
                 factor = power(scale[left] + scale[right] - top)
                 if top <= EMPTY // 2 or factor <= 0.0:
                     continue
-                for entry in range(symbol_from[left], symbol_from[left + 1]):
-                    child = symbols[entry]
-                    of_left = where[left, child]
-                    for number in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
-                        to, of_right = place[rules.parent[number]], where[right, rules.right[number]]
-                        if to < 0 or of_right < 0:
-                            continue
-                        at, size = rules.at[number], sizes[rules.parent[number]]
-                        for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                            both = whole[of_left + rules.rows[k, 0]] * whole[of_right + rules.rows[k, 1]] * factor
-                            if both > 0.0:
-                                for x in range(size):
-                                    base[to + x] += both * rules.values[at + x]
-                            at += size
+                of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
+                for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
+                    for c in of_right:
+                        at_left, at_right = where[left, b], where[right, c]
+                        for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
+                            to = place[rules.parent[number]]
+                            if to < 0:
+                                continue
+                            at, size = rules.at[number], sizes[rules.parent[number]]
+                            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                                both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
+                                if both > 0.0:
+                                    for x in range(size):
+                                        base[to + x] += both * rules.values[at + x]
+                                at += size
             scale[cell] = normalise(row, top)
             if scale[cell] <= EMPTY // 2:
                 whole[low:high] = 0.0
@@ -273,33 +276,34 @@ def latent_outside(
                 factor = power(scale[left] + scale[right] - scale[cell])
                 if factor <= 0.0:
                     continue
-                for entry in range(symbol_from[left], symbol_from[left + 1]):
-                    child = symbols[entry]
-                    of_left = where[left, child]
-                    for number in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
-                        up, of_right = place[rules.parent[number]], where[right, rules.right[number]]
-                        if up < 0 or of_right < 0:
-                            continue
-                        at, size = rules.at[number], sizes[rules.parent[number]]
-                        alive = 0.0
-                        for x in range(size):
-                            alive += anywhere[up + x]
-                        if alive == 0.0:
-                            continue
-                        met = 0.0
-                        for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                            y, z = of_left + rules.rows[k, 0], of_right + rules.rows[k, 1]
-                            part = 0.0
+                of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
+                for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
+                    for c in of_right:
+                        at_left, at_right = where[left, b], where[right, c]
+                        for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
+                            up = place[rules.parent[number]]
+                            if up < 0:
+                                continue
+                            at, size = rules.at[number], sizes[rules.parent[number]]
+                            alive = 0.0
                             for x in range(size):
-                                part += anywhere[up + x] * rules.values[at + x]
-                            part *= factor
-                            above[z] += part * whole[y]
-                            above[y] += part * whole[z]
-                            met += part * whole[y] * whole[z]
-                            at += size
-                        if count == anchors.shape[0]:
-                            return -1
-                        count = _anchor(anchors, count, met / total, least, cell, split, number)
+                                alive += anywhere[up + x]
+                            if alive == 0.0:
+                                continue
+                            met = 0.0
+                            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                                y, z = at_left + rules.rows[k, 0], at_right + rules.rows[k, 1]
+                                part = 0.0
+                                for x in range(size):
+                                    part += anywhere[up + x] * rules.values[at + x]
+                                part *= factor
+                                above[z] += part * whole[y]
+                                above[y] += part * whole[z]
+                                met += part * whole[y] * whole[z]
+                                at += size
+                            if count == anchors.shape[0]:
+                                return -1
+                            count = _anchor(anchors, count, met / total, least, cell, split, number)
     return count
 
 
@@ -339,3 +343,35 @@ def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
                     back[cell, symbol] = k
                     changed = True
         last = first
+
+
+@bare_kernel
+def read_tree(left, right, anchors, cells, back, top, root, steps):
+    """The best tree after `best_tree`, in pre-order: `steps` int32 (M, 2), a cell and its symbol each; returns how many
+    there are, -1 if there is no room for all. `top`: the root's cell."""
+    count, waiting = 0, 1
+    last = steps.shape[0]  # what comes later waits at the end of `steps`
+    steps[last - 1, 0] = top
+    steps[last - 1, 1] = root
+    while waiting > 0:
+        cell, symbol = steps[last - waiting, 0], steps[last - waiting, 1]
+        waiting -= 1
+        if count + waiting + 3 > last:
+            return -1
+        steps[count, 0] = cell
+        steps[count, 1] = symbol
+        count += 1
+        anchor = anchors[back[cell, symbol]]
+        split, rule = anchor["split"], anchor["rule"]
+        if split == WORD:
+            continue
+        first = cell
+        if split != UNARY:
+            first = cell_number(cells[cell, 0], split)
+            waiting += 1
+            steps[last - waiting, 0] = cell_number(split, cells[cell, 1])
+            steps[last - waiting, 1] = right[rule]
+        waiting += 1
+        steps[last - waiting, 0] = first
+        steps[last - waiting, 1] = left[rule]
+    return count

@@ -52,6 +52,48 @@ def normalise(row, scale):
 
 
 @inner_kernel
+def normalise_some(row, symbols, scale):
+    """`normalise` of a row that is 0 but for some `symbols`, which alone are looked at."""
+    high = 0.0
+    for symbol in symbols:
+        if row[symbol] > high:
+            high = row[symbol]
+    if high == 0.0:
+        return EMPTY
+    _, exponent = math.frexp(high)
+    factor = math.ldexp(1.0, int(-exponent))
+    for symbol in symbols:
+        row[symbol] *= factor
+    return scale + exponent
+
+
+@inner_kernel
+def _above_zero(row, symbols):
+    """List the symbols whose entry is above 0, ascending; how many there are."""
+    count = 0
+    for symbol in range(row.shape[0]):
+        if row[symbol] > 0:
+            symbols[count] = symbol
+            count += 1
+    return count
+
+
+@inner_kernel
+def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, given, base):
+    """Add what rules make of two cells to `base`, for parents that are `given`; the arguments are as of `add_pairs`."""
+    for b in of_left:
+        value = left[b] * factor
+        for c in of_right:
+            if joins[b, c] == 0:
+                continue
+            both = value * right[c]
+            for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                parent = rules[number]["parent"]
+                if given[parent] != 0:
+                    base[parent] += rules[number]["weight"] * both
+
+
+@inner_kernel
 def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights):
     """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are
     above 0); a row b is cleared when it is met for the first time.
@@ -86,7 +128,7 @@ def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights)
 @bare_kernel
 def inside(
     rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
-    pairs, met, rights,
+    pairs, met, rights, own_room,
 ):  # fmt: skip
     """Inside probabilities of all symbols over all cells.
 
@@ -97,86 +139,104 @@ def inside(
     the best of its cell is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each
     word with their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all
     may; a unary chain between two of them may go by others, which only adds to the sum.
-    Filled: `chart` float64 (2, cells, S): [0] by words and binary rules alone, [1] below unary
-    chains too; both times 2 ** `scale` int64 (cells,); `live` int32 (cells, S): the first `n_live` int32 (cells,) of a
-    row are the symbols that have something in [1], ascending. Scratch: `pairs` float64 (S, S), `met` int32 (S,),
-    `rights` int32 (S, S).
+    Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) of a row are the symbols that a cell has,
+    ascending; `chart` float64 (2, cells, S), of cells that have some: [0] by words and binary rules alone, [1] below
+    unary chains too, 0 for other symbols; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64 (S, S),
+    `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     masked = given.shape[0] > 0
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
+            n_live[cell] = 0
+            scale[cell] = EMPTY
+            own, few = own_room[:0], False
+            if masked:
+                own = own_room[: _above_zero(given[cell], own_room)]
+                if own.shape[0] == 0:
+                    continue
+                few = own.shape[0] * 2 < n_symbols
             base, whole = chart[0, cell], chart[1, cell]
             base[:] = 0.0
             whole[:] = 0.0
-            n_live[cell] = 0
             top = EMPTY
-            if masked:
-                some = False
-                for a in range(n_symbols):
-                    some = some or given[cell, a] != 0
-                if not some:
-                    scale[cell] = EMPTY
-                    continue
             if i == j - 1:
                 top = 0
                 for at in range(leaf_from[i], leaf_from[i + 1]):
-                    base[leaves[at]["symbol"]] += leaves[at]["score"]
+                    if not few or given[cell, leaves[at]["symbol"]] != 0:
+                        base[leaves[at]["symbol"]] += leaves[at]["score"]
             else:
                 for split in range(i + 1, j):
                     both = scale[cell_number(i, split)] + scale[cell_number(split, j)]
                     if both > top:
                         top = both
                 if top > EMPTY // 2:
-                    for b in range(n_symbols):
-                        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+                    if not few:
+                        for b in range(n_symbols):
+                            met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
                     for split in range(i + 1, j):
                         left, right = cell_number(i, split), cell_number(split, j)
-                        of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
-                        if of_left.shape[0] == 0 or of_right.shape[0] == 0:
+                        if n_live[left] == 0 or n_live[right] == 0:
                             continue
+                        of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
                         factor, of = power(scale[left] + scale[right] - top), chart[1]
-                        if factor > 0.0:
+                        if factor <= 0.0:
+                            continue
+                        if few:
+                            add_rules(
+                                rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell],
+                                base,
+                            )  # fmt: skip
+                        else:
                             add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
-                    for b in range(n_symbols):
-                        if 0 < met[b] <= n_symbols + 1:
-                            for c in rights[b, : met[b] - 1]:
-                                value = pairs[b, c]
-                                for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                                    base[rules[number]["parent"]] += rules[number]["weight"] * value
-                        elif met[b] > 0:
-                            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-                                rule = rules[number]
-                                base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
-            if masked:
-                for a in range(n_symbols):
-                    base[a] *= given[cell, a] != 0
-            scale[cell] = normalise(base, top)
+                    if not few:
+                        for b in range(n_symbols):
+                            if 0 < met[b] <= n_symbols + 1:
+                                for c in rights[b, : met[b] - 1]:
+                                    value = pairs[b, c]
+                                    for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                                        base[rules[number]["parent"]] += rules[number]["weight"] * value
+                            elif met[b] > 0:
+                                for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                                    rule = rules[number]
+                                    base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
+            if few:
+                scale[cell] = normalise_some(base, own, top)
+            else:
+                if masked:
+                    for a in range(n_symbols):
+                        base[a] *= given[cell, a] != 0
+                scale[cell] = normalise(base, top)
             if scale[cell] <= EMPTY // 2:
                 continue
-            for b in range(n_symbols):
-                if base[b] > 0.0:
-                    value = base[b]
+            if few:
+                for b in own:
                     if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
-                        whole[b] += value
-                        continue
+                        whole[b] += base[b]
+                    elif base[b] > 0.0:
+                        for a in own:
+                            whole[a] += closure[1, b, a] * base[b]
+            else:
+                for b in range(n_symbols):
+                    if base[b] > 0.0:
+                        value = base[b]
+                        if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                            whole[b] += value
+                            continue
+                        for a in range(n_symbols):
+                            whole[a] += closure[1, b, a] * value
+                if masked:
                     for a in range(n_symbols):
-                        whole[a] += closure[1, b, a] * value
-            count = 0
+                        whole[a] *= given[cell, a] != 0
+                own = own_room[: _above_zero(whole, own_room)]
             best = 0.0
-            for a in range(n_symbols):
-                if whole[a] > 0.0 and (not masked or given[cell, a] != 0):
-                    live[cell, count] = a
-                    count += 1
-                    best = max(best, whole[a] * frequency[a])
-                else:
-                    whole[a] = 0.0
-            for k in range(count):
-                a = live[cell, k]
+            for a in own:
+                best = max(best, whole[a] * frequency[a])
+            for a in own:
                 if whole[a] * frequency[a] < beam * best:
                     whole[a] = 0.0
-                else:
+                elif whole[a] > 0.0:
                     live[cell, n_live[cell]] = a
                     n_live[cell] += 1
 
@@ -219,9 +279,10 @@ def outside(
         return -np.inf
     for cell in range(cell_number(0, n + 1)):
         out_scale[cell] = EMPTY
-        out[0, cell] = 0.0
-        out[1, cell] = 0.0
         allowed[cell] = 0
+        if n_live[cell] > 0:
+            out[0, cell] = 0.0
+            out[1, cell] = 0.0
     most_visits = 1.0  # how often a chain of unary rules can be expected to come by a symbol, at most
     for a in range(n_symbols):
         most_visits = max(most_visits, closure[0, a, a])
@@ -232,25 +293,32 @@ def outside(
             j = i + width
             cell = cell_number(i, j)
             seen, anywhere = out[1, cell], out[0, cell]
-            if out_scale[cell] <= EMPTY // 2 or scale[cell] <= EMPTY // 2:
+            if n_live[cell] == 0 or out_scale[cell] <= EMPTY // 2:
                 continue
-            out_scale[cell] = normalise(seen, out_scale[cell])
+            own = live[cell, : n_live[cell]]
+            few = own.shape[0] * FEW < n_symbols
+            out_scale[cell] = normalise_some(seen, own, out_scale[cell])
             if out_scale[cell] <= EMPTY // 2:
                 continue
             factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
             mass = 0.0
-            for a in range(n_symbols):
+            for a in own:
                 mass += seen[a] * chart[1, cell, a]
             if mass * factor * most_visits < threshold:  # nothing here can reach it
                 continue
-            for a in range(n_symbols):
+            for a in own:
                 value = seen[a]
-                if value > 0.0 and chart[1, cell, a] > 0.0:
+                if value <= 0.0:
+                    continue
+                if few:
+                    for b in own:
+                        anywhere[b] += value * closure[0, a, b]
+                else:
                     for b in range(n_symbols):
                         anywhere[b] += value * closure[0, a, b]
             some = False
-            for a in range(n_symbols):
-                if anywhere[a] * chart[1, cell, a] * factor >= threshold and chart[1, cell, a] > 0.0:
+            for a in own:
+                if anywhere[a] * chart[1, cell, a] * factor >= threshold:
                     allowed[cell, a] = 1
                     some = True
             if not some or width == 1:

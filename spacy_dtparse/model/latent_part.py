@@ -99,6 +99,9 @@ class LatentPart:
         for column, lefts, offset in ((0, left[:n_binary], 0), (2, left[n_binary:], n_binary)):
             ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
             ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
+        n = len(self.sizes)
+        keys = left[:n_binary].astype(OFFSET) * (n + 1) + right[:n_binary]
+        pair_from = np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
         wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
         n_rows = wide[self.rules[:, 1]] * wide[self.rules[:, 2]]
         row_at = np.concatenate([[0], np.cumsum(n_rows)])
@@ -112,7 +115,7 @@ class LatentPart:
         return LatentRules(
             self.sizes.astype(INDEX), ranges, np.ascontiguousarray(parent), np.ascontiguousarray(left),
             np.ascontiguousarray(right), row_from.astype(INDEX), np.stack(values, axis=1).astype(INDEX),
-            new_at[row_from[:-1]], np.ascontiguousarray(self.values[places]),
+            new_at[row_from[:-1]], np.ascontiguousarray(self.values[places]), pair_from,
         )  # fmt: skip
 
     def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +50,18 @@ class Buffers:
 
     def __init__(self) -> None:
         self.items = np.zeros(2**14, dtype=ITEM)
+        self._rooms: dict[str, np.ndarray] = {}
+
+    def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array with anything in it, the caller's until the next call with this name. New memory is handed out page
+        by page, which takes longer than a small chart does to fill, so what there is is used again."""
+        length = math.prod(shape)
+        kept = self._rooms.get(name)
+        if kept is None or kept.dtype != dtype or len(kept) < length:
+            kept = np.empty(length, dtype=dtype)
+            if kept.nbytes <= KEPT_BYTES:
+                self._rooms[name] = kept
+        return kept[:length].reshape(shape)
 
     def fill(
         self, grammar: KernelGrammar, leaves: np.ndarray, leaf_from: np.ndarray, allowed: np.ndarray, groups: np.ndarray
@@ -87,18 +100,19 @@ class Buffers:
         uint8 (cells, S): what may be there at all, or EVERYTHING."""
         n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
         n_cells = n * (n + 1) // 2
-        chart, out = np.empty((2, n_cells, n_symbols), dtype=SCORE), np.empty((2, n_cells, n_symbols), dtype=SCORE)
-        scale, out_scale = np.empty(n_cells, dtype=OFFSET), np.empty(n_cells, dtype=OFFSET)
-        live, n_live = np.empty((n_cells, n_symbols), dtype=INDEX), np.empty(n_cells, dtype=INDEX)
-        pairs, met = np.empty((n_symbols, n_symbols), dtype=SCORE), np.empty(n_symbols, dtype=INDEX)
-        rights = np.empty((n_symbols, n_symbols), dtype=INDEX)
-        active, active_from = np.empty(len(grammar.rules), dtype=PAIR), np.empty(n_symbols + 1, dtype=INDEX)
+        room = self.room
+        chart, out = (room(name, (2, n_cells, n_symbols), SCORE) for name in ("chart", "out"))
+        scale, out_scale = (room(name, (n_cells,), OFFSET) for name in ("scale", "out_scale"))
+        live, n_live = room("live", (n_cells, n_symbols), INDEX), room("n_live", (n_cells,), INDEX)
+        pairs, rights = room("pairs", (n_symbols, n_symbols), SCORE), room("rights", (n_symbols, n_symbols), INDEX)
+        met, own = (room(name, (n_symbols,), INDEX) for name in ("met", "own"))
+        active, active_from = room("active", (len(grammar.rules),), PAIR), room("active_from", (n_symbols + 1,), INDEX)
         allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
             grammar.rules, grammar.ranges, pair_from, joins, closure, frequency, beam, probabilities, leaf_from, given,
-            chart, scale, live, n_live, pairs, met, rights,
+            chart, scale, live, n_live, pairs, met, rights, own,
         )  # fmt: skip
         total = outside(
             grammar.rules, grammar.ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live,

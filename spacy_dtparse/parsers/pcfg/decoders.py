@@ -14,7 +14,7 @@ from ...kernels.cky import LEXICAL
 from ...kernels.latent import LatentRules, lay_out
 from ...kernels.viterbi import BEST, observed_probability, viterbi_inside, viterbi_tree
 from ...model.pcfg import PART, PcfgGrammar
-from .latent import Decoded, Leaves, Step, Vectors, flatten
+from .latent import Decoded, Leaves, Step, Vectors, leaves_of
 
 TRIES = 20
 """A list of k distinct trees is looked for among so many times k derivations, as a tree can have several."""
@@ -28,7 +28,7 @@ def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int
     `allowed` uint8 (cells, S): which symbols may stand where. The scores of steps are log probabilities.
     """
     n_cells, n_symbols = allowed.shape
-    leaves, leaf_from, emissions = flatten(vectors)
+    leaves, leaf_from, emissions = leaves_of(vectors)
     where = np.empty((n_cells, n_symbols), dtype=INDEX)
     symbols, symbol_from = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX), np.empty(n_cells + 1, dtype=INDEX)
     length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
@@ -36,7 +36,7 @@ def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int
     scale, step = np.empty(n_cells, dtype=OFFSET), np.empty((length, 2), dtype=INDEX)
     chart = (where, symbols, symbol_from, base, whole, scale, step)
     viterbi_inside(rules, leaves, leaf_from, emissions, *chart)
-    room = 8 * len(vectors) + 64
+    room = 8 * len(leaf_from) + 64
     while True:
         nodes, stack = np.empty(room, dtype=BEST), np.empty((room, 4), dtype=OFFSET)
         count = int(viterbi_tree(rules, leaves, leaf_from, emissions, root, *chart, nodes, stack))
@@ -72,9 +72,9 @@ class Observed:
 
     def words(self, vectors: Vectors) -> tuple[Leaves, np.ndarray]:
         """(the words' vectors, where those of each word and symbol begin int64 (n, S), -1: nowhere)."""
-        leaves = flatten(vectors)
-        places = np.full((len(vectors), len(self.rules.sizes)), -1, dtype=OFFSET)
-        word = np.repeat(np.arange(len(vectors)), np.diff(leaves.leaf_from))
+        leaves = leaves_of(vectors)
+        places = np.full((leaves.n_words, len(self.rules.sizes)), -1, dtype=OFFSET)
+        word = np.repeat(np.arange(leaves.n_words), np.diff(leaves.leaf_from))
         places[word, leaves.leaves[:, 0]] = leaves.leaves[:, 1]
         return leaves, places
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +18,15 @@ from ...kernels.latent import (
     latent_inside,
     latent_outside,
     lay_out,
+    read_tree,
 )
 
 LEAST = 1e-7
 """Rules with a smaller posterior are left out of trees; in a product such a rule has this posterior."""
 
 NO_TREE = -2
-Vectors = Sequence[Sequence[tuple[int, np.ndarray]]]
-"""For each word the symbols that it may have, with its probabilities under their latent values."""
+_Word = Sequence[tuple[int, np.ndarray]]
+"""The symbols that a word may have, with its probabilities under their latent values."""
 
 
 class Step(NamedTuple):
@@ -46,11 +48,14 @@ class Decoded(NamedTuple):
     n_rules: int
 
 
+@lru_cache(maxsize=256)
 def spans_of_cells(n: int) -> np.ndarray:
-    """int32 (cells, 2): the span of each cell of a sentence of n words."""
+    """int32 (cells, 2), not to be written to: the span of each cell of a sentence of n words."""
     ends = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     starts = np.arange(len(ends)) - ends * (ends - 1) // 2
-    return np.stack([starts, ends], axis=1).astype(INDEX)
+    cells = np.stack([starts, ends], axis=1).astype(INDEX)
+    cells.setflags(write=False)
+    return cells
 
 
 class Forest(NamedTuple):
@@ -98,16 +103,53 @@ class Leaves(NamedTuple):
     emissions: np.ndarray
 
 
-def flatten(vectors: Vectors) -> Leaves:
+    @property
+    def n_words(self) -> int:
+        """How many words there are."""
+        return len(self.leaf_from) - 1
+
+
+class PackedWord(NamedTuple):
+    """The leaves of a word as bytes, which are joined faster than arrays: how many symbols, how many values they have
+    together, the symbols and where their values begin int32 (symbols, 2), the values float64."""
+
+    n_symbols: int
+    n_values: int
+    leaves: bytes
+    values: bytes
+
+
+def pack(word: _Word) -> PackedWord:
+    """The symbols that a word may have, with its probabilities under their latent values, for `join`."""
+    leaves = np.zeros((len(word), 2), dtype=INDEX)
+    leaves[:, 0] = [symbol for symbol, _ in word]
+    leaves[1:, 1] = np.cumsum([len(vector) for _, vector in word[:-1]])
+    values = np.concatenate([vector for _, vector in word]).astype(SCORE) if word else np.zeros(0)
+    return PackedWord(len(word), len(values), leaves.tobytes(), values.tobytes())
+
+
+def join(words: Sequence[PackedWord]) -> Leaves:
+    """The leaves of a sentence, from those of its words."""
+    counts, lengths, leaves_of, values_of = zip(*words, strict=True)
+    leaf_from = np.zeros(len(words) + 1, dtype=INDEX)
+    np.cumsum(counts, out=leaf_from[1:])
+    leaves = np.frombuffer(bytearray().join(leaves_of), dtype=INDEX).reshape(-1, 2)
+    leaves[:, 1] += np.repeat(np.cumsum(lengths) - lengths, counts).astype(INDEX)
+    return Leaves(leaves, leaf_from, np.frombuffer(bytearray().join(values_of), dtype=SCORE))
+
+
+def flatten(vectors: Sequence[_Word]) -> Leaves:
     """For each word its symbols with the word's probabilities under their latent values, one after the other."""
-    leaf_from = np.zeros(len(vectors) + 1, dtype=INDEX)
-    np.cumsum([len(word) for word in vectors], out=leaf_from[1:])
-    flat = [vector for word in vectors for _, vector in word]
-    leaves = np.zeros((len(flat), 2), dtype=INDEX)
-    leaves[:, 0] = [symbol for word in vectors for symbol, _ in word]
-    np.cumsum(list(map(len, flat[:-1])), out=leaves[1:, 1])
-    emissions = np.concatenate(flat) if flat else np.zeros(0)
-    return Leaves(leaves, leaf_from, emissions)
+    return join([pack(word) for word in vectors])
+
+
+Vectors = Leaves | Sequence[_Word]
+"""For each word the symbols that it may have, with its probabilities under their latent values."""
+
+
+def leaves_of(vectors: Vectors) -> Leaves:
+    """Vectors as the kernels take them."""
+    return vectors if isinstance(vectors, Leaves) else flatten(vectors)
 
 
 def posteriors(
@@ -118,8 +160,8 @@ def posteriors(
     `vectors`: for each word its symbols with the word's probabilities under their latent values. `allowed` uint8
     (cells, S): which symbols may stand where.
     """
-    n, (n_cells, n_symbols) = len(vectors), allowed.shape
-    leaves, leaf_from, emissions = flatten(vectors)
+    (leaves, leaf_from, emissions), (n_cells, n_symbols) = leaves_of(vectors), allowed.shape
+    n = len(leaf_from) - 1
     where = np.empty((n_cells, n_symbols), dtype=INDEX)
     symbols, symbol_from = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX), np.empty(n_cells + 1, dtype=INDEX)
     length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
@@ -247,7 +289,8 @@ def forest(
         return None
     if decoder == "q":
         found = [shares(rules, anchors, allowed.shape[1]) for (rules, _), anchors in zip(parts, found, strict=True)]
-    cells = spans_of_cells(len(parts[0][1]))
+    n = leaves_of(parts[0][1]).n_words
+    cells = spans_of_cells(n)
     if len(found) == 1:
         rules, anchors = parts[0][0], found[0]
         table = np.stack([rules.parent, rules.left, rules.right], axis=1)
@@ -257,20 +300,24 @@ def forest(
     back = np.empty(allowed.shape, dtype=INDEX)
     parent, left, right = (np.ascontiguousarray(column) for column in table.T)
     best_tree(parent, left, right, anchors, len(anchors), cells, score, back)
-    top = len(cells) - len(parts[0][1])
-    return Forest(parent, left, right, anchors, cells, score, back, root) if back[top, root] >= 0 else None
+    return Forest(parent, left, right, anchors, cells, score, back, root) if back[len(cells) - n, root] >= 0 else None
 
 
 def best(found: Forest) -> Decoded:
     """The best tree of a forest."""
     top = len(found.cells) - int(found.cells[-1, 1])
-    steps, stack = [], [(top, found.root)]
-    while stack:
-        cell, symbol = stack.pop()
-        anchor = int(found.back[cell, symbol])
-        steps.append(found.step(cell, symbol, anchor))
-        stack.extend(reversed(found.parts(cell, anchor)))
-    return Decoded(steps, float(found.score[top, found.root]), len(found.anchors))
+    length = 4 * int(found.cells[-1, 1]) + 64
+    while True:
+        steps = np.empty((length, 2), dtype=INDEX)
+        count = int(read_tree(found.left, found.right, found.anchors, found.cells, found.back, top, found.root, steps))
+        if count >= 0:
+            break
+        length *= 2
+    cells, symbols = steps[:count].T
+    anchors = found.back[cells, symbols]
+    columns = (symbols, *found.cells[cells].T, found.anchors["posterior"][anchors])
+    named = [Step(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
+    return Decoded(named, float(found.score[top, found.root]), len(found.anchors))
 
 
 def decode(

@@ -13,7 +13,19 @@ from ...model.pcfg import TAG, PcfgModel
 from .chart import Buffers
 from .decoders import Observed, distinct, rerank, viterbi
 from .kbest import chart_trees, forest_trees
-from .latent import Decoded, Vectors, all_posteriors, best, forest, prune_with, symbol_mass
+from .latent import (
+    Decoded,
+    Leaves,
+    PackedWord,
+    Vectors,
+    all_posteriors,
+    best,
+    forest,
+    join,
+    pack,
+    prune_with,
+    symbol_mass,
+)
 from .settings import PcfgSettings
 
 PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
@@ -47,7 +59,8 @@ class LatentDecoder:
     def __init__(self, model: PcfgModel, settings: PcfgSettings):
         check_decoder(model, settings.decoder)
         self.model, self.settings = model, settings
-        self._vectors: dict[tuple[int, int, int], list[tuple[int, np.ndarray]]] = {}
+        self._packed: dict[tuple[int, int, int], PackedWord] = {}
+        self._root = model.root(model.coarse)
 
     def trees(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool, k: int, buffers: Buffers
@@ -58,7 +71,7 @@ class LatentDecoder:
         `classes` int32 (n,); `given`: see `PcfgGrammar.leaves`. `allowed` uint8 (cells, coarse symbols). `narrow`:
         whether what a pruner, or one grammar of a product, finds unlikely is left out of what comes after.
         """
-        decoder, root = self.settings.decoder, self.model.root(self.model.coarse)
+        decoder, root = self.settings.decoder, self._root
         if decoder == "rerank":
             yield from self._reranked(classes, given, allowed, k, buffers)
             return
@@ -78,7 +91,7 @@ class LatentDecoder:
     ) -> list[np.ndarray] | None:
         """For each grammar how often a tree is expected to have each symbol over each cell, float64 (cells, S); None
         where one of them has no tree. Arguments as for `trees`."""
-        root = self.model.root(self.model.coarse)
+        root = self._root
         pruners, parts, prune = self._parts(classes, given, narrow)
         left = prune_with(pruners, allowed, root, PRUNER_SHARE * prune)
         found = None if left is None else all_posteriors(parts, left, root)
@@ -96,18 +109,19 @@ class LatentDecoder:
         pruners = made[:n_pruners] if narrow else []
         return pruners, made[len(pruners) :], self.settings.prune if narrow else 0.0
 
-    def _words(self, number: int, classes: np.ndarray, given: np.ndarray | None) -> Vectors:
+    def _words(self, number: int, classes: np.ndarray, given: np.ndarray | None) -> Leaves:
         """The vectors of words under a grammar (pruners first)."""
-        coarse, vectors = self.model.coarse, []
+        coarse, words = self.model.coarse, []
         part = (*self.model.pruners, *self.model.latent)[number]
-        for k, word in enumerate(classes.tolist()):
-            tag = -1 if given is None else int(given[k])
-            key = (number, word, tag)
-            if key not in self._vectors:
+        tags = [-1] * len(classes) if given is None else given.tolist()
+        for word, tag in zip(classes.tolist(), tags, strict=True):
+            packed = self._packed.get((number, word, tag))
+            if packed is None:
                 wanted = np.flatnonzero((coarse.kind == TAG) & (coarse.base == tag))
-                self._vectors[key] = part.vectors(word, wanted if tag >= 0 and len(wanted) else None)
-            vectors.append(self._vectors[key])
-        return vectors
+                packed = pack(part.vectors(word, wanted if tag >= 0 and len(wanted) else None))
+                self._packed[number, word, tag] = packed
+            words.append(packed)
+        return join(words)
 
     @cached_property
     def _observed(self) -> list[Observed]:

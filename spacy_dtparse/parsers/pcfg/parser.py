@@ -77,6 +77,7 @@ class PcfgParser(StoredParser):
         check_decoder(model, self.settings.decoder)
         self._latent = LatentDecoder(model, self.settings) if model.latent else None
         self._groups, self._names = model.groups(), tuple(model.labels)
+        self._root = model.root(model.coarse)
         self._local = threading.local()
         self._masks = SpineMasks(model)
 
@@ -239,7 +240,7 @@ class PcfgParser(StoredParser):
             grammar = self.model.coarse
             total, allowed = buffers.posterior(
                 grammar.probabilities, grammar.pair_from, grammar.joins, grammar.closure, grammar.frequency,
-                self.settings.beam, *coarse, self.model.root(grammar), self.settings.prune,
+                self.settings.beam, *coarse, self._root, self.settings.prune,
             )  # fmt: skip
             if total > -np.inf:
                 yield True, allowed
@@ -280,7 +281,7 @@ class PcfgParser(StoredParser):
         if self._prunes:
             total, allowed = buffers.posterior(
                 grammar.probabilities, grammar.pair_from, grammar.joins, grammar.closure, grammar.frequency,
-                self.settings.beam, *grammar.leaves(classes, given), model.root(grammar), self.settings.prune, mask,
+                self.settings.beam, *grammar.leaves(classes, given), self._root, self.settings.prune, mask,
             )  # fmt: skip
             if total == -np.inf:
                 return [], 0, 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET
 from ...kernels.latent import LatentRules
 from ...model.pcfg import PHRASE, PcfgGrammar
-from .latent import Vectors, posteriors, spans_of_cells, symbol_mass
+from .latent import Leaves, posteriors, spans_of_cells, symbol_mass
 
 
 def one_value_each(grammar: PcfgGrammar) -> LatentRules:
@@ -25,17 +24,13 @@ def one_value_each(grammar: PcfgGrammar) -> LatentRules:
     at = np.arange(len(rules) + 1, dtype=OFFSET)
     rows = np.zeros((len(rules), 2), dtype=INDEX)
     ranges = np.ascontiguousarray(ranges[:, :4])
-    return LatentRules(sizes, ranges, parent, left, right, at.astype(INDEX), rows, at[:-1], values)
+    return LatentRules(sizes, ranges, parent, left, right, at.astype(INDEX), rows, at[:-1], values, grammar.pair_from)
 
 
-def leaf_vectors(leaves: np.ndarray, leaf_from: np.ndarray) -> Vectors:
+def leaf_vectors(leaves: np.ndarray, leaf_from: np.ndarray) -> Leaves:
     """The leaves of `PcfgGrammar.leaves` as vectors of one number each."""
-    symbols, chances = leaves["symbol"].tolist(), np.exp(leaves["score"])
-    bounds = leaf_from.tolist()
-    return [
-        [(symbols[k], chances[k : k + 1]) for k in range(first, last)]
-        for first, last in itertools.pairwise(bounds)
-    ]
+    places = np.stack([leaves["symbol"], np.arange(len(leaves))], axis=1).astype(INDEX)
+    return Leaves(places, leaf_from, np.exp(leaves["score"]))
 
 
 def plain_mass(
