@@ -7,11 +7,12 @@
         --json WORK/speed.json
 
 `prepare` trains a tagger of parts of speech on the --train treebanks (five-fold jackknifed for themselves), splits the
-text into sentences, and lets the parser annotate them. `train` learns taggers of sided spines from the treebanks and
+text into sentences, and lets the parser annotate them, its charts pruned by a perceptron of the treebanks within
+--annotate-betas; with --alone, without spines, too. `train` learns taggers of sided spines from the treebanks and
 so many of the annotated sentences; a tagger's name is ESTIMATOR-SIZE, with --annotator tagger (sentences annotated by
-the tagger of the treebanks alone) ESTIMATOR-SIZE-tagger, with --gold N (so many gold trees of the target's training
-parts besides) ESTIMATOR-SIZE-goldN. `measure` parses sentences of the target's and of the own dev
-parts without spines and with each tagger, by turns, sentence by sentence.
+the tagger of the treebanks alone) or alone (by the parser without spines) ESTIMATOR-SIZE-ANNOTATOR, with --gold N (so
+many gold trees of the target's training parts besides) ESTIMATOR-SIZE-goldN. `measure` parses sentences of the target's
+and of the own dev parts without spines and with each tagger, by turns, sentence by sentence.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from typing import Any
 
 from adaptation_measures import Run, Sets, measure, sets_of, shaped, spread, told
 from common import ROOT  # noqa: F401 (makes `training` importable)
+from spacy.language import Language
+from spacy.tokens import Doc
 
-from spacy_dtparse.cli.pipelines import load_language
 from spacy_dtparse.parsers import load_parser, load_tagger
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
@@ -38,7 +40,7 @@ from training.adaptation.tables import changes
 from training.corpus import Sentence
 from training.fitting import write_atomically
 from training.self_train import Reading, Teaching, teach, text_files
-from training.self_train.teaching import Lesson
+from training.self_train.tagging import load_tagger as tagging_pipeline
 from training.sequence.corpus import LabelledSentence, read_labelled, write_labelled
 from training.sequence.fitting import fit_tagger, judge
 from training.sequence.options import SequenceOptions
@@ -48,8 +50,10 @@ from training.telling import tell
 from training.treebanks import TreebankFile
 
 FOLDS = 5
-TREEBANKS, TEXT, HELD = "treebanks.tsv", "text.tsv", "held.tsv"
+TREEBANKS, TEXT, HELD, ALONE = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"
 PLAN, POS = "plan.json", "pos.model"
+FIRST, LEAST = "perceptron-0", 5
+"""The tagger that helps to annotate; how often a spine must be met to be learned."""
 EPOCHS, ITERATIONS = 6, 60
 
 
@@ -89,33 +93,46 @@ def prepare(options: argparse.Namespace) -> None:
         jackknife([work / "pos.tsv"], tags, work / "pos.jack.tsv", FOLDS, work / "pos_folds", 1)
     own = [row.labels for row in read_labelled(work / "pos.jack.tsv")]
     gold = [Sentence(s.tree, row, s.source) for s, row in zip(gold, own, strict=True)]
-    parser, tagger = chart_parser(options.parser), load_tagger(work / POS)
+    parser = chart_parser(options.parser)
     label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
     (work / TREEBANKS).write_text(write_labelled(label(gold)), encoding="utf8")
+    first = argparse.Namespace(estimators=["perceptron"], sizes=[0], annotator="parser", gold=0, least=LEAST)
+    train(argparse.Namespace(**vars(first), work=work, workers=options.workers))
     dev = [TreebankFile.parse(f"{options.corpus}/{name}/dev.mrg") for name in (*options.train, *options.target)]
     reading = Reading(3, 40, without=tuple(dev))
-    teaching = Teaching(options.parser, text_files(options.text), reading, work / "text", options.workers, unsure=True)
-    lesson = teach(teaching, load_language(None), partial(print, flush=True))
-    train, held = split(retagged_lesson(lesson, tagger))
-    for name, part in ((TEXT, train), (HELD, held)):
-        (work / name).write_text(write_labelled(label(part)), encoding="utf8")
-        print(name, len(part), "sentences", sum(len(s.tags) for s in part), "tokens", flush=True)
+    pos = load_tagger(work / POS)
 
+    @Language.component("treebanks_tags")
+    def retag(doc: Doc) -> Doc:
+        for sentence in doc.sents:
+            tokens = [token for token in sentence if not token.is_space]
+            for token, tag in zip(tokens, pos.tag([t.text for t in tokens], ()) if tokens else (), strict=True):
+                token.tag_ = tag
+        return doc
 
-def retagged_lesson(lesson: Lesson, tagger: SequenceTagger) -> Lesson:
-    """The lesson with the tagger's tags of its sentences."""
-    tagged = [s._replace(tags=tuple(tagger.tag(s.words, ()))) for s in lesson.sentences]
-    return lesson._replace(sentences=tagged)
+    nlp = tagging_pipeline()
+    nlp.add_pipe("treebanks_tags", last=True)
+    spined = {"settings": {"betas": options.annotate_betas}, "spines": work / f"{FIRST}.model"}
+    for folder, names, how in (("text", (TEXT, HELD), spined), ("alone", (ALONE, None), {})):
+        if folder == "alone" and not options.alone:
+            continue
+        files = text_files(options.text)
+        teaching = Teaching(options.parser, files, reading, work / folder, options.workers, unsure=True, **how)
+        for name, part in zip(names, split(teach(teaching, nlp, partial(print, flush=True))), strict=True):
+            if name:
+                (work / name).write_text(write_labelled(label(part)), encoding="utf8")
+                print(name, len(part), "sentences", sum(len(s.tags) for s in part), "tokens", flush=True)
 
 
 def train(options: argparse.Namespace) -> None:
     """A tagger for each estimator and size."""
     work: Path = options.work
-    treebanks, text = read_labelled(work / TREEBANKS), read_labelled(work / TEXT)
+    treebanks = read_labelled(work / TREEBANKS)
+    text = read_labelled(work / (ALONE if options.annotator == "alone" else TEXT)) if max(options.sizes) else []
     gold = gold_of_target(work, options.gold) if options.gold else []
     for estimator in options.estimators:
         for size in options.sizes:
-            name = f"{estimator}-{size}" + ("-tagger" if options.annotator == "tagger" else "")
+            name = f"{estimator}-{size}" + (f"-{options.annotator}" if options.annotator != "parser" else "")
             name += f"-gold{options.gold}" if gold else ""
             path = work / f"{name}.model"
             if path.is_file():
@@ -197,11 +214,13 @@ def main() -> None:
     first.add_argument("--train", nargs="+", required=True)
     first.add_argument("--target", nargs="+", required=True)
     first.add_argument("--text", nargs="+", required=True)
+    first.add_argument("--annotate-betas", nargs="+", type=float, default=[0.03, 0.003], metavar="BETA")
+    first.add_argument("--alone", action="store_true", help="annotate the text without spines, too")
     second = commands.add_parser("train")
     second.add_argument("--estimators", nargs="+", default=["perceptron"])
     second.add_argument("--sizes", nargs="+", type=int, required=True)
-    second.add_argument("--annotator", choices=("parser", "tagger"), default="parser")
-    second.add_argument("--least", type=int, default=5)
+    second.add_argument("--annotator", choices=("parser", "tagger", "alone"), default="parser")
+    second.add_argument("--least", type=int, default=LEAST)
     second.add_argument("--gold", type=int, default=0, metavar="N", help="trees of the target's training parts to add")
     third = commands.add_parser("measure")
     third.add_argument("--runs", nargs="+", required=True)

@@ -112,6 +112,8 @@ def test_folders_of_text(tmp_path, nlp):
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),
         ({"sizes": (0, 2)}, "a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too"),
+        ({"annotate": (0.1,)}, r"\(--annotate-betas\), but there is no treebank; give --treebank FILE, too"),
+        ({"annotate": (2.0,), "treebank": (TreebankFile(Path("a")),)}, r"betas are \[2.0\]; give numbers from 0 to 1"),
         ({"tune": ((0.1,),)}, r"betas are chosen by the parser's F1 on trees; give some .* \(--dev FILE\)"),
         ({"tune": ((0.1,),), "betas": (0.1,)}, "betas are given and to be chosen; give --betas or --tune, not both"),
         ({"tune": ((0.1, 2.0),), "dev": (TreebankFile(Path("a")),)}, r"to choose from are \[0.1, 2.0\]; give numbers"),

@@ -40,14 +40,19 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
     PcfgParser(grammar).to_disk(tmp_path / "grammar.model")
     call(
         bench, monkeypatch, "prepare", "--parser", tmp_path / "grammar.model", "--corpus", SAMPLE.parent, "--train",
-        "sample", "--target", "sample", "--text", text, "--work", work,
+        "sample", "--target", "sample", "--text", text, "--work", work, "--alone",
     )  # fmt: skip
+    facts = {name: json.loads((work / name / "facts.json").read_text()) for name in ("text", "alone")}
+    assert facts["text"]["settings"] == {"betas": [0.03, 0.003]} and not facts["alone"]["settings"]
+    assert "spines" in facts["text"] and "spines" not in facts["alone"]
     learned, held = (read_labelled(work / name) for name in (bench.TEXT, bench.HELD))
     assert learned and held and all(s.labels for s in learned)
     made = ("train", "--work", work, "--sizes", 0, len(learned), "--least", 2)
     call(bench, monkeypatch, *made)
     call(bench, monkeypatch, *made, "--annotator", "tagger")
+    call(bench, monkeypatch, "train", "--work", work, "--sizes", len(learned), "--annotator", "alone")
     names = ["perceptron-0", f"perceptron-{len(learned)}", f"perceptron-{len(learned)}-tagger"]
+    assert (work / f"perceptron-{len(learned)}-alone.model").is_file()
     call(bench, monkeypatch, "train", "--work", work, "--sizes", 0, "--least", 2, "--gold", 12)
     names.append("perceptron-0-gold12")
     assert all((work / f"{name}.model").is_file() for name in names)

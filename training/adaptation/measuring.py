@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -47,11 +47,13 @@ def measure(
     sentences: Sequence[Sentence],
     labels: Sequence[LabelledSentence],
     offerings: Sequence[Offering],
+    agreement: bool = False,
 ) -> list[dict[str, Any]]:
     """Parse sentences one by one in this process, each with every offering in turn, so that what else the machine does
     weighs on all of them alike; plain data of each offering.
 
-    `f1` and `equal`: labelled F1 against the sentences' own trees, and the share of equal ones. For each sentence
+    `f1` and `equal`: labelled F1 against the sentences' own trees, with `agreement` against those that the first
+    offering gives, and the share of equal ones. For each sentence
     `seconds` (CPU time, tagging included), `searches`, and `offered`, how many categories its words have together at
     each β; `tokens` of all. `tagging`: what `judge` says of the tagger, `labels` being the right ones.
     """
@@ -60,6 +62,8 @@ def measure(
     for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
         for own, offering, run in zip(parsers, offerings, runs, strict=True):
             _parse(own, offering, sentence, run)
+    if agreement:
+        sentences = [replace(s, tree=tree) for s, tree in zip(sentences, runs[0].trees[1:], strict=True)]
     return [
         _figures(run, sentences, None if tagger is None else judge(tagger, labels, betas))
         for (tagger, betas), run in zip(offerings, runs, strict=True)

@@ -15,6 +15,9 @@ from ..treebanks import TreebankFile
 BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
 """What betas are chosen from where nothing else is said."""
 
+ANNOTATE = (0.03, 0.003)
+"""The betas of the treebanks' tagger while the parser annotates the text."""
+
 
 @dataclass(frozen=True)
 class Adaptation:
@@ -27,7 +30,9 @@ class Adaptation:
     `betas`: of the search, in place of the parser's own. `sizes`: a tagger for each of these numbers of the parser's
     trees, None: one for all that there are; the last one goes into the pipeline. `tune`: each tagger gets the betas
     of these with which the parser is fastest at no less F1 than alone on every other sentence of `dev`; it is scored
-    on the others.
+    on the others. `annotate`: the betas with which the parser parses the text, its search pruned by a tagger of the
+    treebanks alone, as Kummerfeld et al. (2010) do; (): the parser parses it alone, None: ANNOTATE where there are
+    treebanks.
 
     Raises ConfigError for values out of range.
     """
@@ -43,6 +48,7 @@ class Adaptation:
     betas: tuple[float, ...] | None = None
     sizes: tuple[int, ...] | None = None
     tune: tuple[tuple[float, ...], ...] = ()
+    annotate: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.files:
@@ -57,8 +63,22 @@ class Adaptation:
             raise ConfigError("betas are given and to be chosen; give --betas or --tune, not both")
         if self.tune and not self.dev:
             raise ConfigError("betas are chosen by the parser's F1 on trees; give some of the text's kind (--dev FILE)")
+        if self.annotate and not self.treebank:
+            raise ConfigError(
+                "a tagger of treebanks is to help the parser with the text (--annotate-betas), but there is no "
+                "treebank; give --treebank FILE, too"
+            )
+        if any(not 0 <= beta <= 1 for beta in self.annotate or ()):
+            raise ConfigError(f"betas are {list(self.annotate or ())}; give numbers from 0 to 1 (--annotate-betas)")
         for betas in self.tune:
             if not betas or any(not 0 <= beta <= 1 for beta in betas):
                 raise ConfigError(
                     f"betas to choose from are {list(betas)}; give numbers from 0 to 1, such as 0.1,0.01 (--tune)"
                 )
+
+    @property
+    def annotating(self) -> tuple[float, ...]:
+        """The betas with which the text is parsed, () where the parser does it alone."""
+        if self.annotate is None:
+            return ANNOTATE if self.treebank else ()
+        return self.annotate

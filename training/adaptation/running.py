@@ -71,7 +71,8 @@ def adapt(
         trained = []
         for size in _sizes(adaptation, len(material.train), log):
             log(f"a tagger from {size} trees of the parser and {len(material.treebank)} of treebanks")
-            trained.append(_trained(adaptation, material, size, folder / str(size), n_workers, str(nlp.lang)))
+            sentences = [*material.treebank, *material.train[:size]]
+            trained.append(_trained(adaptation, sentences, size, folder, n_workers, str(nlp.lang)))
         log("measuring")
         rows = _measured(material, trained, folder, adaptation.tune, log)
         found = report(rows[0], rows[1:])
@@ -97,7 +98,13 @@ def _material(
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
     settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
-    teaching = Teaching(model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings, unsure=True)
+    spines = None
+    if adaptation.annotating:
+        log(f"a tagger from {len(known)} trees of treebanks, for the parser while it parses the text")
+        _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
+        spines, settings["betas"] = folder / "0" / TAGGER, list(adaptation.annotating)
+    text = (model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
+    teaching = Teaching(*text, unsure=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
@@ -116,20 +123,20 @@ def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> lis
 
 
 def _trained(
-    adaptation: Adaptation, material: _Material, size: int, folder: Path, n_workers: int, lang: str
+    adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
 ) -> tuple[SequenceTagger, dict[str, Any]]:
-    """A tagger, trained or finished unless it is there, and what it depends on."""
-    sentences = [*material.treebank, *material.train[:size]]
+    """A tagger from so many of the parser's trees, trained or finished unless it is there, and what it depends on."""
     facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
-    path = folder / TAGGER
+    own = folder / str(size)
+    path = own / TAGGER
     if path.is_file():
         tagger = load_tagger(path)
         if tagger.meta.get("facts") == facts:
             return tagger, facts
     given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
     meta = model_facts(given, sentences, adaptation.options)
-    log_file = folder / "log.jsonl"
-    model = fit_tagger(sentences, (), adaptation.options, folder / "learner", meta, n_workers, partial(tell, log_file))
+    log_file = own / "log.jsonl"
+    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, partial(tell, log_file))
     tagger = SequenceTagger(model)
     write_atomically(path, tagger.to_bytes())
     return tagger, facts
@@ -164,8 +171,10 @@ def _measured(
             offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger, _ in trained]
             log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in offerings)}")
         text, scored = (
-            measure(parser, *part, [Offering(None, ()), *offerings]) if part[0] else [None] * (1 + len(offerings))
-            for part in (material.held, dev)
+            measure(parser, *part, [Offering(None, ()), *offerings], agreement)
+            if part[0]
+            else [None] * (1 + len(offerings))
+            for part, agreement in ((material.held, True), (dev, False))
         )
         sizes = [None, *(facts["size"] for _, facts in trained)]
         betas = [None, *(list(offering.betas) for offering in offerings)]

@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="choose the betas: each tagger gets those with which the parser is fastest at no less F1 than alone on "
         "every other sentence of --dev; it is scored on the others (default choices: 0.5,0.05 to 0.01,0.001)",
     )  # fmt: skip
+    parser.add_argument(
+        "--annotate-betas", nargs="*", type=float, metavar="BETA",
+        help="while it parses the text, the parser reads the spines of a tagger of the treebanks within these betas "
+        "(default with --treebank: 0.03 0.003; without numbers it parses the text alone)",
+    )  # fmt: skip
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
     parser.add_argument(
         "--settings", nargs="*", default=[], metavar="NAME=VALUE",
@@ -88,6 +93,7 @@ def run(options: argparse.Namespace) -> None:
         tuple(options.betas) if options.betas else None,
         tuple(options.sizes) if options.sizes else None,
         () if options.tune is None else tuple(map(betas_of, options.tune)) or BETAS,
+        None if options.annotate_betas is None else tuple(options.annotate_betas),
     )
     found = adapt(adaptation, options.out, options.workdir, options.workers, lambda line: print(line, flush=True))
     print(found)

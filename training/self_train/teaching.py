@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.parsers import ConstituentParser, load_parser
+from spacy_dtparse.features.offers import Offered
+from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import write_tree
 
 from ..fitting import write_atomically
@@ -47,7 +49,8 @@ class Teaching:
 
     `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: processes; with 1 there is
     none beside this one. `settings`: of the teacher, by name (plain data); {}: the model's own. `unsure`: whether
-    a teacher that cannot say how sure it is may teach, too; `Taught.sure` is then nan.
+    a teacher that cannot say how sure it is may teach, too; `Taught.sure` is then nan. `spines`: the model file of a
+    tagger whose spines the teacher reads, within the lowest of its `betas`.
     """
 
     teacher: Path
@@ -57,6 +60,7 @@ class Teaching:
     n_workers: int = 2
     settings: Mapping[str, Any] = field(default_factory=dict)
     unsure: bool = False
+    spines: Path | None = None
 
     def facts(self, nlp: Language) -> dict[str, Any]:
         """What the trees depend on, as plain data. Raises TrainingDataError for files that cannot be read."""
@@ -68,7 +72,9 @@ class Teaching:
                 "`python -m training pcfgla` writes"
             ) from error
         reading = self.reading
+        spines = {} if self.spines is None else {"spines": hashlib.sha256(self.spines.read_bytes()).hexdigest()}
         return {
+            **spines,
             "teacher": {"file": self.teacher.name, "sha256": hashlib.sha256(data).hexdigest()},
             "pipeline": tagger_facts(nlp),
             "texts": [file.facts() for file in self.files],
@@ -120,17 +126,28 @@ def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
 
 
 @lru_cache(maxsize=1)
-def _teacher(path: str, settings: str) -> tuple[ConstituentParser, int]:
+def _teacher(path: str, settings: str) -> tuple[DtreeParser | PcfgParser, int]:
     """The parser of a model file with settings in JSON, and by what its costs are divided."""
     teacher = load_parser(Path(path))
+    n_grammars(teacher)  # raises for others
+    assert isinstance(teacher, DtreeParser | PcfgParser)
     return teacher.with_settings(**json.loads(settings)), n_grammars(teacher)
 
 
-def _parse_chunk(path: str, settings: str, sentences: Sequence[TaggedSentence]) -> list[Taught]:
+@lru_cache(maxsize=1)
+def _tagger(path: str) -> SequenceTagger:
+    return load_tagger(Path(path))
+
+
+def _parse_chunk(path: str, settings: str, spines: str, sentences: Sequence[TaggedSentence]) -> list[Taught]:
+    """`spines`: the tagger's model file, "" for none."""
     teacher, divisor = _teacher(path, settings)
     found = []
     for sentence in sentences:
-        result = teacher.parse(sentence.words, sentence.tags)
+        offered: Offered = ()
+        if spines:
+            offered = _tagger(spines).multitag(sentence.words, sentence.tags, min(teacher.settings.betas))
+        result = teacher.parse(sentence.words, sentence.tags, offered)
         sure = sureness(result.cost, len(sentence.words), divisor)
         found.append(Taught(write_tree(result.tree), round(sure, 9), result.status))
     return found
@@ -147,6 +164,7 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
         raise ConfigError(f"{teaching.n_workers} workers; give 1 or more (--workers)")
     facts = json.loads(json.dumps(teaching.facts(nlp)))
     _teacher.cache_clear()
+    _tagger.cache_clear()
     _, divisor = _teacher(str(teaching.teacher), json.dumps(dict(teaching.settings)))
     if divisor == 0 and not teaching.unsure:
         raise ConfigError(
@@ -182,19 +200,20 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[
     left = sum(words[number] for number in missing)
     log(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - left} of them parsed before")
     began, done = time.perf_counter(), 0
-    teacher, settings = str(teaching.teacher), json.dumps(dict(teaching.settings))
+    spines = "" if teaching.spines is None else str(teaching.spines)
+    teacher = (str(teaching.teacher), json.dumps(dict(teaching.settings)), spines)
     pool = worker_pool(teaching.n_workers) if teaching.n_workers > 1 and len(missing) > 1 else None
     running: dict[int, Future[list[Taught]]] = {}
     ahead = iter(missing)
     try:
         for number, path in enumerate(paths):
             while pool is not None and len(running) < 2 * teaching.n_workers and (k := next(ahead, None)) is not None:
-                running[k] = pool.submit(_parse_chunk, teacher, settings, parts[k])
+                running[k] = pool.submit(_parse_chunk, *teacher, parts[k])
             if path.is_file():
                 yield _read_chunk(path, len(parts[number]))
                 continue
             future = running.pop(number, None)
-            found = _parse_chunk(teacher, settings, parts[number]) if future is None else future.result()
+            found = _parse_chunk(*teacher, parts[number]) if future is None else future.result()
             write_atomically(path, json.dumps(found).encode())
             done += words[number]
             speed = done / (time.perf_counter() - began)
