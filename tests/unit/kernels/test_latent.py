@@ -10,9 +10,22 @@ import pytest
 
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.latent import UNARY, WORD
+from spacy_dtparse.kernels.latent import UNARY, WORD, read_tree
 from spacy_dtparse.model.latent_part import Emissions, LatentPart
-from spacy_dtparse.parsers.pcfg.latent import LEAST, decode, narrowed, posteriors, spans_of_cells
+from spacy_dtparse.parsers.pcfg.latent import (
+    LEAST,
+    Forest,
+    Leaves,
+    best,
+    decode,
+    flatten,
+    forest,
+    join,
+    narrowed,
+    pack,
+    posteriors,
+    spans_of_cells,
+)
 
 from .harness import KERNEL_MARKS, SLOW
 
@@ -231,3 +244,46 @@ def test_parts_that_do_not_fit_are_refused(change):
     fields = {name: getattr(part, name) for name in ("sizes", "rules", "values", "emissions")}
     with pytest.raises(ModelFormatError, match="write the model again"):
         LatentPart(**{**fields, **change})
+
+
+def walked(found: Forest, top: int) -> list[tuple[int, int]]:
+    """(cell, symbol) of the best tree in pre-order, by the forest's own parts."""
+    steps, stack = [], [(top, found.root)]
+    while stack:
+        cell, symbol = stack.pop()
+        steps.append((cell, symbol))
+        stack.extend(reversed(found.parts(cell, int(found.back[cell, symbol]))))
+    return steps
+
+
+@pytest.mark.parametrize("seed", range(3 if SLOW else 8))
+def test_the_best_tree_is_read_step_by_step(seed):
+    """With room for its steps and the one that waits on the way; told where that is too little."""
+    part = random_part(seed)
+    for n in range(1, 4 if SLOW else 8):
+        found = forest([(part.kernel, vectors(part, n, seed))], np.ones((n * (n + 1) // 2, 5), np.uint8), 0)
+        top = n * (n - 1) // 2
+        assert found is not None
+        expected = walked(found, top)
+        of = (found.left, found.right, found.anchors, found.cells, found.back, top, found.root)
+        rooms = range(1, len(expected) + 6)
+        counts = [int(read_tree(*of, steps := np.full((room, 2), -7, np.int32))) for room in rooms]
+        assert steps[: len(expected)].tolist() == [list(step) for step in expected]
+        enough = counts.index(len(expected))
+        assert counts == [-1] * enough + [len(expected)] * (len(counts) - enough)
+        shown = [(*found.cells[cell].tolist(), symbol) for cell, symbol in expected]
+        assert [(s.start, s.end, s.symbol) for s in best(found).steps] == shown
+
+
+def test_leaves_of_a_sentence_are_those_of_its_words():
+    part = random_part(1)
+    words = [[], *vectors(part, 3, 1)]
+    found = join([pack(word) for word in words])
+    assert isinstance(found, Leaves) and found.n_words == 4 and found.leaf_from.tolist() == [0, 0, 1, 3, 5]
+    told = [
+        [(int(symbol), found.emissions[at : at + part.sizes[symbol]].tolist()) for symbol, at in found.leaves[low:high]]
+        for low, high in itertools.pairwise(found.leaf_from.tolist())
+    ]
+    assert told == [[(symbol, vector.tolist()) for symbol, vector in word] for word in words]
+    for own, other in zip(found, flatten(words), strict=True):
+        assert np.array_equal(own, other)
