@@ -12,12 +12,12 @@ import spacy
 from spacy_dtparse import models, sentence_infos
 from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers import load_parser, load_tagger
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided
+from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided, write_tree
 from spacy_dtparse.trees.categories import written_categories
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
@@ -356,3 +356,21 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
         assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(adapted(text))] == [(1, None)] * 2
     assert main(command) == 0
     assert "epoch" not in capsys.readouterr().out, "nothing is learned again"
+
+    parser, tagger = load_parser(grammar), load_tagger(work / "0" / "tagger.model")
+    assert tagger.meta["sentences"] == 40
+    pruned, alone = (parser.with_settings(prune=0.001, betas=betas) for betas in ((0.03, 0.003), (0.2, 0.02)))
+    _, sentences = json.loads((work / "text" / "sentences.json").read_text()).values()
+    (chunk,) = (work / "text" / "chunks").iterdir()
+    other = 0
+    for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
+        assert tree == write_tree(pruned.parse(words, tags, tagger.multitag(words, tags, 0.003)).tree)
+        other += tree != write_tree(alone.parse(words, tags).tree)
+    assert other, "the tagger of the treebank has a say"
+    assert main([*command, "--annotate-betas"]) == 1
+    assert "holds a run with other" in capsys.readouterr().err
+    assert main([*command, "--annotate-betas", "--workdir", str(tmp_path / "alone")]) == 0
+    _, sentences = json.loads((tmp_path / "alone" / "text" / "sentences.json").read_text()).values()
+    (chunk,) = (tmp_path / "alone" / "text" / "chunks").iterdir()
+    for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
+        assert tree == write_tree(alone.parse(words, tags).tree)
