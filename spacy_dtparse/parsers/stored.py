@@ -19,6 +19,8 @@ class StoredParser(ABC):
     """A parser that `to_bytes` and `from_bytes` carry; `settings` are not part of the bytes, but of a pickle."""
 
     settings: Any
+    _data: bytes | None
+    """The bytes that the model came from, if any: packing them again takes seconds."""
 
     @classmethod
     @abstractmethod
@@ -26,8 +28,14 @@ class StoredParser(ABC):
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
 
     @abstractmethod
+    def _write(self) -> bytes:
+        """The model packed into one container."""
+
     def to_bytes(self) -> bytes:
         """The whole model as one container."""
+        if self._data is None:
+            self._data = self._write()
+        return self._data
 
     @classmethod
     def from_disk(cls: type[P], path: str | Path, settings: Any = None) -> P:

@@ -42,7 +42,7 @@ class DependencyParser(StoredParser):
 
     def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: bytes | None = None):
         self.model = model
-        self._data = data  # the bytes that the model came from: packing them again takes seconds
+        self._data = data
         self.settings = settings or DependencySettings()
         used = len(model.stages) if self.settings.stages is None else self.settings.stages
         if used > len(model.stages):
@@ -94,11 +94,8 @@ class DependencyParser(StoredParser):
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
         return cls(read_model(data), settings, bytes(data))
 
-    def to_bytes(self) -> bytes:
-        """The whole model as one container."""
-        if self._data is None:
-            self._data = write_model(self.model)
-        return self._data
+    def _write(self) -> bytes:
+        return write_model(self.model)
 
     def with_settings(
         self,

@@ -39,9 +39,14 @@ class DtreeParser(StoredParser):
     name = KIND
 
     def __init__(
-        self, model: DtreeModel, settings: SearchSettings | None = None, compiled: CompiledDtree | None = None
+        self,
+        model: DtreeModel,
+        settings: SearchSettings | None = None,
+        compiled: CompiledDtree | None = None,
+        data: bytes | None = None,
     ):
         self.model = model
+        self._data = data
         self.settings = settings or SearchSettings()
         self.compiled = compiled or compile_model(model)
         self.recipe = Recipe(model.recipe)
@@ -66,13 +71,12 @@ class DtreeParser(StoredParser):
         Raises ModelFormatError if the bytes are damaged or do not score as they did where they were made.
         """
         model, proofs = read_model(data)
-        parser = cls(model, settings, compile_model(model, checked=True))
+        parser = cls(model, settings, compile_model(model, checked=True), bytes(data))
         finish_compiling()
         parser.check(proofs)
         return parser
 
-    def to_bytes(self) -> bytes:
-        """The bundle of the model, with fresh proof derivations."""
+    def _write(self) -> bytes:
         return write_model(self.model, self.prove())
 
     def with_settings(
@@ -88,7 +92,7 @@ class DtreeParser(StoredParser):
         changed = self.settings.with_given(
             budget=budget, max_tokens=max_tokens, confident=confident, gate=gate, betas=betas
         )
-        return DtreeParser(self.model, changed, self.compiled)
+        return DtreeParser(self.model, changed, self.compiled, self._data)
 
     def prove(self) -> list[dict[str, Any]]:
         """Greedy derivations of a few fixed token sequences with their costs, to be checked when a bundle is loaded."""

@@ -66,7 +66,8 @@ class PcfgParser(StoredParser):
 
     name = KIND
 
-    def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None):
+    def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: bytes | None = None):
+        self._data = data
         self.model = model
         self.settings = settings or PcfgSettings()
         self.recipe = Recipe(model.recipe)
@@ -122,10 +123,9 @@ class PcfgParser(StoredParser):
     @classmethod
     def from_bytes(cls, data: bytes, settings: PcfgSettings | None = None) -> PcfgParser:
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        return cls(read_model(data), settings)
+        return cls(read_model(data), settings, bytes(data))
 
-    def to_bytes(self) -> bytes:
-        """The whole model as one container."""
+    def _write(self) -> bytes:
         return write_model(self.model)
 
     def with_settings(
@@ -145,7 +145,7 @@ class PcfgParser(StoredParser):
             budget=budget, max_tokens=max_tokens, prune=prune, beam=beam, tags=tags, decoder=decoder,
             candidates_n=candidates_n, betas=betas,
         )  # fmt: skip
-        return PcfgParser(self.model, changed)
+        return PcfgParser(self.model, changed, self._data)
 
     @property
     def reads_spines(self) -> bool:

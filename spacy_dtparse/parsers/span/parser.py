@@ -36,7 +36,8 @@ class SpanParser(StoredParser):
 
     name = KIND
 
-    def __init__(self, model: SpanModel, settings: SpanSettings | None = None):
+    def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: bytes | None = None):
+        self._data = data
         self.model = model
         self.settings = settings or SpanSettings()
         used = len(model.networks)
@@ -85,10 +86,9 @@ class SpanParser(StoredParser):
         """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
         model = read_model(data)
         finish_compiling()
-        return cls(model, settings)
+        return cls(model, settings, bytes(data))
 
-    def to_bytes(self) -> bytes:
-        """The whole model as one container."""
+    def _write(self) -> bytes:
         return write_model(self.model)
 
     def with_settings(
@@ -104,7 +104,7 @@ class SpanParser(StoredParser):
         changed = self.settings.with_given(
             budget=budget, max_tokens=max_tokens, networks=networks, confident=confident, penalty=penalty
         )
-        return SpanParser(self.model, changed)
+        return SpanParser(self.model, changed, self._data)
 
     def _room(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """(items, costs) for a sentence of n tokens, this thread's."""

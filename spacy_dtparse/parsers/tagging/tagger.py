@@ -30,7 +30,7 @@ class SequenceTagger(StoredParser):
     def __init__(self, model: TaggerModel, settings: TaggerSettings | None = None, data: bytes | None = None):
         self.model = model
         self.settings = settings or TaggerSettings()
-        self._data = data  # the bytes that the model came from: packing them again takes a while
+        self._data = data
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -67,11 +67,8 @@ class SequenceTagger(StoredParser):
         """A tagger from the bytes of a model. Raises ModelFormatError if they are damaged."""
         return cls(read_model(data), settings, bytes(data))
 
-    def to_bytes(self) -> bytes:
-        """The whole model as one container."""
-        if self._data is None:
-            self._data = write_model(self.model)
-        return self._data
+    def _write(self) -> bytes:
+        return write_model(self.model)
 
     def with_settings(self, *, beam: int | None = None, share: float | None = None) -> SequenceTagger:
         """A tagger on the same model with other settings (see TaggerSettings); None keeps what there is.

@@ -10,6 +10,7 @@ import pytest
 
 from spacy_dtparse.errors import DtparseError
 from spacy_dtparse.parsers.base import ConstituentParser
+from spacy_dtparse.parsers.stored import StoredParser
 
 Work = Sequence[tuple[Sequence[str], Sequence[str]]]
 
@@ -38,6 +39,13 @@ def same_in_a_process(parser: ConstituentParser, work: Work) -> None:
     """Check that a new process, which gets the parser as a pickle, gets what this one gets."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(parse_all, parser, work).result(timeout=240) == parse_all(parser, work)
+
+
+def keeps_its_bytes(parser: StoredParser) -> None:
+    """Check that a model is packed once, and that the bytes it came from are what it goes on as."""
+    data = parser.to_bytes()
+    again = type(parser).from_bytes(data)
+    assert parser.to_bytes() is data and again.to_bytes() is data and again._write() == data
 
 
 def refuses_bad_input(parser: ConstituentParser) -> None:

@@ -12,6 +12,7 @@ from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
 from tests.unit.parsers.checks import (
+    keeps_its_bytes,
     parse_all,
     refuses_bad_input,
     same_in_a_process,
@@ -79,3 +80,7 @@ def test_a_damaged_file_is_named_and_a_cut_header_is_called_truncated(tmp_path):
         assert length > 84 or f"only {length} bytes, the header has 84" in str(caught.value)
     with pytest.raises(ModelFormatError, match=r"^truncated"):
         load_parser(data[:20])
+
+
+def test_a_model_is_packed_once():
+    keeps_its_bytes(DtreeParser(hand_made("shift_reduce", seed=1).model))

@@ -22,6 +22,7 @@ from spacy_dtparse.trees import Recipe
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
 from tests.unit.parsers.checks import (
+    keeps_its_bytes,
     parse_all,
     refuses_bad_input,
     same_in_a_process,
@@ -222,3 +223,7 @@ def test_order_and_threads_do_not_matter():
 @pytest.mark.skipif(SLOW, reason="two more processes")
 def test_processes_do_not_matter():
     same_in_a_process(PcfgParser(model()), work()[:5])
+
+
+def test_a_model_is_packed_once():
+    keeps_its_bytes(PcfgParser(model()))

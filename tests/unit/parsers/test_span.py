@@ -16,6 +16,7 @@ from spacy_dtparse.trees import Tree
 from tests.span_models import SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.parsers.checks import (
+    keeps_its_bytes,
     parse_all,
     refuses_bad_input,
     same_in_a_process,
@@ -146,3 +147,7 @@ def test_files_come_back(tmp_path) -> None:
     assert np.array_equal(table, again.model.networks[0].table)
     with pytest.raises(ModelFormatError, match="truncated"):
         load_parser(parser.to_bytes()[:-9])
+
+
+def test_a_model_is_packed_once():
+    keeps_its_bytes(SpanParser(random_model()))
