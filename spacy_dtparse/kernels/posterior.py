@@ -140,9 +140,9 @@ def inside(
     word with their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all
     may; a unary chain between two of them may go by others, which only adds to the sum.
     Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) of a row are the symbols that a cell has,
-    ascending; `chart` float64 (2, cells, S), of cells that have some: [0] by words and binary rules alone, [1] below
-    unary chains too, 0 for other symbols; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64 (S, S),
-    `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
+    ascending; of cells that have some, `chart` float64 (2, cells, S): [0] of these symbols by words and binary rules
+    alone, [1] of all symbols below unary chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64
+    (S, S), `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     masked = given.shape[0] > 0
@@ -158,49 +158,53 @@ def inside(
                     continue
                 few = own.shape[0] * 2 < n_symbols
             base, whole = chart[0, cell], chart[1, cell]
-            base[:] = 0.0
+            top = EMPTY if i < j - 1 else 0
+            for split in range(i + 1, j):
+                both = scale[cell_number(i, split)] + scale[cell_number(split, j)]
+                if both > top:
+                    top = both
+            if top <= EMPTY // 2:
+                continue
             whole[:] = 0.0
-            top = EMPTY
+            if few:
+                for a in own:
+                    base[a] = 0.0
+            else:
+                base[:] = 0.0
             if i == j - 1:
-                top = 0
                 for at in range(leaf_from[i], leaf_from[i + 1]):
                     if not few or given[cell, leaves[at]["symbol"]] != 0:
                         base[leaves[at]["symbol"]] += leaves[at]["score"]
             else:
+                if not few:
+                    for b in range(n_symbols):
+                        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
                 for split in range(i + 1, j):
-                    both = scale[cell_number(i, split)] + scale[cell_number(split, j)]
-                    if both > top:
-                        top = both
-                if top > EMPTY // 2:
-                    if not few:
-                        for b in range(n_symbols):
-                            met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
-                    for split in range(i + 1, j):
-                        left, right = cell_number(i, split), cell_number(split, j)
-                        if n_live[left] == 0 or n_live[right] == 0:
-                            continue
-                        of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
-                        factor, of = power(scale[left] + scale[right] - top), chart[1]
-                        if factor <= 0.0:
-                            continue
-                        if few:
-                            add_rules(
-                                rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell],
-                                base,
-                            )  # fmt: skip
-                        else:
-                            add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
-                    if not few:
-                        for b in range(n_symbols):
-                            if 0 < met[b] <= n_symbols + 1:
-                                for c in rights[b, : met[b] - 1]:
-                                    value = pairs[b, c]
-                                    for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                                        base[rules[number]["parent"]] += rules[number]["weight"] * value
-                            elif met[b] > 0:
-                                for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-                                    rule = rules[number]
-                                    base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
+                    left, right = cell_number(i, split), cell_number(split, j)
+                    if n_live[left] == 0 or n_live[right] == 0:
+                        continue
+                    of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
+                    factor, of = power(scale[left] + scale[right] - top), chart[1]
+                    if factor <= 0.0:
+                        continue
+                    if few:
+                        add_rules(
+                            rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell],
+                            base,
+                        )  # fmt: skip
+                    else:
+                        add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
+                if not few:
+                    for b in range(n_symbols):
+                        if 0 < met[b] <= n_symbols + 1:
+                            for c in rights[b, : met[b] - 1]:
+                                value = pairs[b, c]
+                                for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                                    base[rules[number]["parent"]] += rules[number]["weight"] * value
+                        elif met[b] > 0:
+                            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                                rule = rules[number]
+                                base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
             if few:
                 scale[cell] = normalise_some(base, own, top)
             else:
@@ -280,9 +284,9 @@ def outside(
     for cell in range(cell_number(0, n + 1)):
         out_scale[cell] = EMPTY
         allowed[cell] = 0
-        if n_live[cell] > 0:
-            out[0, cell] = 0.0
-            out[1, cell] = 0.0
+        for a in live[cell, : n_live[cell]]:
+            out[0, cell, a] = 0.0
+            out[1, cell, a] = 0.0
     most_visits = 1.0  # how often a chain of unary rules can be expected to come by a symbol, at most
     for a in range(n_symbols):
         most_visits = max(most_visits, closure[0, a, a])
