@@ -214,7 +214,7 @@ def main() -> None:
     first.add_argument("--train", nargs="+", required=True)
     first.add_argument("--target", nargs="+", required=True)
     first.add_argument("--text", nargs="+", required=True)
-    first.add_argument("--annotate-betas", nargs="+", type=float, default=[0.03, 0.003], metavar="BETA")
+    first.add_argument("--annotate-betas", nargs="+", type=float, default=[0.1, 0.01], metavar="BETA")
     first.add_argument("--alone", action="store_true", help="annotate the text without spines, too")
     second = commands.add_parser("train")
     second.add_argument("--estimators", nargs="+", default=["perceptron"])

@@ -359,12 +359,12 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
 
     parser, tagger = load_parser(grammar), load_tagger(work / "0" / "tagger.model")
     assert tagger.meta["sentences"] == 40
-    pruned, alone = (parser.with_settings(prune=0.001, betas=betas) for betas in ((0.03, 0.003), (0.2, 0.02)))
+    pruned, alone = (parser.with_settings(prune=0.001, betas=betas) for betas in ((0.1, 0.01), (0.2, 0.02)))
     _, sentences = json.loads((work / "text" / "sentences.json").read_text()).values()
     (chunk,) = (work / "text" / "chunks").iterdir()
     other = 0
     for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
-        assert tree == write_tree(pruned.parse(words, tags, tagger.multitag(words, tags, 0.003)).tree)
+        assert tree == write_tree(pruned.parse(words, tags, tagger.multitag(words, tags, 0.01)).tree)
         other += tree != write_tree(alone.parse(words, tags).tree)
     assert other, "the tagger of the treebank has a say"
     assert main([*command, "--annotate-betas"]) == 1

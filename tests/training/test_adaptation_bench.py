@@ -43,7 +43,7 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
         "sample", "--target", "sample", "--text", text, "--work", work, "--alone",
     )  # fmt: skip
     facts = {name: json.loads((work / name / "facts.json").read_text()) for name in ("text", "alone")}
-    assert facts["text"]["settings"] == {"betas": [0.03, 0.003]} and not facts["alone"]["settings"]
+    assert facts["text"]["settings"] == {"betas": [0.1, 0.01]} and not facts["alone"]["settings"]
     assert "spines" in facts["text"] and "spines" not in facts["alone"]
     learned, held = (read_labelled(work / name) for name in (bench.TEXT, bench.HELD))
     assert learned and held and all(s.labels for s in learned)

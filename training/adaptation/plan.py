@@ -15,7 +15,7 @@ from ..treebanks import TreebankFile
 BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
 """What betas are chosen from where nothing else is said."""
 
-ANNOTATE = (0.03, 0.003)
+ANNOTATE = (0.1, 0.01)
 """The betas of the treebanks' tagger while the parser annotates the text."""
 
 
