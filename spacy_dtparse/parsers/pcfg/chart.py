@@ -14,8 +14,8 @@ from ...model.pcfg import KernelGrammar
 
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
 NO_GROUPS = np.zeros(2, dtype=INDEX)
-KEPT_BYTES = 2**26
-"""Buffers above this size are not kept between sentences."""
+KEPT_BYTES, KEPT_ROOM = 2**26, 2**23
+"""Buffers of items, and others, above this size in bytes are not kept between sentences."""
 
 
 class Chart(NamedTuple):
@@ -59,7 +59,7 @@ class Buffers:
         kept = self._rooms.get(name)
         if kept is None or kept.dtype != dtype or len(kept) < length:
             kept = np.empty(length, dtype=dtype)
-            if kept.nbytes <= KEPT_BYTES:
+            if kept.nbytes <= KEPT_ROOM:
                 self._rooms[name] = kept
         return kept[:length].reshape(shape)
 
