@@ -60,61 +60,54 @@ def _mark_edges(sides, ends, places, tokens, opens, closes):
 
 
 @inner_kernel
-def _mark_right_parts(w, low, high, end_low, last, opens, name, right_parts):
+def _mark_right_parts(w, low, high, end_low, last, opens, right_parts):
     """Mark parts that begin as a head child of the word `w` does, in [low, high], and end after it, up to `last`."""
     for i in range(low, high + 1):
         if i == w or opens[i]:
             for j in range(end_low + 1, last + 1):
-                right_parts[cell_number(i, j), name] = 1
+                right_parts[cell_number(i, j)] = 1
 
 
 @inner_kernel
-def _mark_left_parts(high, end_low, end_high, closes, name, left_parts):
+def _mark_left_parts(high, end_low, end_high, closes, left_parts):
     """Mark parts that begin before a head child, which begins up to `high`, and end in [end_low, end_high]."""
     for j in range(end_low, end_high + 1):
         if closes[j - 1]:
             for i in range(1, high):
-                left_parts[cell_number(i, j), name] = 1
+                left_parts[cell_number(i, j)] = 1
 
 
 @bare_kernel
-def spine_cells(labels, sides, ends, places, tokens, by_head, root, opens, closes, phrases, left_parts, right_parts):
+def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, phrases, left_parts, right_parts):
     """Mark what spines (as `spines.fill_levels` takes them) allow, in arrays of zeros.
 
     `opens`, `closes`: uint8 (n,), words at which a constituent of several tokens may begin and end. `phrases`: uint8
-    (cells, labels), labels that a cell may have. `left_parts`, `right_parts`: uint8 (cells, labels + 1), parts that a
-    cell may have: of a constituent with that label, or `by_head` of one whose head child has it; the last column is for
-    head children that are words. `root`: the root's label, -1 if it has no parts.
+    (cells, labels), labels that a cell may have. `left_parts`, `right_parts`: uint8 (cells,), cells that may have left
+    and right parts of a constituent, or with `with_root` of the root.
     """
-    n, first, word = opens.shape[0], 0, phrases.shape[1]
+    n, first = opens.shape[0], 0
     _mark_edges(sides, ends, places, tokens, opens, closes)
     for k in range(ends.shape[0]):
         w = np.int64(tokens[k])
         low, high, end_low, end_high = w, w, w + 1, w + 1
         for at in range(first, ends[k]):
-            name = np.int64(labels[at])
-            if by_head:
-                name = np.int64(labels[at - 1]) if at > first else word
             if sides[at] & _ONLY_RIGHT:  # the constituent begins with its parts, so it ends after them
-                _mark_right_parts(w, low, high, end_low, n - 1, opens, name, right_parts)
+                _mark_right_parts(w, low, high, end_low, n - 1, opens, right_parts)
             if sides[at] & _BOTH:
-                _mark_right_parts(w, max(low, 1), high, end_low, n, opens, name, right_parts)
+                _mark_right_parts(w, max(low, 1), high, end_low, n, opens, right_parts)
             highest_head = high
             low, high, end_low, end_high = _grow(low, high, end_low, end_high, sides[at], n)
             if sides[at] & _LEFT:
-                _mark_left_parts(highest_head, end_low, end_high, closes, name, left_parts)
+                _mark_left_parts(highest_head, end_low, end_high, closes, left_parts)
             for i in range(low, high + 1):
                 for j in range(end_low, end_high + 1):
                     if j == i + 1 or (opens[i] and closes[j - 1]):
                         phrases[cell_number(i, j), labels[at]] = 1
-        if root >= 0:
-            name = np.int64(root)
-            if by_head:
-                name = np.int64(labels[ends[k] - 1]) if ends[k] > first else word
+        if with_root:
             if places[k] & _FIRST and low == 0:
-                _mark_right_parts(w, 0, min(high, 0), end_low, n - 1, opens, name, right_parts)
+                _mark_right_parts(w, 0, min(high, 0), end_low, n - 1, opens, right_parts)
             if places[k] & _INNER:
-                _mark_right_parts(w, max(low, 1), high, end_low, n, opens, name, right_parts)
+                _mark_right_parts(w, max(low, 1), high, end_low, n, opens, right_parts)
             if (places[k] & _INNER and end_low < n) or (places[k] & _LAST and end_low <= n == end_high):
-                _mark_left_parts(high, n, n, closes, name, left_parts)
+                _mark_left_parts(high, n, n, closes, left_parts)
         first = ends[k]

@@ -40,12 +40,6 @@ def part_side(name: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def part_label(name: str) -> str:
-    """The label in the name of a coarse grammar's part whose `part_side` is clear: of its constituent, or of the head
-    child."""
-    return name[1:].partition(f"|{part_side(name)}")[0]
-
-
 class KernelGrammar(NamedTuple):
     """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 5); see `kernels.cky`."""
 

@@ -7,9 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 SIDES, PLACES = ("", "<", ">", "<>"), "(|)."
-WORD = ""
 Span = tuple[int, int]
-Part = tuple[int, int, str]
 
 
 class Spine(NamedTuple):
@@ -22,11 +20,9 @@ class Spine(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A constituent that a spine can head, its head child, and whether other children are left and right of that;
-    `head`: the head child's label, WORD of a word."""
+    """A constituent that a spine can head, its head child, and whether other children are left and right of that."""
 
     label: str
-    head: str
     span: Span
     child: Span
     side: str
@@ -36,16 +32,16 @@ class Cells(NamedTuple):
     opens: set[int]
     closes: set[int]
     phrases: set[tuple[int, int, str]]
-    left_parts: set[Part]
-    right_parts: set[Part]
+    left_parts: set[Span]
+    right_parts: set[Span]
 
 
 def heights(spine: Spine, word: int, n: int) -> tuple[list[list[Step]], set[Span]]:
     """All constituents of every height of a spine, and what the word and its highest constituent may cover."""
     below, found = {(word, word + 1)}, []
-    for label, head, sides in zip(spine.labels, (WORD, *spine.labels)[: len(spine.labels)], spine.sides, strict=True):
+    for label, sides in zip(spine.labels, spine.sides, strict=True):
         steps = [
-            Step(label, head, (i, j), child, side)
+            Step(label, (i, j), child, side)
             for child in below
             for side in sides
             for i, j in product(range(n), range(1, n + 1))
@@ -56,11 +52,11 @@ def heights(spine: Spine, word: int, n: int) -> tuple[list[list[Step]], set[Span
     return found, below
 
 
-def roots(highest: set[Span], head: str, places: str, n: int) -> list[Step]:
+def roots(highest: set[Span], places: str, n: int) -> list[Step]:
     """The root with these as its head child, other children on the sides that the places say."""
     wanted = {"(": ">", "|": "<>", ")": "<", ".": ""}
     return [
-        Step("TOP", head, (0, n), (i, j), side)
+        Step("TOP", (0, n), (i, j), side)
         for i, j in highest
         for side in (wanted[place] for place in places)
         if side == "<" * (i > 0) + ">" * (j < n)
@@ -78,8 +74,7 @@ def right_part_spans(step: Step) -> set[Span]:
     return {(start, j) for j in range(step.child[1] + 1, step.span[1] + 1)} - {step.span}
 
 
-def cells(offered: Sequence[Sequence[Spine]], with_root: bool, by_head: bool) -> Cells:
-    """Parts are named after their constituents, or `by_head` after the head children."""
+def cells(offered: Sequence[Sequence[Spine]], with_root: bool) -> Cells:
     n = len(offered)
     found = Cells(set(), set(), set(), set(), set())
     steps: list[Step] = []
@@ -87,9 +82,7 @@ def cells(offered: Sequence[Sequence[Spine]], with_root: bool, by_head: bool) ->
         for spine in spines:
             by_height, highest = heights(spine, word, n)
             own = [step for here in by_height for step in here]
-            steps += own + (
-                roots(highest, (WORD, *spine.labels)[-1], spine.places, n) if with_root else []
-            )
+            steps += own + (roots(highest, spine.places, n) if with_root else [])
             for i, j in [step.span for step in own if step.span[1] - step.span[0] > 1]:
                 found.opens.update({word} & {i})
                 found.closes.update({word} & {j - 1})
@@ -102,9 +95,8 @@ def cells(offered: Sequence[Sequence[Spine]], with_root: bool, by_head: bool) ->
         (i, j), (head, head_end) = step.span, step.child
         if step.label != "TOP" and (j == i + 1 or (i in found.opens and j - 1 in found.closes)):
             found.phrases.add((i, j, step.label))
-        name = step.head if by_head else step.label
         if j - 1 in found.closes:
-            found.left_parts.update((*span, name) for span in left_part_spans(step))
+            found.left_parts.update(left_part_spans(step))
         if head_end == head + 1 or head in found.opens:
-            found.right_parts.update((*span, name) for span in right_part_spans(step))
+            found.right_parts.update(right_part_spans(step))
     return found

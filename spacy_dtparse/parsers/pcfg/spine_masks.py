@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ...features.offers import Offered, OfferReader, are_controls, read_controls
 from ...kernels.spine_cells import spine_cells
-from ...model.pcfg import PART, PHRASE, TAG, PcfgModel, part_label, part_side
+from ...model.pcfg import PART, PHRASE, TAG, PcfgModel, part_side
 from ...trees.spines import CLOSES, OPENS, UNARY
 from ...trees.tree import TOP
 from .latent import spans_of_cells
-
-SIDES = ("left", "right")
-"""Of parts (see `part_side`)."""
 
 
 class Mask(NamedTuple):
@@ -23,25 +19,6 @@ class Mask(NamedTuple):
 
     allowed: np.ndarray
     number: int
-
-
-class _Parts(NamedTuple):
-    """Symbols of parts of one side, int (P,), and the two columns of what `spine_cells` marks that may say so of each:
-    a label may be that of a constituent, of a tag, or of both."""
-
-    symbols: np.ndarray
-    columns: np.ndarray
-    others: np.ndarray
-
-    @classmethod
-    def named(
-        cls, symbols: np.ndarray, names: Sequence[str], numbers: Mapping[str, int], tags: Collection[str]
-    ) -> _Parts:
-        """`numbers`: of constituents' labels; the column after them is for tags."""
-        labels = [part_label(names[symbol]) for symbol in symbols]
-        columns = [numbers.get(label, len(numbers)) for label in labels]
-        others = [len(numbers) if label in tags else column for label, column in zip(labels, columns, strict=True)]
-        return cls(symbols, np.array(columns, dtype=int), np.array(others, dtype=int))
 
 
 class SpineMasks:
@@ -52,15 +29,13 @@ class SpineMasks:
         labels = tuple(model.labels)
         self._reader = OfferReader([None if label == TOP else label for label in labels])
         self._n_labels = len(labels)
-        self._by_head = model.binarisation == "center-head"
         names, is_part = self._coarse.names, self._coarse.kind == PART
         sides = [part_side(name) if model.binarisation.startswith("center") else "" for name in names]
-        parts = {side: is_part & np.array([own == side for own in sides]) for side in (*SIDES, "")}
-        numbers = {label: number for number, label in enumerate(labels)}
-        self._parts = [_Parts.named(np.flatnonzero(parts[side]), names, numbers, set(model.tags)) for side in SIDES]
-        self._other = parts[""]
+        self._left, self._right, self._other = (
+            is_part & np.array([side == wanted for side in sides]) for wanted in ("left", "right", "")
+        )
         of_root = self._coarse.binary[self._coarse.binary[:, 0] == self._root, 1:]
-        self._root_label = numbers[TOP] if is_part[of_root].any() else -1
+        self._root_has_parts = bool(is_part[of_root].any())
 
     def mask(self, offered: Offered, beta: float) -> Mask | None:
         """What the categories allow that are at least `beta` times as likely as a token's likeliest; None when a token
@@ -68,8 +43,7 @@ class SpineMasks:
         n = len(offered)
         cells = spans_of_cells(n)
         single = cells[:, 1] - cells[:, 0] == 1
-        phrases = np.zeros((len(cells), self._n_labels), bool)
-        parts = np.zeros((2, len(cells), self._n_labels + 1), bool)
+        phrases, parts = np.zeros((len(cells), self._n_labels), np.uint8), np.zeros((2, len(cells)), np.uint8)
         if are_controls(offered):
             read = read_controls(offered, beta)
             if read is None:
@@ -77,21 +51,18 @@ class SpineMasks:
             bits, number = read
             begins, ends = bits[cells[:, 0]], bits[cells[:, 1] - 1] & CLOSES > 0
             phrases[:] = np.where(single, begins & UNARY > 0, (begins & OPENS > 0) & ends)[:, None]
-            # A left part ends with its constituent or the root.
-            parts[0], parts[1] = (ends | (cells[:, 1] == n))[:, None], True
+            parts[0], parts[1] = ends | (cells[:, 1] == n), 1  # a left part ends with its constituent or the root
         else:
             spines = self._reader.spines(offered, beta)
             if spines is None:
                 return None
             number = len(spines.ends)
-            opens, closes = np.zeros((2, n), bool)
-            spine_cells(*spines[:5], self._by_head, self._root_label, opens, closes, phrases, *parts)
+            opens, closes = np.zeros((2, n), np.uint8)
+            spine_cells(*spines[:5], self._root_has_parts, opens, closes, phrases, *parts)
         kind, base = self._coarse.kind, self._coarse.base
         allowed = np.zeros((len(cells), len(kind)), np.uint8)
         allowed[:, kind == PHRASE] = phrases[:, base[kind == PHRASE]]
-        for own, part in zip(self._parts, parts, strict=True):
-            allowed[:, own.symbols] = part[:, own.columns] | part[:, own.others]
-        allowed[:, self._other] = 1
+        allowed[:, self._left], allowed[:, self._right], allowed[:, self._other] = *parts[:, :, None], 1
         allowed[np.ix_(single, kind == TAG)] = 1
         allowed[:, self._root] = 0
         allowed[n * (n - 1) // 2, self._root] = 1

@@ -14,7 +14,7 @@ from spacy_dtparse.kernels.spine_cells import spine_cells
 from spacy_dtparse.model.pcfg import PART, PcfgModel, part_side
 from spacy_dtparse.parsers.pcfg.spine_masks import SpineMasks
 from spacy_dtparse.trees import Tree, control_bits, sided_spines, spines, write_control, write_sided, write_spine
-from tests.reference.spine_cells import PLACES, SIDES, WORD, Spine, cells
+from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from training.corpus import Sentence, read_treebank, training_tree
@@ -44,31 +44,28 @@ def text_of(spine: Spine) -> str:
     return spine.places + ("+".join(a + b for a, (b,) in zip(spine.labels, spine.sides, strict=True)) or "-")
 
 
-@pytest.mark.parametrize("by_head", [False, True])
 @pytest.mark.parametrize("with_root", [False, True])
 @pytest.mark.parametrize("kind", ["plain", "sided", "mixed"])
-def test_cells_are_those_of_all_constituents_that_spines_can_head(kind, with_root, by_head):
+def test_cells_are_those_of_all_constituents_that_spines_can_head(kind, with_root):
     rng, reader = random.Random(kind), OfferReader([*LABELS[:-1], None])
     left = 0
     for n in range(1, 5 if SLOW else 8):
-        for _ in range(3 if SLOW else 25):
+        for _ in range(3 if SLOW else 40):
             offered = [[random_spine(rng, kind) for _ in range(rng.randint(1, 3))] for _ in range(n)]
             flat = reader.spines([[(text_of(spine), 1.0) for spine in word] for word in offered], 1.0)
             assert flat is not None and len(flat.ends) == sum(map(len, offered))
             n_cells = n * (n + 1) // 2
             opens, closes = np.zeros((2, n), np.uint8)
-            phrases = np.zeros((n_cells, len(LABELS)), np.uint8)
-            parts = np.zeros((2, n_cells, len(LABELS) + 1), np.uint8)
-            root = LABELS.index("TOP") if with_root else -1
-            spine_cells(*flat[:5], by_head, root, opens, closes, phrases, *parts)
+            phrases, parts = np.zeros((n_cells, len(LABELS)), np.uint8), np.zeros((2, n_cells), np.uint8)
+            spine_cells(*flat[:5], with_root, opens, closes, phrases, *parts)
             spans = [(i, j) for j in range(1, n + 1) for i in range(j)]
-            expected = cells(offered, with_root, by_head)
+            expected = cells(offered, with_root)
             assert set(np.flatnonzero(opens).tolist()) == expected.opens
             assert set(np.flatnonzero(closes).tolist()) == expected.closes
             found = {(*spans[cell], LABELS[label]) for cell, label in np.argwhere(phrases).tolist()}
             assert found == expected.phrases
             for row, wanted in zip(parts, (expected.left_parts, expected.right_parts), strict=True):
-                assert {(*spans[cell], (*LABELS, WORD)[name]) for cell, name in np.argwhere(row).tolist()} == wanted
+                assert {spans[cell] for cell in np.flatnonzero(row).tolist()} == wanted
                 left += len(wanted)
             assert max(phrases.max(), parts.max()) <= 1
     assert left
