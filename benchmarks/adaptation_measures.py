@@ -88,18 +88,26 @@ def measure(parser: PcfgParser, sets: Sets, runs: Sequence[Run]) -> dict[str, di
     return found
 
 
-def operating_points(runs: dict[str, dict[str, Any]], names: Sequence[str]) -> dict[str, str]:
-    """The run of each tagger that is chosen on the tuning set: of the first one the most accurate, of the others the
-    fastest that is as accurate as that, or, where none is, the most accurate."""
-    chosen: dict[str, str] = {}
+def operating_points(runs: dict[str, dict[str, Any]], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Two runs of each tagger, by the tuning set: with the betas at which the first tagger is the most accurate, and
+    with the fastest ones at which F1 is not significantly lower than that (paired bootstrap, p >= 0.05; with the most
+    accurate ones where there are none)."""
+    own = {name: [key for key in runs if key.split()[0] == name] for name in names}
+    best = max(own[names[0]], key=lambda key: runs[key]["all"])
+    chosen = {}
     for name in names:
-        own = {key: run for key, run in runs.items() if key.split()[0] == name}
-        least = runs[chosen[names[0]]]["all"] if chosen else 1.0
-        able = [key for key, run in own.items() if run["all"] >= least]
-        chosen[name] = (
-            min(able, key=lambda key: own[key]["seconds"]) if able else max(own, key=lambda key: own[key]["all"])
+        able = [key for key in own[name] if not _lower(runs[key], runs[best])]
+        fastest = (
+            min(able, key=lambda key: runs[key]["seconds"]) if able else max(own[name], key=lambda k: runs[k]["all"])
         )
+        chosen[name] = (name + best.removeprefix(names[0]), fastest)
     return chosen
+
+
+def _lower(run: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether F1 is significantly lower."""
+    test = paired_bootstrap(run["counts"], other["counts"])
+    return test.difference < 0 and test.p_value < 0.05
 
 
 def compared(runs: dict[str, dict[str, Any]], keys: Sequence[str]) -> list[str]:
@@ -187,5 +195,7 @@ def told(table: dict[str, Any]) -> str:
     for names in table.get("chains", []):
         chosen = operating_points(table["sets"]["tune"], names)
         for name, runs in table["sets"].items():
-            lines += [f"\nchosen on the tuning set, on {name}:", *compared(runs, list(chosen.values()))]
+            same, fastest = zip(*chosen.values(), strict=True)
+            for title, keys in (("the same betas", same), ("the fastest betas", fastest)):
+                lines += [f"\n{title} by the tuning set, on {name}:", *compared(runs, keys)]
     return "\n".join(lines)

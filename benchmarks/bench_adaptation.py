@@ -230,8 +230,8 @@ def main() -> None:
     third.add_argument("--sets", nargs="*", default=[], help="some of tune, target, own, text, 5-20, 21-40, 41-250")
     third.add_argument(
         "--chain", nargs="+", action="append", default=[], metavar="RUN",
-        help="some of --runs, from the tagger of the treebanks alone: of the first one the most accurate betas on the "
-        "tuning set, of each other one the fastest that are as accurate",
+        help="some of --runs, from the tagger of the treebanks alone: compared with the betas at which that is the "
+        "most accurate on the tuning set, and each with the fastest that are not significantly less accurate there",
     )  # fmt: skip
     third.add_argument("--breakdown", nargs=2, metavar="RUN", help="two of --runs: where the second one saves time")
     third.add_argument("--sentences", type=int, default=300, help="of each set; of the balanced one of each length")

@@ -66,7 +66,7 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
         6, "--sets", "tune", "target", "text", "--chain", *names[:2], "--breakdown", *names[:2], "--json", figures,
     )  # fmt: skip
     told, table = capsys.readouterr().out, json.loads(figures.read_text())
-    assert "chosen on the tuning set, on target" in told and "earlier" in told
+    assert "the same betas by the tuning set, on target" in told and "earlier" in told
     assert list(table["sets"]) == ["tune", "target", "text"]
     for name, runs in table["sets"].items():
         assert len(runs) == 1 + 2 * len(names)
@@ -80,17 +80,20 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
 
 def test_what_is_chosen_on_the_tuning_set(bench):
     measures = sys.modules["adaptation_measures"]
+    hit, missed = (9, 10, 10), (4, 10, 10)
+
+    def run(seconds: float, *wrong: int) -> dict[str, Any]:
+        counts = [missed if k in wrong else hit for k in range(40)]
+        return {"all": sum(right for right, _, _ in counts) / 400, "seconds": seconds, "counts": counts}
+
+    many = range(20)
     runs = {
-        "unpruned": {"all": 0.8, "seconds": 9.0},
-        "a-0 0.3": {"all": 0.7, "seconds": 2.0},
-        "a-0 0.1": {"all": 0.81, "seconds": 4.0},
-        "a-9 0.3": {"all": 0.82, "seconds": 2.1},
-        "a-9 0.1": {"all": 0.83, "seconds": 3.0},
-        "a-99 0.3": {"all": 0.6, "seconds": 1.0},
-        "a-99 0.1": {"all": 0.79, "seconds": 2.0},
-    }
+        "unpruned": run(9.0, 1), "a-0 0.3": run(2.0, *many), "a-0 0.1": run(4.0, 1), "a-0 0.01": run(7.0, 1, 2),
+        "a-9 0.3": run(2.1, 3), "a-9 0.1": run(3.0), "a-9 0.01": run(2.5), "a-99 0.3": run(1.0, *many),
+        "a-99 0.1": run(3.0, *many[1:]), "a-99 0.01": run(4.0, *many),
+    }  # fmt: skip
     chosen = measures.operating_points(runs, ["a-0", "a-9", "a-99"])
-    assert chosen == {"a-0": "a-0 0.1", "a-9": "a-9 0.3", "a-99": "a-99 0.1"}
+    assert chosen == {"a-0": ("a-0 0.1", "a-0 0.1"), "a-9": ("a-9 0.1", "a-9 0.3"), "a-99": ("a-99 0.1", "a-99 0.1")}
 
 
 def test_sentences_at_even_distances(bench):

@@ -14,6 +14,7 @@ from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.parsers import load_tagger
+from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
 from spacy_dtparse.trees.categories import written_categories
@@ -99,10 +100,10 @@ def _material(
         write_atomically(model, data)
     settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
     spines = None
-    if adaptation.annotating:
+    if betas := adaptation.annotating(isinstance(parser, PcfgParser)):
         log(f"a tagger from {len(known)} trees of treebanks, for the parser while it parses the text")
         _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
-        spines, settings["betas"] = folder / "0" / TAGGER, list(adaptation.annotating)
+        spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
     text = (model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
     teaching = Teaching(*text, unsure=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
