@@ -14,6 +14,7 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.scoring.report import ParsevalReport
 from spacy_dtparse.scoring.significance import paired_bootstrap
 from spacy_dtparse.trees import Tree
+from training.adaptation.measuring import no_collecting
 from training.corpus import Sentence
 from training.sequence.corpus import LabelledSentence
 
@@ -69,18 +70,19 @@ def measure(parser: PcfgParser, sets: Sets, runs: Sequence[Run]) -> dict[str, di
     found: dict[str, dict[str, Any]] = {}
     for name, sentences in sets.items():
         kept: dict[str, list[Any]] = {run.key: [] for run in runs}
-        for sentence in (sentences[0], *sentences):  # the first twice: kernels are compiled or loaded now
-            for run in runs:
-                words, tags = sentence.tree.words, sentence.tags
-                began = time.process_time()
-                offers = [] if run.tagger is None else run.tagger.multitag(words, tags, min(run.betas))
-                tagged = time.process_time()
-                result = parsers[run.key].parse(words, tags, offers)
-                ended = time.process_time()
-                offered = [
-                    sum(chance >= beta * word[0][1] for word in offers for _, chance in word) for beta in run.betas
-                ]
-                kept[run.key].append((result, ended - began, tagged - began, offered))
+        with no_collecting():
+            for sentence in (sentences[0], *sentences):  # the first twice: kernels are compiled or loaded now
+                for run in runs:
+                    words, tags = sentence.tree.words, sentence.tags
+                    began = time.process_time()
+                    offers = [] if run.tagger is None else run.tagger.multitag(words, tags, min(run.betas))
+                    tagged = time.process_time()
+                    result = parsers[run.key].parse(words, tags, offers)
+                    ended = time.process_time()
+                    offered = [
+                        sum(chance >= beta * word[0][1] for word in offers for _, chance in word) for beta in run.betas
+                    ]
+                    kept[run.key].append((result, ended - began, tagged - began, offered))
         plain = [row[0].tree for row in kept[runs[0].key][1:]]
         scored = name != "text"
         base = counts(sentences, plain) if scored else None

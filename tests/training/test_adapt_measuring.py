@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -11,7 +13,7 @@ from spacy_dtparse.trees.categories import written_categories
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import hand_made
 from training.adaptation import measuring
-from training.adaptation.measuring import Offering, best_betas, breakdown, measure
+from training.adaptation.measuring import Offering, best_betas, breakdown, measure, no_collecting
 from training.adaptation.sentences import labelled
 from training.adaptation.tables import changes
 from training.corpus import Sentence
@@ -99,3 +101,18 @@ def test_betas_are_chosen_by_speed_among_those_that_lose_nothing(monkeypatch, ro
     assert best_betas("parser", "sentences", "labels", "tagger", [(0.3,), (0.1,), (0.01,)]) == wanted
     offered = [Offering(None, ()), *(Offering("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
     assert asked == [("parser", "sentences", "labels", offered)]
+
+
+def test_garbage_is_collected_before_and_after():
+    assert gc.isenabled()
+    with pytest.raises(KeyError), no_collecting():
+        assert not gc.isenabled()
+        raise KeyError
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with no_collecting():
+            pass
+        assert not gc.isenabled(), "left as it was"
+    finally:
+        gc.enable()

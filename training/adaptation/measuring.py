@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -42,6 +44,19 @@ class _Run:
     offered: list[list[int]] = field(default_factory=list)
 
 
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """Collect no garbage meanwhile: what is compared by turns would have its time counted for one of them."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def measure(
     parser: Prunable,
     sentences: Sequence[Sentence],
@@ -59,9 +74,10 @@ def measure(
     """
     runs = [_Run() for _ in offerings]
     parsers = [parser if tagger is None else parser.with_settings(betas=betas) for tagger, betas in offerings]
-    for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
-        for own, offering, run in zip(parsers, offerings, runs, strict=True):
-            _parse(own, offering, sentence, run)
+    with no_collecting():
+        for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
+            for own, offering, run in zip(parsers, offerings, runs, strict=True):
+                _parse(own, offering, sentence, run)
     if agreement:
         sentences = [replace(s, tree=tree) for s, tree in zip(sentences, runs[0].trees[1:], strict=True)]
     return [
