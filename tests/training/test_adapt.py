@@ -23,6 +23,7 @@ from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
 from training.adaptation import Adaptation
+from training.adaptation.measuring import Offering, measure
 from training.adaptation.packing import open_pipeline, write_pipeline
 from training.adaptation.sentences import labelled, split
 from training.cli import main
@@ -338,7 +339,8 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
         "--settings", "epochs=2", "--betas", "0.2", "0.02", "--workdir", str(work), "--out", str(out),
     ]  # fmt: skip
     assert main(command) == 0
-    assert f"{out}: a pipeline with a spine_tagger before its parser" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{out}: a pipeline with a spine_tagger before its parser" in printed
     plain, *results = json.loads((work / "result.json").read_text())["rows"]
     assert (plain["text"]["f1"], plain["text"]["equal"]) == (1.0, 1.0), "the parser agrees with itself"
     assert plain["text"]["searches"] == [1] * 4 and len(results) == 2
@@ -357,20 +359,31 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
     assert main(command) == 0
     assert "epoch" not in capsys.readouterr().out, "nothing is learned again"
 
-    parser, tagger = load_parser(grammar), load_tagger(work / "0" / "tagger.model")
+    def annotated(work: Path, *tagger: SequenceTagger) -> int:
+        """Check the trees that the text got: with the tagger's spines or without; how many are other than without."""
+        _, sentences = json.loads((work / "text" / "sentences.json").read_text()).values()
+        (chunk,) = (work / "text" / "chunks").iterdir()
+        other = 0
+        for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
+            offered = [one.multitag(words, tags, 0.01) for one in tagger]
+            assert tree == write_tree(parser.parse(words, tags, *offered).tree)
+            other += tree != write_tree(parser.parse(words, tags).tree)
+        return other
+
+    parser = load_parser(grammar).with_settings(prune=0.001, betas=(0.1, 0.01))
+    tagger = load_tagger(work / "0" / "tagger.model")
     assert tagger.meta["sentences"] == 40
-    pruned, alone = (parser.with_settings(prune=0.001, betas=betas) for betas in ((0.1, 0.01), (0.2, 0.02)))
-    _, sentences = json.loads((work / "text" / "sentences.json").read_text()).values()
-    (chunk,) = (work / "text" / "chunks").iterdir()
-    other = 0
-    for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
-        assert tree == write_tree(pruned.parse(words, tags, tagger.multitag(words, tags, 0.01)).tree)
-        other += tree != write_tree(alone.parse(words, tags).tree)
-    assert other, "the tagger of the treebank has a say"
-    assert main([*command, "--annotate-betas"]) == 1
+    dev = TreebankFile.parse(f"{SAMPLE / 'dev.mrg'},limit=8").read()
+    tagged = [Sentence(s.tree, s.tags, "dev") for s in dev]
+    offerings = [Offering(None, ()), Offering(tagger, (0.1, 0.01))]
+    alone, pruned = measure(parser, tagged, labelled(tagged, parser.recipe, SIDED), offerings)
+    assert f"F1 is {100 * alone['f1']:.2f} alone and {100 * pruned['f1']:.2f} with that tagger: it parses" in printed
+    helps = pruned["f1"] >= alone["f1"]
+    assert ("parses the text with it" in printed) == helps
+    annotated(work, *([tagger] if helps else []))
+    for name, betas in (("spined", ["0.1", "0.01"]), ("alone", [])):
+        assert main([*command, "--annotate-betas", *betas, "--workdir", str(tmp_path / name)]) == 0
+        assert "it parses the text" not in capsys.readouterr().out
+        assert bool(annotated(tmp_path / name, *([tagger] if betas else []))) == bool(betas)
+    assert main([*command, "--annotate-betas", *(() if helps else ("0.1", "0.01"))]) == 1
     assert "holds a run with other" in capsys.readouterr().err
-    assert main([*command, "--annotate-betas", "--workdir", str(tmp_path / "alone")]) == 0
-    _, sentences = json.loads((tmp_path / "alone" / "text" / "sentences.json").read_text()).values()
-    (chunk,) = (tmp_path / "alone" / "text" / "chunks").iterdir()
-    for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
-        assert tree == write_tree(alone.parse(words, tags).tree)

@@ -31,8 +31,9 @@ class Adaptation:
     trees, None: one for all that there are; the last one goes into the pipeline. `tune`: each tagger gets the betas
     of these with which the parser is fastest at no less F1 than alone on every other sentence of `dev`; it is scored
     on the others. `annotate`: the betas with which the parser parses the text, its search pruned by a tagger of the
-    treebanks alone, as Kummerfeld et al. (2010) do; (): the parser parses it alone, None: ANNOTATE where there are
-    treebanks and the parser is a chart's (boosted trees lose more F1 by spines than they gain).
+    treebanks alone, as Kummerfeld et al. (2010) do; (): the parser parses it alone, None: ANNOTATE where the parser has
+    a chart (boosted trees gain nothing by spines) and is at least as accurate so as alone on the trees of `dev`, every
+    other one where betas are chosen on them.
 
     Raises ConfigError for values out of range.
     """
@@ -75,9 +76,3 @@ class Adaptation:
                 raise ConfigError(
                     f"betas to choose from are {list(betas)}; give numbers from 0 to 1, such as 0.1,0.01 (--tune)"
                 )
-
-    def annotating(self, chart: bool) -> tuple[float, ...]:
-        """The betas with which the text is parsed, () where the parser does it alone. `chart`: whether it has one."""
-        if self.annotate is None:
-            return ANNOTATE if self.treebank and chart else ()
-        return self.annotate

@@ -32,7 +32,7 @@ from ..telling import tell
 from ..treebanks import read_files
 from .measuring import Offering, Prunable, best_betas, measure
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
-from .plan import Adaptation
+from .plan import ANNOTATE, Adaptation
 from .sentences import labelled, split
 from .tables import report
 
@@ -99,18 +99,43 @@ def _material(
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
     settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
+    scored = (dev, label(dev))
+    betas = adaptation.annotate
+    if betas is None:
+        betas = ANNOTATE if known and dev and isinstance(parser, PcfgParser) else ()
     spines = None
-    if betas := adaptation.annotating(isinstance(parser, PcfgParser)):
-        log(f"a tagger from {len(known)} trees of treebanks, for the parser while it parses the text")
-        _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
-        spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
+    if betas:
+        log(f"a tagger from {len(known)} trees of treebanks")
+        tagger, _ = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
+        if adaptation.annotate or _helps(parser, tagger, betas, scored, bool(adaptation.tune), log):
+            spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
     text = (model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
     teaching = Teaching(*text, unsure=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
     digested = hashlib.sha256(data).hexdigest()
-    return _Material(parser, digested, label(train), known, (held, label(held)), (dev, label(dev)))
+    return _Material(parser, digested, label(train), known, (held, label(held)), scored)
+
+
+def _helps(
+    parser: Prunable,
+    tagger: SequenceTagger,
+    betas: tuple[float, ...],
+    scored: tuple[list[Sentence], list[LabelledSentence]],
+    halved: bool,
+    log: Callable[[str], None],
+) -> bool:
+    """Whether the parser is no less accurate with the tagger than alone, on the trees, or every other one of them."""
+    step = 2 if halved else 1
+    trees, labels = scored[0][::step], scored[1][::step]
+    found = measure(parser, trees, labels, [Offering(None, ()), Offering(tagger, betas)])
+    alone, pruned = (one["f1"] for one in found)
+    log(
+        f"on {len(trees)} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} with that "
+        f"tagger: it parses the text {'with it' if pruned >= alone else 'alone'}"
+    )
+    return bool(pruned >= alone)
 
 
 def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:

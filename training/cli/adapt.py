@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--annotate-betas", nargs="*", type=float, metavar="BETA",
         help="while it parses the text, the parser reads the spines of a tagger of the treebanks within these betas "
-        "(default of a grammar with --treebank: 0.1 0.01; without numbers, and boosted trees, parse the text alone)",
+        "(default: a grammar 0.1 0.01, if that does no harm on --dev; without numbers it parses the text alone)",
     )  # fmt: skip
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
     parser.add_argument(
