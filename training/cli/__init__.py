@@ -16,6 +16,7 @@ from . import (
     bpm_evaluate,
     clean,
     collect,
+    conventions,
     convert,
     evaluate,
     fit,
@@ -30,12 +31,14 @@ from . import (
     span,
     spines,
     tagger_fit,
+    teacher,
     verify,
 )
 
 COMMANDS = {
     "collect": collect,
     "verify": verify,
+    "conventions": conventions,
     "convert": convert,
     "fit": fit,
     "gate": gate,
@@ -48,6 +51,7 @@ COMMANDS = {
     "bpm": bpm,
     "bpm-evaluate": bpm_evaluate,
     "tagger-fit": tagger_fit,
+    "teacher": teacher,
     "adapt": adapt,
     "pcfgla-study": latent_study,
     "self-train": self_train,

@@ -1,0 +1,145 @@
+"""Train the teacher that reads raw text for the parsers to learn from; let it annotate text; score it.
+
+Needs the extra `teacher`. A killed `fit` or `annotate` goes on with the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+from spacy_dtparse.cli.pipelines import natural_number
+from spacy_dtparse.errors import ConfigError
+
+SPEC = "PATH[,weight=W][,block=K/N][,limit=N][,share=S]"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `teacher fit`, `teacher annotate`, `teacher retag` and `teacher evaluate`."""
+    commands = parser.add_subparsers(dest="teacher_command", metavar="fit|annotate|retag|evaluate", required=True)
+    fit = commands.add_parser("fit", help="train one network from treebanks")
+    fit.add_argument("--train", action="append", default=[], metavar=SPEC, help="trees; weight: times in a pass")
+    fit.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
+    fit.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg beside the above")
+    fit.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
+    fit.add_argument(
+        "--dependencies", action="append", default=[], metavar="PATH[,weight=W]",
+        help="CoNLL-U file, for tags (XPOS) and for what constituents may not cross",
+    )  # fmt: skip
+    fit.add_argument("--start", type=Path, help="teacher to go on from, with its labels, tags and sources")
+    fit.add_argument("--more-source", action="append", default=[], metavar="NAME", help="a source to keep room for")
+    fit.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of training.teacher.TeacherOptions"
+    )
+    fit.add_argument("--workdir", type=Path, required=True, help="folder for the log and the state of the run")
+    fit.add_argument("--out", type=Path, required=True, help="folder to write the teacher to")
+    annotate = commands.add_parser("annotate", help="read raw text, write what the teacher believes of it")
+    annotate.add_argument(
+        "teachers", nargs="+", type=Path, metavar="TEACHER", help="folders of fit; several are averaged"
+    )
+    annotate.add_argument(
+        "--text", nargs="+", required=True, metavar="PATH[,wrapped][,spaced]", help="UTF-8, a paragraph per line"
+    )
+    annotate.add_argument("--source", help="treebank whose conventions the trees follow (default: none's)")
+    annotate.add_argument(
+        "--source-of",
+        action="append",
+        default=[],
+        metavar="TEXT=SOURCE",
+        help="the same for a text, by its file's name",
+    )
+    annotate.add_argument(
+        "--without", nargs="*", default=[], metavar="TREES", help="files whose sentences are left out"
+    )
+    annotate.add_argument("--min-words", type=natural_number, default=2)
+    annotate.add_argument("--max-words", type=natural_number, default=60)
+    annotate.add_argument("--most-words", type=natural_number, help="words of a text, evenly spread (default: all)")
+    annotate.add_argument("--workers", type=natural_number, default=2)
+    annotate.add_argument("--out", type=Path, required=True, help="folder for the shards")
+    retag = commands.add_parser("retag", help="give annotated text the tags of a pipeline, which the parser will meet")
+    retag.add_argument("shards", type=Path, metavar="DIR", help="shards of annotate")
+    retag.add_argument("--pipeline", required=True, help="spaCy pipeline with a tagger")
+    retag.add_argument("--workers", type=natural_number, default=2)
+    retag.add_argument("--out", type=Path, required=True, help="folder for the new shards")
+    evaluate = commands.add_parser("evaluate", help="score a teacher on trees")
+    evaluate.add_argument("teachers", nargs="+", type=Path, metavar="TEACHER")
+    evaluate.add_argument("--dev", action="append", default=[], metavar=SPEC, required=True)
+    evaluate.add_argument("--source", help="treebank whose conventions the trees follow (default: each file's own)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Call what the command asks for."""
+    {"fit": _fit, "annotate": _annotate, "retag": _retag, "evaluate": _evaluate}[options.teacher_command](options)
+
+
+def _fit(options: argparse.Namespace) -> None:
+    from ..settings import changed_fields
+    from ..teacher.examples import Lists, partial_sentences
+    from ..teacher.fitting import TeacherOptions, fit_teacher
+    from ..teacher.model import load_teacher, save_teacher
+    from ..telling import tell
+    from ..treebanks import TreebankFile, corpus_files, read_files
+
+    files = [TreebankFile.parse(text) for text in options.train]
+    dev = [TreebankFile.parse(text) for text in options.dev]
+    if options.corpus is not None:
+        files += corpus_files(options.corpus, options.names, "train")
+        dev += corpus_files(options.corpus, options.names, "dev")
+    if not files:
+        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    train = [(file.weight, sentence, True) for file in files for sentence in file.read()]
+    for text in options.dependencies:
+        file = TreebankFile.parse(text)
+        train += [(file.weight, sentence, False) for sentence in partial_sentences(file.path, file.name)]
+    settings = changed_fields(TeacherOptions(), options.set)
+    start = None if options.start is None else load_teacher([options.start])
+    lists = None
+    if start is None:
+        lists = Lists.of([sentence for _, sentence, labelled in train if labelled])
+        known = {*lists.sources, *(s.source for _, s, _ in train), *options.more_source} - {lists.sources[0]}
+        lists = Lists(lists.chains, lists.tags, (lists.sources[0], *sorted(known)))
+    facts = {"files": [f"{f.name}/{f.path.name}:{f.weight}" for f in files], "dependencies": len(options.dependencies)}
+    log = partial(tell, options.workdir / "log.jsonl")
+    teacher = fit_teacher(train, read_files(dev), settings, lists, options.workdir, start, facts, log)
+    save_teacher(options.out, teacher)
+    print(f"{options.out}: a teacher of {len(teacher.lists.chains) - 1} label chains, {len(teacher.lists.tags)} tags")
+
+
+def _annotate(options: argparse.Namespace) -> None:
+    from ..self_train.text import text_files
+    from ..teacher.annotating import Annotation, annotate
+
+    chosen = dict(text.rpartition("=")[::2] for text in options.source_of)
+    annotate(
+        Annotation(
+            tuple(options.teachers), text_files(options.text), options.out, options.source, chosen,
+            tuple(map(Path, options.without)), options.min_words, options.max_words,
+            options.most_words, options.workers,
+        )
+    )  # fmt: skip
+
+
+def _retag(options: argparse.Namespace) -> None:
+    from ..processes import worker_pool
+    from ..teacher.retagging import retag_shard
+    from ..teacher.shards import shard_files
+
+    paths = [path for paths in shard_files(options.shards).values() for path in paths]
+    missing = [path for path in paths if not (options.out / path.name).is_file()]
+    work = partial(retag_shard, options.pipeline, options.out)
+    with worker_pool(options.workers) as pool:
+        for number, _ in enumerate(pool.map(work, missing), 1):
+            if number % 20 == 0 or number == len(missing):
+                print(f"{number} of {len(missing)} shards", flush=True)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from ..teacher.fitting import judge
+    from ..teacher.model import load_teacher
+    from ..treebanks import TreebankFile, read_files
+
+    teacher = load_teacher(options.teachers)
+    for file in map(TreebankFile.parse, options.dev):
+        figures = judge(teacher, read_files([file]), options.source)
+        print("  ".join(f"{name} {value:.2f}" for name, value in figures.items()))

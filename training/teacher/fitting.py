@@ -1,0 +1,224 @@
+"""Training a teacher: one network, in steps that can be resumed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+
+from ..corpus import Sentence
+from ..evaluate import score_trees
+from ..resuming import check_facts
+from .encoder import torch
+from .examples import Lists, TeacherExample, make_example, numbers_of
+from .loss import batch_loss
+from .model import Teacher
+from .network import ANY_SOURCE, Reader, TeacherNetwork
+
+Log = Callable[..., None]
+_KEEP_EVERY = 300.0
+"""Seconds after which a run's state is kept."""
+
+
+@dataclass(frozen=True)
+class TeacherOptions:
+    """How a teacher is trained.
+
+    `epochs`: passes, in each of which a treebank of weight W is seen W times (a broken W by chance). `batch`: sub-words
+    of a step. `encoder_rate`, `head_rate`: of AdamW, reached after `warm` steps, then let down in a line.
+    `layer_decay`: what a layer's rate is of that of the layer above it. `encoder_dropout`, `head_dropout`: shares set
+    to 0. `any_source`: chance that a sentence is shown without its source. `tag_share`: weight of the tags' loss.
+    `max_words`: longer sentences are left out. `judge_every`: passes between looks at development trees. `threads`: of
+    torch.
+
+    Raises ConfigError for values out of range.
+    """
+
+    seed: int = 0
+    epochs: float = 3.0
+    batch: int = 1000
+    encoder_rate: float = 2.5e-4
+    head_rate: float = 1.5e-3
+    layer_decay: float = 0.9
+    warm: int = 100
+    decay: float = 0.01
+    encoder_dropout: float = 0.1
+    head_dropout: float = 0.2
+    any_source: float = 0.15
+    tag_share: float = 0.5
+    max_words: int = 100
+    judge_every: float = 1.0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "encoder_rate", "head_rate", "warm", "max_words", "judge_every", "threads"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("encoder_dropout", "head_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to below 1")
+
+
+def one_pass(examples: Sequence[tuple[float, TeacherExample]], size: int, rng: np.random.Generator) -> list[list[int]]:
+    """The numbers of examples (with weights) for one pass, in batches of about `size` sub-words of sentences alike in
+    length, in random order."""
+    whole = np.array([weight for weight, _ in examples])
+    times = np.floor(whole + rng.random(len(whole))).astype(int)
+    chosen = rng.permutation(np.repeat(np.arange(len(examples)), times))
+    lengths = np.array([len(example.read.pieces) for _, example in examples])
+    batches: list[list[int]] = []
+    for at in range(0, len(chosen), 2000):
+        part = chosen[at : at + 2000]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batch: list[int] = []
+        for number in part.tolist():
+            if batch and (len(batch) + 1) * lengths[number] > size:
+                batches.append(batch)
+                batch = []
+            batch.append(number)
+        batches.append(batch)
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def _groups(network: TeacherNetwork, options: TeacherOptions) -> list[dict[str, Any]]:
+    """Parameters with their rates: the lower a layer, the smaller."""
+    groups: list[dict[str, Any]] = []
+    n_layers = len(network.encoder.layers)
+    for name, parameter in network.named_parameters():
+        if name.startswith("encoder.layers."):
+            above = n_layers - 1 - int(name.split(".")[2])
+            rate = options.encoder_rate * options.layer_decay**above
+        elif name.startswith("encoder."):
+            rate = options.encoder_rate * options.layer_decay**n_layers
+        else:
+            rate = options.head_rate
+        decay = options.decay if parameter.dim() > 1 else 0.0
+        groups.append({"params": [parameter], "lr": rate, "full": rate, "weight_decay": decay})
+    return groups
+
+
+def fit_teacher(
+    train: Sequence[tuple[float, Sentence, bool]],
+    dev: Sequence[Sentence],
+    options: TeacherOptions,
+    lists: Lists | None = None,
+    workdir: Path | None = None,
+    start: Teacher | None = None,
+    facts: dict[str, Any] | None = None,
+    log: Log = lambda **_: None,
+) -> Teacher:
+    """A teacher of one network. `train`: (weight, sentence, whether its labels are to be learned, or its tags and what
+    its spans forbid alone). `start`: a teacher to go on from. `workdir`: keeps the state of a run, which goes on from
+    there.
+
+    Raises TrainingDataError when there is nothing to learn from or `workdir` is of another run.
+    """
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+    reader = Reader()
+    used = [(w, s, tree) for w, s, tree in train if s.tree.n_tokens <= options.max_words]
+    if not used:
+        raise TrainingDataError(f"no sentence has at most {options.max_words} words; set max_words higher")
+    if lists is None:
+        lists = start.lists if start else Lists.of([s for _, s, tree in used if tree])
+    numbers = numbers_of(lists)
+    examples = [(w, make_example(s, lists, numbers, reader, tree)) for w, s, tree in used]
+    network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources))
+    if start is not None:
+        network.load_state_dict(start.networks[0].state_dict())
+    optimizer = torch.optim.AdamW(_groups(network, options), betas=(0.9, 0.98), fused=True)
+    rng = np.random.default_rng(options.seed)
+    plan: list[tuple[int, list[int]]] = []
+    for epoch in range(math.ceil(options.epochs)):
+        batches = one_pass(examples, options.batch, rng)
+        keep = min(1.0, options.epochs - epoch)
+        plan += [(epoch, batch) for batch in batches[: math.ceil(len(batches) * keep)]]
+    per_pass = len(plan) / options.epochs
+    done, run = 0, {"options": asdict(options), "sentences": len(used), **(facts or {})}
+    state = None if workdir is None else workdir / "state.pt"
+    if state is not None and state.is_file():
+        kept = torch.load(state, weights_only=True)
+        check_facts(state.parent, kept["facts"], run)
+        network.load_state_dict(kept["network"])
+        optimizer.load_state_dict(kept["optimizer"])
+        done = kept["done"]
+        log(resumed=done)
+    network.train()
+    began = kept_at = time.perf_counter()
+    losses, since = np.zeros(3), 0
+    for step, (_, batch) in enumerate(plan):
+        if step < done:
+            continue
+        generator = torch.Generator().manual_seed(options.seed * 1_000_003 + step)
+        rate = min(1.0, (step + 1) / options.warm) * max(0.01, 1 - step / len(plan))
+        for group in optimizer.param_groups:
+            group["lr"] = group["full"] * rate
+        part = [examples[k][1] for k in batch]
+        hidden = (torch.rand(len(part), generator=generator) < options.any_source).tolist()
+        sources = [ANY_SOURCE if hide else e.source for e, hide in zip(part, hidden, strict=True)]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss, parts = batch_loss(
+                network, part, sources, (options.encoder_dropout, options.head_dropout), generator, options.tag_share
+            )
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+        optimizer.step()
+        losses += parts
+        since += 1
+        last = step + 1 == len(plan)
+        judged = last or int((step + 1) / per_pass / options.judge_every) > int(step / per_pass / options.judge_every)
+        if state is not None and (last or time.perf_counter() - kept_at > _KEEP_EVERY):
+            kept_at = time.perf_counter()
+            state.parent.mkdir(parents=True, exist_ok=True)
+            temporary = state.with_suffix(".tmp")
+            held = {
+                "network": network.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "done": step + 1,
+                "facts": run,
+            }
+            torch.save(held, temporary)
+            temporary.replace(state)
+        if judged or since == 200:
+            figures = {}
+            if judged and dev:
+                figures = judge(Teacher(lists, (network.eval(),), {}), dev)
+                network.train()
+            log(
+                step=step + 1, of=len(plan), epoch=round((step + 1) / per_pass, 2), brackets=losses[0] / since,
+                labels=losses[1] / since, tags=losses[2] / since, **figures, seconds=round(time.perf_counter() - began),
+            )  # fmt: skip
+            losses, since = np.zeros(3), 0
+    return Teacher(lists, (network.eval(),), run)
+
+
+def read_parts(sentences: Sequence[Sentence]) -> Iterator[tuple[str, list[Sentence]]]:
+    """The sentences of each source."""
+    for name in dict.fromkeys(sentence.source for sentence in sentences):
+        yield name, [sentence for sentence in sentences if sentence.source == name]
+
+
+def judge(teacher: Teacher, dev: Sequence[Sentence], source: str | None = None) -> dict[str, float]:
+    """By treebank, in per cent: F1 of all brackets, whole trees right, tags right; each in the treebank's own
+    conventions where the teacher knows them, or in those of `source`."""
+    figures: dict[str, float] = {}
+    for name, part in read_parts(dev):
+        used = source or (name if name in teacher.lists.sources else None)
+        words = [sentence.tree.words for sentence in part]
+        trees = [teacher.tree(w, b)[0] for w, b in zip(words, teacher.beliefs(words, used), strict=True)]
+        report, _ = score_trees(part, trees)
+        totals = report.to_dict()
+        right = sum(a == b for s, t in zip(part, trees, strict=True) for a, b in zip(s.tree.tags, t.tags, strict=True))
+        figures[name] = round(100 * totals["all"]["f1"], 2)
+        figures[f"{name}_evalb"] = round(100 * totals["evalb"]["f1"], 2)
+        figures[f"{name}_exact"] = round(100 * totals["all"]["exact_match"], 2)
+        figures[f"{name}_tags"] = round(100 * right / sum(map(len, words)), 2)
+    return figures

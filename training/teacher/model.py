@@ -1,0 +1,190 @@
+"""A trained teacher: networks of several seeds whose scores are averaged, what they believe of a sentence, and its
+files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, REAL
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.kernels.spans import best_inside, best_spans, tree_posteriors
+from spacy_dtparse.trees import TOP, Tree
+
+from ..fitting import write_atomically
+from .encoder import torch
+from .examples import Lists
+from .network import Read, Reader, TeacherNetwork
+
+LEAST = 0.02
+"""Beliefs of a smaller probability are left out."""
+PENALTY = 0.45
+"""What a constituent's posterior must exceed to be worth a place in the tree."""
+
+
+class Belief(NamedTuple):
+    """What a teacher believes of a sentence of n words. `spans` int32 (c, 2) with `labels` int32 (c,), numbers of label
+    chains (0: none), and `mass` float32 (c,): the probability that the tree has just this chain there; `tags` int32
+    (n,) with `tag_sure` float32 (n,)."""
+
+    spans: np.ndarray
+    labels: np.ndarray
+    mass: np.ndarray
+    tags: np.ndarray
+    tag_sure: np.ndarray
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """`lists` and one or more `networks`; `meta`: plain data."""
+
+    lists: Lists
+    networks: tuple[TeacherNetwork, ...]
+    meta: dict[str, Any]
+
+    def beliefs(self, sentences: Sequence[Sequence[str]], source: str | None, batch: int = 1500) -> Iterator[Belief]:
+        """What the teacher believes of each sentence (lists of words), in order, in the conventions of `source`.
+        `batch`: sub-words that are read together, which changes no more than the last bits."""
+        number, reader = self.lists.source(source), Reader()
+        most = self.networks[0].encoder.most_pieces - 2
+        reads = [reader.read(words, most) for words in sentences]
+        order = sorted(range(len(reads)), key=lambda k: len(reads[k].pieces))
+        found: list[Belief | None] = [None] * len(reads)
+        at = 0
+        while at < len(order):
+            size = max(1, batch // len(reads[order[at]].pieces))
+            while size > 1 and size * len(reads[order[min(at + size, len(order)) - 1]].pieces) > batch:
+                size -= 1
+            part = order[at : at + size]
+            for k, belief in zip(part, self._believe([reads[k] for k in part], number), strict=True):
+                found[k] = belief
+            at += size
+        return iter(belief for belief in found if belief is not None)
+
+    @torch.inference_mode()
+    def _believe(self, batch: Sequence[Read], source: int) -> list[Belief]:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            scores = [network(batch, [source] * len(batch)) for network in self.networks]
+        share = 1 / len(scores)
+        spans = sum(part.spans.float() for part in scores).numpy() * REAL(share)  # type: ignore[union-attr]
+        tags = (sum(part.tags.float() for part in scores) * share).softmax(-1).numpy()  # type: ignore[union-attr]
+        rows, places, posteriors = [], [], []
+        for row, read in enumerate(batch):
+            n = read.n
+            held = np.zeros((n + 1, n + 1), dtype=REAL)
+            if n > 1:
+                own = np.array(spans[row, : n + 1, : n + 1], dtype=REAL)
+                np.fill_diagonal(own[:, 1:], 0)
+                held = tree_posteriors(own)[1].astype(REAL)
+            held[np.arange(n), np.arange(1, n + 1)] = 1
+            here = np.argwhere(np.triu(held, 1) >= LEAST)
+            rows.append(np.full(len(here), row))
+            places.append(here)
+            posteriors.append(held[here[:, 0], here[:, 1]])
+        index = [torch.from_numpy(part) for part in (np.concatenate(rows), *np.concatenate(places).T.copy())]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = [
+                network.label_scores(part, index).float() for network, part in zip(self.networks, scores, strict=True)
+            ]
+        chances = (sum(logits) * share).softmax(-1).numpy()  # type: ignore[union-attr]
+        found, first = [], 0
+        for row, read in enumerate(batch):
+            last = first + len(places[row])
+            mass = chances[first:last] * posteriors[row][:, None]
+            which, labels = np.nonzero(mass >= LEAST)
+            own_tags = tags[row, : read.n]
+            best = own_tags.argmax(1)
+            found.append(
+                Belief(
+                    places[row][which].astype(INDEX),
+                    labels.astype(INDEX),
+                    mass[which, labels],
+                    best.astype(INDEX),
+                    own_tags[np.arange(read.n), best].astype(REAL),
+                )
+            )
+            first = last
+        return found
+
+    def tree(self, words: Sequence[str], belief: Belief, penalty: float = PENALTY) -> tuple[Tree, float]:
+        """(The tree with the most labels expected to be right, the least probability of one of its constituents)."""
+        n = len(words)
+        gains = np.zeros((n + 1, n + 1), dtype=REAL)
+        chosen: dict[tuple[int, int], tuple[int, float]] = {}
+        constituent: dict[tuple[int, int], float] = {}
+        best_mass: dict[tuple[int, int], float] = {}
+        for (start, end), label, mass in zip(
+            belief.spans.tolist(), belief.labels.tolist(), belief.mass.tolist(), strict=True
+        ):
+            if label == 0:
+                continue
+            constituent[start, end] = constituent.get((start, end), 0.0) + mass
+            if mass > best_mass.get((start, end), 0.0):
+                best_mass[start, end] = mass
+                chosen[start, end] = label, mass
+        for (start, end), mass in constituent.items():
+            label = chosen[start, end][0]
+            gains[start, end] = max(0.0, len(self.lists.chains[label]) * (mass - penalty))
+        best = np.empty_like(gains)
+        best_inside(gains, n, best)
+        spans = np.empty((2 * n + 2, 2), dtype=INDEX)
+        found: list[tuple[int, int, str]] = []
+        sure = 1.0
+        for start, end in spans[: best_spans(best, n, spans)].tolist():
+            if gains[start, end] > 0:
+                label, mass = chosen[start, end]
+                sure = min(sure, mass)
+                found += [(start, end, name) for name in self.lists.chains[label]]
+        tags = [self.lists.tags[tag] for tag in belief.tags.tolist()]
+        labels, starts, ends = [TOP], [0], [n]
+        for start, end, name in found:
+            labels.append(name)
+            starts.append(start)
+            ends.append(end)
+        return Tree(words, tags, labels, starts, ends), sure
+
+
+def save_teacher(folder: Path, teacher: Teacher) -> None:
+    """Write a folder: `teacher.json` and `network0.safetensors`, … (without the encoder's frozen embeddings)."""
+    from safetensors.torch import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, network in enumerate(teacher.networks):
+        tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
+        write_atomically(folder / f"network{number}.safetensors", save(tensors))
+    facts = {"lists": teacher.lists.to_dict(), "networks": len(teacher.networks), "meta": teacher.meta}
+    write_atomically(folder / "teacher.json", json.dumps(facts, indent=1).encode())
+
+
+def load_teacher(folders: Sequence[Path]) -> Teacher:
+    """The teacher of one or more folders of `save_teacher`, which must have the same lists.
+
+    Raises ModelFormatError where a folder is none, is damaged, or has other lists than the first.
+    """
+    from safetensors.torch import load_file
+
+    networks: list[TeacherNetwork] = []
+    lists: Lists | None = None
+    meta: dict[str, Any] = {}
+    for folder in folders:
+        try:
+            facts = json.loads((folder / "teacher.json").read_text(encoding="utf8"))
+            own = Lists.from_dict(facts["lists"])
+            if lists is not None and own != lists:
+                raise ModelFormatError(f"{folder} has other labels, tags or sources than {folders[0]}; give one alone")
+            lists, meta = own, meta or facts["meta"]
+            for number in range(int(facts["networks"])):
+                network = TeacherNetwork(len(own.chains), len(own.tags), len(own.sources))
+                network.load_state_dict(load_file(folder / f"network{number}.safetensors"))
+                networks.append(network.eval())
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise ModelFormatError(
+                f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
+            ) from error
+    assert lists is not None
+    return Teacher(lists, tuple(networks), meta)

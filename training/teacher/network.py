@@ -1,0 +1,129 @@
+"""The teacher's network: sentences in, scores of all spans, of labels and of tags out.
+
+A word is the mean of its sub-words' vectors, a gap between two words is both their vectors side by side. A span scores
+a bilinear form of its two gaps (Dozat & Manning 2017; Zhang, Zhou & Li 2020), its label chain comes from one hidden
+layer over both, a word's tag from one over its vector. What treebank a sentence is from is an input, so that each may
+keep its conventions; source 0 is none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.dtypes import REAL
+from spacy_dtparse.features.lexicon import SHAPES, word_shape
+
+from .encoder import WIDTH, Encoder, Pieces, load_weights, masked, nn, torch
+
+SPAN_WIDTH = 256
+ANY_SOURCE = 0
+
+
+@dataclass(frozen=True)
+class Read:
+    """A sentence as sub-words: `pieces` int64 (p,) with one around each end, `word_of` int64 (p,): 0 before the first
+    word, n + 1 after the last; `shapes` int64 (p,); n words."""
+
+    pieces: np.ndarray
+    word_of: np.ndarray
+    shapes: np.ndarray
+    n: int
+
+
+class Reader:
+    """Words to `Read`."""
+
+    def __init__(self) -> None:
+        self._pieces = Pieces()
+
+    def read(self, words: Sequence[str], most: int = 510) -> Read:
+        """Each word keeps at least one sub-word; where there would be more than `most` in all, each keeps its first
+        alone."""
+        found = self._pieces.of_words([word.replace("\\/", "/") for word in words])
+        if sum(map(len, found)) > most:
+            found = [ids[:1] for ids in found]
+        sizes = [1, *map(len, found), 1]
+        pieces = [self._pieces.begin, *(number for ids in found for number in ids), self._pieces.end]
+        shapes = [0, *(1 + max(0, SHAPES.number(word_shape(word))) for word in words), 0]
+        return Read(np.array(pieces), np.repeat(np.arange(len(words) + 2), sizes), np.repeat(shapes, sizes), len(words))
+
+
+class Scores(NamedTuple):
+    """Of a batch of sentences, longest n words. `spans` (sentences, n + 1, n + 1), at [start, end]; `left`, `right`
+    (sentences, n + 1, SPAN_WIDTH): a label's score is of their sum at start and end; `tags` (sentences, n, tags)."""
+
+    spans: torch.Tensor
+    left: torch.Tensor
+    right: torch.Tensor
+    tags: torch.Tensor
+
+
+class TeacherNetwork(nn.Module):
+    """The encoder and its heads, for so many label chains (0: none), tags and sources (ANY_SOURCE among them)."""
+
+    def __init__(self, n_chains: int, n_tags: int, n_sources: int):
+        super().__init__()
+        self.encoder = Encoder(load_weights())
+        self.shapes = nn.Embedding(1 + len(SHAPES) + 3, WIDTH)
+        self.sources = nn.Embedding(n_sources, WIDTH)
+        self.gaps = nn.Linear(2 * WIDTH, 4 * SPAN_WIDTH)
+        self.form = nn.Parameter(torch.zeros(SPAN_WIDTH, SPAN_WIDTH))
+        self.alone = nn.Linear(2 * SPAN_WIDTH, 1, bias=False)
+        self.label_norm = nn.LayerNorm(SPAN_WIDTH)
+        self.labels = nn.Linear(SPAN_WIDTH, n_chains)
+        self.tag_hidden = nn.Linear(WIDTH, SPAN_WIDTH)
+        self.tags = nn.Linear(SPAN_WIDTH, n_tags)
+        with torch.no_grad():
+            self.shapes.weight.mul_(0.02)
+            self.sources.weight.mul_(0.02)
+            self.form.normal_(std=0.02)
+            self.alone.weight.zero_()
+
+    def forward(
+        self,
+        batch: Sequence[Read],
+        sources: Sequence[int],
+        dropout: tuple[float, float] = (0.0, 0.0),
+        generator: torch.Generator | None = None,
+    ) -> Scores:
+        """`dropout`: shares in the encoder and in the heads, with a `generator`."""
+        most, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
+        pieces = np.zeros((len(batch), most), dtype=np.int64)
+        shapes = np.zeros_like(pieces)
+        there = np.zeros(pieces.shape, dtype=bool)
+        words = np.zeros((len(batch), longest + 2, most), dtype=REAL)  # each row a mean
+        for row, read in enumerate(batch):
+            size = len(read.pieces)
+            pieces[row, :size], shapes[row, :size], there[row, :size] = read.pieces, read.shapes, True
+            words[row, read.word_of, np.arange(size)] = 1
+        words /= np.maximum(words.sum(2, keepdims=True), 1)
+        added = self.shapes(torch.from_numpy(shapes)) + self.sources(torch.tensor(sources))[:, None]
+        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(there), dropout[0], generator)
+        x = torch.from_numpy(words).to(x.dtype) @ x
+        tags = self.tags(masked(nn.functional.gelu(self.tag_hidden(x[:, 1:-1])), dropout[1], generator))
+        gaps = masked(torch.cat([x[:, :-1], x[:, 1:]], 2), dropout[1], generator)
+        projected = self.gaps(gaps)
+        ends = masked(nn.functional.gelu(projected[:, :, : 2 * SPAN_WIDTH]), dropout[1], generator)
+        left, right = ends[:, :, :SPAN_WIDTH], ends[:, :, SPAN_WIDTH:]
+        form = left @ self.form.to(left.dtype)
+        weights = self.alone.weight[0].to(left.dtype)
+        spans = form @ right.transpose(1, 2) + (left @ weights[:SPAN_WIDTH])[:, :, None]
+        spans = spans + (right @ weights[SPAN_WIDTH:])[:, None, :]
+        return Scores(spans, projected[:, :, 2 * SPAN_WIDTH : 3 * SPAN_WIDTH], projected[:, :, 3 * SPAN_WIDTH :], tags)
+
+    def label_scores(
+        self,
+        scores: Scores,
+        places: Sequence[torch.Tensor],
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> torch.Tensor:
+        """Scores of all label chains (c, chains) of spans; `places`: numbers of their sentences in the batch, their
+        starts and their ends, int64 (c,) each."""
+        rows, starts, ends = places
+        hidden = nn.functional.gelu(self.label_norm(scores.left[rows, starts] + scores.right[rows, ends]))
+        return self.labels(masked(hidden[None], dropout, generator)[0])
