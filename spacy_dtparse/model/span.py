@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,11 +90,23 @@ class PackedNetwork:
         return network
 
 
+class BareTables(NamedTuple):
+    """What a treebank never leaves bare, for L labels (in the model's order) and T tags (in that of its words).
+
+    `never` bool (L + 1, L + 1, T): [parent, child, tag]: whether a token of the tag is never a child of such a parent
+    that also has such a child; the last parent is the root, the last child stands for any or none. `one_root`: whether
+    one constituent covers every sentence.
+    """
+
+    never: np.ndarray
+    one_root: bool
+
+
 @dataclass(frozen=True)
 class SpanModel:
     """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty, then one or
     more that are not, without TOP. `packed`: one or more networks. `meta`: plain data: language, licence, training
-    data, figures.
+    data, figures. `bare`: what trees never leave bare; None: not known, trees are left as the chart makes them.
 
     Raises ModelFormatError when there is no network or one does not fit, or for other chains.
     """
@@ -103,6 +115,7 @@ class SpanModel:
     chains: tuple[Chain, ...]
     packed: tuple[PackedNetwork, ...]
     meta: dict[str, Any]
+    bare: BareTables | None = None
     networks: tuple[SpanNetwork, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -118,6 +131,13 @@ class SpanModel:
         networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)
         if len({network.bilinear.shape for network in networks}) > 1:
             raise ModelFormatError("the networks' projections have different widths; train them with one width")
+        if self.bare is not None:
+            size, tags = len(self.labels), len(self.words.tables[1])
+            if self.bare.never.shape != (size + 1, size + 1, tags):
+                raise ModelFormatError(
+                    f"the table of bare tokens has the shape {self.bare.never.shape}, which does not fit {size} labels "
+                    f"and {tags} tags; fetch or write the model again"
+                )
         object.__setattr__(self, "networks", networks)
 
     @property
@@ -134,6 +154,8 @@ class SpanModel:
         for packed in self.packed:
             for name in sorted(packed.arrays):
                 digest.update(name.encode() + np.ascontiguousarray(packed.arrays[name]).tobytes())
+        if self.bare is not None:
+            digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
         return digest.hexdigest()[:16]
 
 
@@ -144,8 +166,11 @@ def write_model(model: SpanModel) -> bytes:
         for number, packed in enumerate(model.packed)
         for name, array in packed.arrays.items()
     }
+    if model.bare is not None:
+        arrays["bare.never"] = model.bare.never
     meta = {
         "version": VERSION,
+        **({} if model.bare is None else {"one_root": model.bare.one_root}),
         "fingerprint": model.fingerprint(),
         "words": model.words.to_dict(),
         "chains": [list(chain) for chain in model.chains],
@@ -167,7 +192,10 @@ def read_model(data: bytes) -> SpanModel:
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
     packed = tuple(PackedNetwork(_part(arrays, f"network{k}.")) for k in range(int(meta["n_networks"])))
     chains = tuple(tuple(chain) for chain in meta["chains"])
-    return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]))
+    bare = None
+    if "bare.never" in arrays:
+        bare = BareTables(arrays["bare.never"].astype(np.bool_), bool(meta["one_root"]))
+    return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), bare)
 
 
 def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -97,6 +97,11 @@ class Settings:
         if not fits:
             raise ConfigError(f"{self.KIND} setting {name!r} is {value!r}; it must be {allowed}")
 
+    def check_truth(self, name: str) -> None:
+        """Raise ConfigError unless the setting is true or false."""
+        if not isinstance(getattr(self, name), bool):
+            raise ConfigError(f"{self.KIND} setting {name!r} is {getattr(self, name)!r}; it must be true or false")
+
     def check_shares(self, name: str) -> None:
         """Raise ConfigError unless the setting is a list of numbers from 0 to 1; it becomes a tuple."""
         given = getattr(self, name)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, REAL, SCORE
-from ...kernels.span_network import cut_greedily, decode, read_gaps, span_probabilities
+from ...kernels.span_network import cut_greedily, decode, label_spans, read_gaps, span_probabilities
+from ...kernels.span_whole import covers_all, place_of_bare, take_up_bare
 from ...model.ahead import finish_compiling
-from ...model.span import KIND, SpanModel, read_model, write_model
+from ...model.span import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..stored import StoredParser, check_sentence
@@ -20,6 +21,8 @@ from .settings import SpanSettings
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
+_TAKEN_UP = 0.1
+"""Probability that a constituent must have to take up a token which would be left bare."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 
@@ -53,7 +56,17 @@ class SpanParser(StoredParser):
         self._chains = [[numbers[label] for label in chain] for chain in model.chains]
         self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
         self._chain_labels = np.array([number for chain in self._chains for number in chain], dtype=INDEX)
+        self._tags = {tag: number for number, tag in enumerate(model.words.tables[1])}
+        self._bare = self._bare_tables() if self.settings.whole else None
         self._local = threading.local()
+
+    def _bare_tables(self) -> BareTables | None:
+        """The model's, with a tag more for those that are not listed."""
+        if self.model.bare is None:
+            return None
+        never, one_root = self.model.bare
+        other = np.zeros((*never.shape[:2], 1), dtype=np.bool_)
+        return BareTables(np.concatenate([never, other], axis=2), one_root)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -79,6 +92,7 @@ class SpanParser(StoredParser):
             "max_tokens": self.settings.max_tokens,
             "confident": self.settings.confident,
             "penalty": self.settings.penalty,
+            "whole": self.settings.whole and self.model.bare is not None,
         }
 
     @classmethod
@@ -99,10 +113,11 @@ class SpanParser(StoredParser):
         networks: int | None = None,
         confident: float | None = None,
         penalty: float | None = None,
+        whole: bool | None = None,
     ) -> SpanParser:
         """A parser on the same model with other settings (see SpanSettings)."""
         changed = self.settings.with_given(
-            budget=budget, max_tokens=max_tokens, networks=networks, confident=confident, penalty=penalty
+            budget=budget, max_tokens=max_tokens, networks=networks, confident=confident, penalty=penalty, whole=whole
         )
         return SpanParser(self.model, changed, self._data)
 
@@ -111,7 +126,7 @@ class SpanParser(StoredParser):
         local = self._local
         if getattr(local, "tokens", 0) < n:
             local.tokens = max(64, 2 * n) if n <= 4096 else n
-            size = 2 * local.tokens * max(map(len, self._chains))
+            size = (3 * local.tokens + 1) * max(map(len, self._chains))
             local.room = np.empty((size, 3), INDEX), np.empty(size, SCORE)
         return local.room
 
@@ -124,8 +139,11 @@ class SpanParser(StoredParser):
         parts = self._read(numbers, first)
         items, costs, tried, status = self._decode(parts, n)
         if first < used and max(costs, default=0.0) > sure:
-            items, costs, more, status = self._decode(self._read(numbers, used, parts), n)
+            parts = self._read(numbers, used, parts)
+            items, costs, more, status = self._decode(parts, n)
             tried += more
+        if self._bare is not None:
+            items, costs = self._whole(items, costs, parts, tags)
         starts, ends, labels = zip(*items, strict=True) if items else ((), (), ())
         names = self._labels
         tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
@@ -205,6 +223,31 @@ class SpanParser(StoredParser):
                 scores += found[1]
                 tried += found[2]
         return items, scores, tried, "greedy"
+
+    def _whole(
+        self, items: list[list[int]], costs: list[float], parts: tuple[np.ndarray, ...], tags: Sequence[str]
+    ) -> tuple[list[list[int]], list[float]]:
+        """Items and scores with every token taken up that the treebank never leaves bare."""
+        assert self._bare is not None
+        n, count = len(tags), len(items)
+        numbers = np.array([self._tags.get(tag, len(self._tags)) for tag in tags], dtype=INDEX)
+        room, scores = self._room(n)
+        if count:
+            room[:count], scores[:count] = items, costs
+        sound = not (self._bare.one_root and count) or covers_all(room, count, n)
+        if sound and place_of_bare(room, count, n, numbers, self._bare.never, np.empty(n, dtype=INDEX), 0) < 0:
+            return items, costs
+        if n <= max(self.settings.max_tokens, 1):
+            candidates = span_probabilities(*parts, 0, n, _BELIEVED)
+        else:
+            whole = np.array([[0, n]], dtype=INDEX)
+            logs = np.empty((1, len(self._chains)), dtype=REAL)
+            label_spans(parts[0], parts[2], parts[3], whole, logs)
+            candidates = whole, np.ones(1), logs
+        count = take_up_bare(
+            room, scores, count, numbers, *self._bare, *candidates, self._chain_from, self._chain_labels, _TAKEN_UP
+        )
+        return room[:count].tolist(), scores[:count].tolist()
 
     def _charted(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> tuple[list[list[int]], list[float], int]:
         """(Items, scores, spans that were labelled) of the chart over [start, end)."""

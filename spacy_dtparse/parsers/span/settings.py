@@ -17,7 +17,9 @@ class SpanSettings(Settings):
     the cube of the length. `networks`: how many of the model's networks are multiplied, None all. `confident`: where no
     constituent of the first network's tree has a greater score (-ln of its probability), the others are not asked; 0,
     the default, asks them always. `penalty`: posterior probability that a label must have to be worth a place in the
-    tree; below a half it favours recall. Raises ConfigError for values out of range or of another type.
+    tree; below a half it favours recall. `whole`: whether a token that the treebank never leaves bare (a noun in a
+    clause, say) gets its most probable constituent even where that is worth less than the penalty; a model of before
+    0.2 does not know which these are. Raises ConfigError for values out of range or of another type.
     """
 
     budget: int | None = None
@@ -25,6 +27,7 @@ class SpanSettings(Settings):
     networks: int | None = None
     confident: float = 0.0
     penalty: float = 0.5
+    whole: bool = True
 
     def __post_init__(self) -> None:
         self.check_number("confident", "a number from 0", 0)
@@ -32,3 +35,4 @@ class SpanSettings(Settings):
         self.check_whole("budget", 0, optional=True)
         self.check_whole("max_tokens", 0)
         self.check_whole("networks", 1, optional=True)
+        self.check_truth("whole")

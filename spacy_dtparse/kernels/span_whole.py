@@ -1,0 +1,138 @@
+"""Trees that hang together: no token is left bare where the treebank never leaves such a token bare.
+
+The chart keeps a constituent where it is worth its place, so that a subject whose noun phrase falls short by a hair
+stands in its clause as loose words. Here such words get the most probable constituent that takes them up, and the tree
+is otherwise left as it is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import INDEX
+from .jit import kernel
+
+
+@kernel(error_model="numpy")
+def place_of_bare(items, count, n, tags, never, parents, first):
+    """The first token from `first` on that is a bare child of a constituent which never has such a one, -1 if there is
+    none.
+
+    `items` int32 (…, 3): start, end, label of `count` constituents in pre-order, without the root. `tags` int32 (n,):
+    numbers of tags. `never` bool (labels + 1, labels + 1, tags): [parent, child beside the token, tag], where the last
+    parent is the root and the last child stands for any or none. Filled: `parents` int32 (n,): the constituent that
+    each token is a child of, -1 for the root.
+    """
+    n_labels = never.shape[0] - 1
+    for t in range(n):
+        parents[t] = -1
+    for c in range(count):
+        for t in range(items[c, 0], items[c, 1]):
+            parents[t] = c
+    for t in range(first, n):
+        parent = parents[t]
+        label = items[parent, 2] if parent >= 0 else n_labels
+        if never[label, n_labels, tags[t]]:
+            return t
+        any_child = False
+        for child in range(n_labels):
+            if never[label, child, tags[t]]:
+                any_child = True
+                break
+        if not any_child:
+            continue
+        end = items[parent, 1] if parent >= 0 else n
+        c = parent + 1
+        while c < count and items[c, 0] < end:
+            if never[label, items[c, 2], tags[t]]:
+                return t
+            here = items[c, 1]  # past all that is below this child
+            c += 1
+            while c < count and items[c, 0] < here:
+                c += 1
+    return -1
+
+
+@kernel(error_model="numpy")
+def covers_all(items, count, n):
+    """Whether the first constituent covers all n tokens."""
+    return count > 0 and items[0, 0] == 0 and items[0, 1] == n
+
+
+@kernel(error_model="numpy")
+def _insert(items, costs, count, parent, start, end, labels, cost):
+    """Put a chain of labels over [start, end), whole children of constituent `parent`, below it. Returns the new
+    count."""
+    at = parent + 1
+    while at < count and (items[at, 0] < start):
+        at += 1
+    size = len(labels)
+    for c in range(count - 1, at - 1, -1):
+        for k in range(3):
+            items[c + size, k] = items[c, k]
+        costs[c + size] = costs[c]
+    for k in range(size):
+        items[at + k, 0], items[at + k, 1], items[at + k, 2] = start, end, labels[k]
+        costs[at + k] = cost
+    return count + size
+
+
+@kernel(error_model="numpy")
+def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels, least):
+    """Take up the tokens that `place_of_bare` finds, in place, from left to right; returns the new number of
+    constituents.
+
+    `items`, `costs` (float64, -ln of a constituent's probability) have room for what is added: at most one chain per
+    token, and one. `one_root`: whether a constituent must cover all tokens where there is any. `spans` int32 (c, 2),
+    `posteriors` float64 (c,), `logs` float32 (c, chains): candidates and log-probabilities of their chains, as
+    `span_network.span_probabilities` gives them. The most probable candidate wins that has the token, consists of whole
+    children of its parent, and has a bottom label that may have the token. Where none has a probability of `least` the
+    token stays: then it is more likely that its tag is wrong.
+    """
+    n, n_chains, n_labels = len(tags), len(chain_from) - 1, never.shape[0] - 1
+    parents = np.empty(n, dtype=INDEX)
+    inside = np.zeros(n + 1, dtype=np.bool_)  # gaps within a child of the parent
+    if one_root and count > 0 and not covers_all(items, count, n):
+        best, best_chain, most = -1, -1, -math.inf
+        for c in range(len(spans)):
+            if spans[c, 0] == 0 and spans[c, 1] == n:
+                for chain in range(1, n_chains):
+                    if logs[c, chain] > most:
+                        best, best_chain, most = c, chain, logs[c, chain]
+        if best >= 0:
+            chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
+            count = _insert(items, costs, count, -1, 0, n, chosen, -most)
+    t = place_of_bare(items, count, n, tags, never, parents, 0)
+    while t >= 0:
+        parent = parents[t]
+        start, end = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, n)
+        label = items[parent, 2] if parent >= 0 else n_labels
+        for gap in range(start, end + 1):
+            inside[gap] = False
+        for c in range(parent + 1, count):
+            if items[c, 0] >= end:
+                break
+            for gap in range(items[c, 0] + 1, items[c, 1]):
+                inside[gap] = True
+        best, best_chain, most = -1, -1, math.log(least)
+        for c in range(len(spans)):
+            i, j = spans[c, 0], spans[c, 1]
+            if not (start <= i <= t < j <= end) or inside[i] or inside[j] or posteriors[c] < least:
+                continue
+            for chain in range(1, n_chains):
+                value = math.log(posteriors[c]) + logs[c, chain]
+                if value <= most or never[chain_labels[chain_from[chain + 1] - 1], n_labels, tags[t]]:
+                    continue
+                known = parent < 0 and covers_all(items, count, n)
+                if i == start and j == end:  # a unary chain has no label twice
+                    for place in range(chain_from[chain], chain_from[chain + 1]):
+                        known = known or chain_labels[place] == label
+                if not known:
+                    best, best_chain, most = c, chain, value
+        if best >= 0:
+            chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
+            count = _insert(items, costs, count, parent, spans[best, 0], spans[best, 1], chosen, -most)
+        t = place_of_bare(items, count, n, tags, never, parents, t + 1)
+    return count

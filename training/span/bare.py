@@ -1,0 +1,55 @@
+"""Which tokens a treebank never leaves bare, read off its trees; see `kernels.span_whole`.
+
+Looked at are tags that are mostly children of one of the two labels with the most loose tokens (noun phrases and verb
+phrases in English), those of the second kind not within the first. Others, as prepositions, mark phrases whose other
+end is what a parser is unsure of; taking these up costs more right brackets than it brings (docs/experiments.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from spacy_dtparse.model.span import BareTables
+from spacy_dtparse.trees import TOP, Tree
+
+LEAST_SEEN = 60
+"""Constituents of a label (with a child of another) that must have been seen with a tag anywhere below them."""
+MOST_SHARE = 0.004
+"""Share of these in which a token of the tag is a bare child; in fewer it counts as a slip."""
+
+
+def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str]) -> BareTables:
+    """The tables of a treebank's trees, for these labels and tags."""
+    label_of = {label: number for number, label in enumerate(labels)}
+    tag_of = {tag: number for number, tag in enumerate(tags)}
+    size = len(labels) + 1
+    below, bare = (np.zeros((size, size, len(tags)), dtype=np.int64) for _ in range(2))
+    several = total = 0
+    for tree in trees:
+        total += 1
+        several += len(tree.labels) == 1 or (tree.starts[1], tree.ends[1]) != (0, tree.n_tokens)
+        numbers = [tag_of.get(tag, -1) for tag in tree.tags]
+        for node in range(len(tree.labels)):
+            label = size - 1 if tree.labels[node] == TOP else label_of.get(tree.labels[node], -1)
+            if label < 0:
+                continue
+            children = tree.children(node)
+            if label == size - 1 and len(children) == 1:
+                continue
+            under = {number for number in numbers[tree.starts[node] : tree.ends[node]] if number >= 0}
+            loose = {numbers[place] for kind, place in children if kind == "t" and numbers[place] >= 0}
+            beside = {label_of.get(tree.labels[place], -1) for kind, place in children if kind == "c"} - {-1}
+            for child in (size - 1, *beside):
+                below[label, child, list(under)] += 1
+                bare[label, child, list(loose)] += 1
+    never = (below >= LEAST_SEEN) & (bare <= MOST_SHARE * below)
+    total_bare = bare[:-1, -1].sum(axis=1)  # by label
+    first, second = np.argsort(-total_bare, kind="stable")[:2] if len(labels) > 1 else (0, 0)
+    for tag, home in enumerate(bare[:-1, -1].argmax(axis=0).tolist()):
+        if home not in (first, second) or not bare[home, -1, tag]:
+            never[:, :, tag] = False
+        elif home == second != first:
+            never[first, :, tag] = False
+    return BareTables(never, several <= MOST_SHARE * total)
