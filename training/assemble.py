@@ -56,6 +56,8 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
         )
     if nlp.has_pipe("dtparse"):
         nlp.remove_pipe("dtparse")
+    if "visible_sentences" not in nlp.pipe_names and nlp.has_pipe("senter"):
+        nlp.add_pipe("visible_sentences", after="senter")
     nlp.add_pipe("dtparse", config={"model": str(model)})
     origin = provenance(list(weighted_names(facts.treebanks)))
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))

@@ -59,7 +59,7 @@ def tag_lists(nlp: Language, lists: Sequence[Sequence[str]], batch_size: int = 2
     skipped = [
         n
         for n in nlp.pipe_names
-        if nlp.get_pipe_meta(n).factory in (*ALL_FACTORIES, "senter", "parser", "sentencizer")
+        if nlp.get_pipe_meta(n).factory in (*ALL_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer")
     ]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):

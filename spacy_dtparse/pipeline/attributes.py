@@ -81,11 +81,14 @@ def labels(span: Span) -> tuple[str, ...]:
 
 
 def parse_string(span: Span) -> str:
-    """The subtree at `span` in Penn brackets on one line, without TOP where something else covers the
-    sentence.
+    """The subtree at `span` in Penn brackets on one line, without TOP where something else covers the sentence.
 
-    Brackets in words are escaped (-LRB- …), white space inside a merged token is `_`, a missing tag is XX.
+    Brackets in words are escaped (-LRB- …), white space inside a merged token is `_`, a missing tag is XX. A span of
+    white space only, such as the one sentence of a blank text, gives an empty string.
     """
+    if span.doc and is_blank(span.text):
+        read_constituents(span.doc)
+        return ""
     doc, found, number, start, end, _ = _locate(span)
     close_at: list[int] = []
     parts: list[str] = []

@@ -15,6 +15,7 @@ from spacy.language import Language
 
 from ..models import embedded_latent_model, embedded_model
 from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
+from .boundaries import visible_sentences
 from .dependencies import BpmParser, make_bpm_parser
 from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
 from .spine_tagger import SpineTagger, make_spine_tagger
@@ -35,6 +36,7 @@ __all__ = [
     "make_pcfgla",
     "make_spine_tagger",
     "make_spine_tok2vec",
+    "visible_sentences",
 ]
 
 

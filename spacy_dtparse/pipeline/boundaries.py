@@ -1,0 +1,39 @@
+"""The spaCy component `visible_sentences`: no sentence of white space only.
+
+spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light. (No `from
+__future__ import annotations` here: spaCy reads the annotations of the component.)
+"""
+
+from spacy.attrs import SENT_START
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .sentences import is_blank
+
+FACTORY = "visible_sentences"
+
+
+@Language.component(FACTORY, assigns=["token.is_sent_start"])
+def visible_sentences(doc: Doc) -> Doc:
+    """Move sentence starts from white space to the next word, behind whatever sets them.
+
+    A run of white space belongs to the sentence before it, at the beginning of a Doc to the first one. A Doc of white
+    space only stays one sentence; one without boundaries is left alone.
+    """
+    blanks = [token.i for token in doc if is_blank(token.text)]
+    if not blanks or not doc.has_annotation("SENT_START"):
+        return doc
+    flags = doc.to_array([SENT_START]).reshape(-1).astype("int64")
+    for place in blanks:  # from left to right, so that a start is handed on through a run
+        following = place + 1
+        if place and flags[place] == 1:
+            flags[place] = -1
+            if following < len(flags):
+                flags[following] = 1
+    first = next((token.i for token in doc if not is_blank(token.text)), None)
+    if first:
+        flags[1 : first + 1] = -1
+    for token, flag in zip(doc, flags.tolist(), strict=True):
+        if token.i:
+            token.is_sent_start = flag == 1
+    return doc
