@@ -44,14 +44,21 @@ class PartCounts(NamedTuple):
 
 def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> PartCounts:
     """What occurs in sentences (words, tags)."""
-    counts = PartCounts(Counter(), Counter(), Counter(), Counter())
+    tokens: Counter[tuple[str, str]] = Counter()
     for words, tags in sentences:
-        counts.tags.update(tags)
-        for word in words:
-            normal, suffix, prefix, _ = word_parts(word)
-            counts.words[normal] += 1
-            counts.suffixes[suffix] += 1
-            counts.prefixes[prefix] += 1
+        tokens.update(zip(words, tags, strict=True))
+    return parts_of(tokens)
+
+
+def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
+    """What occurs in tokens (word, tag), each so many times."""
+    counts = PartCounts(Counter(), Counter(), Counter(), Counter())
+    for (word, tag), times in tokens.items():
+        normal, suffix, prefix, _ = word_parts(word)
+        counts.tags[tag] += times
+        counts.words[normal] += times
+        counts.suffixes[suffix] += times
+        counts.prefixes[prefix] += times
     return counts
 
 
@@ -76,12 +83,16 @@ class WordParts:
         return WordParts, (self.tables,)  # without what is remembered
 
     @classmethod
-    def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3) -> WordParts:
+    def build(
+        cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None
+    ) -> WordParts:
         """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,
-        twice as a tag; the most frequent first."""
+        twice as a tag; the most frequent first, and no more than the `most` most frequent of a kind."""
         least = (least_word, 2, least_part, least_part)
         lists = [
-            SymbolTable(part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit)
+            SymbolTable(
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit][:most]
+            )
             for count, limit in zip(counts, least, strict=True)
         ]
         return cls([*lists, SHAPES])

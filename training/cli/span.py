@@ -18,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--more", action="append", default=[], metavar=SPEC, help="trees of a teacher, to begin with; repeatable"
     )
     parser.add_argument("--teacher", type=Path, help="model of a span parser whose beliefs are mixed with --more")
+    parser.add_argument(
+        "--taught", type=Path, action="append", default=[], metavar="DIR", help="shards of teacher annotate; repeatable"
+    )
     parser.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
     parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg beside the above")
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
@@ -41,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
     from training.span.running import fit_span, parse_settings
+    from training.teacher.shards import shard_files
     from training.treebanks import TreebankFile, corpus_files
 
     if options.workers < 1:
@@ -54,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
     chosen = parse_settings([*options.settings, *options.set], tuple(options.seeds))
     facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
+    shards = [path for folder in options.taught for paths in shard_files(folder).values() for path in paths]
     seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
-                       options.teacher)  # fmt: skip
+                       options.teacher, shards)  # fmt: skip
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -16,16 +16,18 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts, count_parts
-from spacy_dtparse.model.span import Chain, PackedNetwork, SpanModel
+from spacy_dtparse.features.wordparts import WordParts, parts_of
+from spacy_dtparse.model.span import BareTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP
 
 from ..corpus import Sentence
 from ..evaluate import own_trees, score_trees
 from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from .bare import bare_tables
 from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values
+from .taught import Mixed, TaughtExamples, example_rows, taught_words
 from .teaching import Teaching, believed_examples
 
 Log = Callable[..., None]
@@ -45,9 +47,10 @@ class SpanOptions:
     and let down along a cosine to a fiftieth; `fine_rate`: where the treebank alone comes after `more`, in its place.
     `average`: share of the running means of all values, which are what is kept of a run, that a step leaves in them.
     `least_word`, `least_part`, `least_chain`: how often a word, an affix, a chain of labels must occur to be listed.
-    `hide`: see `examples.make_example`. `max_words`: longer sentences are left out of training. `judge_every`: passes
-    between looks at the development trees. `teacher_share`: how much of what is learned from a teacher's trees are the
-    beliefs of another, a span parser.
+    `most_words`: how many words, suffixes, prefixes are listed at the most. `hide`: see `examples.make_example`.
+    `max_words`: longer sentences are left out of training. `judge_every`: passes between looks at the development
+    trees. `teacher_share`: how much of what is learned from a teacher's trees are the beliefs of another, a span
+    parser. `taught_weight`: of sentences of shards.
 
     Raises ConfigError for values out of range.
     """
@@ -66,15 +69,19 @@ class SpanOptions:
     least_word: int = 2
     least_part: int = 3
     least_chain: int = 2
+    most_words: int = 40_000
     hide: float = 0.8
     max_words: int = 100
     judge_every: float = 5.0
     teacher_share: float = 0.6
+    taught_weight: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise ConfigError(f"seeds are {list(self.seeds)}; give one or more different whole numbers")
-        for name in ("epochs", "batch", "rate", "fine_rate", "warm", "judge_every", "repeats", "max_words"):
+        for name in (
+            "epochs", "batch", "rate", "fine_rate", "warm", "judge_every", "repeats", "max_words", "most_words",
+        ):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
         for name in ("table", "layers", "projections"):
@@ -95,7 +102,7 @@ class Phase:
 
     def n_steps(self, batch: int) -> int:
         """Steps of so many tokens."""
-        return max(1, round(self.epochs * sum(len(example.numbers) for example in self.examples) / batch))
+        return max(1, round(self.epochs * int(example_rows(self.examples).sum()) / batch))
 
 
 def batches(examples: Sequence[SpanExample], size: int, rng: np.random.Generator) -> Iterator[list[SpanExample]]:
@@ -126,8 +133,9 @@ class Material:
     words: WordParts
     chains: tuple[Chain, ...]
     train: tuple[SpanExample, ...]
-    more: tuple[SpanExample, ...]
+    more: Sequence[SpanExample]
     dev: tuple[Sentence, ...]
+    bare: BareTables
 
 
 def make_material(
@@ -137,15 +145,20 @@ def make_material(
     more: Sequence[Sentence] = (),
     teacher: SpanParser | None = None,
     executor: Executor | None = None,
+    shards: Sequence[Path] = (),
 ) -> Material:
     """Lists and examples; with a `teacher`, `more` are mixed with its beliefs, which an `executor` may look up.
+    `shards`: what another teacher believes of more sentences.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
     """
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
-    parts = count_parts((s.tree.words, s.tags) for s in (*train, *more))
-    words = WordParts.build(parts, options.least_word, options.least_part)
+    tokens = taught_words(shards)
+    for s in (*train, *more):
+        tokens.update(zip(s.tree.words, s.tags, strict=True))
+    parts = parts_of(tokens)
+    words = WordParts.build(parts, options.least_word, options.least_part, options.most_words)
     counted = count_chains(sentence.tree for sentence in train)
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
@@ -165,7 +178,13 @@ def make_material(
         taught = tuple(make_example(sentence, *known) for sentence in shorter)
     else:
         taught = tuple(believed_examples(Teaching(teacher, options.teacher_share, *known), shorter, executor))
-    return Material(words, chains, examples, taught, tuple(dev))
+    more_examples: Sequence[SpanExample] = taught
+    if shards:
+        believed = TaughtExamples(shards, *known, options.max_words, options.taught_weight)
+        more_examples = Mixed(taught, believed) if taught else believed
+    labels = tuple(sorted({label for chain in chains for label in chain}))
+    bare = bare_tables((sentence.tree for sentence in train), labels, list(words.tables[1]))
+    return Material(words, chains, examples, more_examples, tuple(dev), bare)
 
 
 def train_network(
@@ -180,7 +199,7 @@ def train_network(
     trainer = Trainer(values, options.dropout, options.average)
     phases = [Phase(material.train, options.epochs, options.rate)]
     if material.more:
-        mixed = (*(material.train * options.repeats), *material.more)
+        mixed = Mixed(*[material.train] * options.repeats, material.more)
         phases = [
             Phase(mixed, options.more_epochs, options.rate),
             Phase(material.train, options.epochs, options.fine_rate),
@@ -198,7 +217,7 @@ def train_network(
     first, began, kept_at = 0, time.perf_counter(), time.perf_counter()
     for number, phase in enumerate(phases):
         steps = phase.n_steps(options.batch)
-        per_pass = sum(len(example.numbers) for example in phase.examples) / options.batch
+        per_pass = int(example_rows(phase.examples).sum()) / options.batch
         losses, since = np.zeros(2), 0
         for step, batch in enumerate(islice(passes(phase.examples, options.batch, (seed, number)), steps)):
             if first + step < done:
@@ -226,7 +245,7 @@ def train_network(
 
 def make_model(material: Material, packed: Sequence[PackedNetwork], meta: dict[str, Any]) -> SpanModel:
     """The model of some networks."""
-    return SpanModel(material.words, material.chains, tuple(packed), meta)
+    return SpanModel(material.words, material.chains, tuple(packed), meta, material.bare)
 
 
 def judge(material: Material, trainer: Trainer) -> dict[str, float]:
@@ -252,8 +271,16 @@ def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
         "words": _digest(material.words.to_dict()),
         "labels": _digest(material.chains),
         "trees": _digest(*material.train),
-        "trees of a teacher": _digest(*material.more),
+        "trees of a teacher": _more_digest(material.more),
     }
+
+
+def _more_digest(examples: Sequence[SpanExample]) -> str:
+    if isinstance(examples, Mixed):
+        return _digest([_more_digest(part) for part in examples.parts])
+    if isinstance(examples, TaughtExamples):
+        return hashlib.sha256(examples.packed()).hexdigest()[:16]
+    return _digest(*examples)
 
 
 def _digest(*parts: Any) -> str:

@@ -46,11 +46,13 @@ def fit_span(
     workdir: Path | None = None,
     workers: int = 2,
     teacher: Path | None = None,
+    shards: Sequence[Path] = (),
 ) -> float:
     """Train and write `out`; returns the seconds it took.
 
-    `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `facts`: go
-    into the model's meta. Raises TrainingDataError and ConfigError for what cannot be used.
+    `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `shards`:
+    files of `python -m training teacher annotate`, learned beside them. `facts`: go into the model's meta. Raises
+    TrainingDataError and ConfigError for what cannot be used.
     """
     began = time.perf_counter()
     sentences, taught = read_files(train), read_files(more)
@@ -64,7 +66,7 @@ def fit_span(
             raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
     several = len(options.seeds) > 1
     with worker_pool(workers) if workers > 1 and (several or believer) else nullcontext() as pool:
-        material = make_material(sentences, read_files(dev), options, taught, believer, pool)
+        material = make_material(sentences, read_files(dev), options, taught, believer, pool, shards)
         tell(
             None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
             chains=len(material.chains) - 1,
@@ -85,7 +87,7 @@ def fit_span(
         ],
         **{key: value for key, value in origin.items() if key != "notices"},
         "sentences": len(sentences),
-        "taught_sentences": len(taught),
+        "taught_sentences": len(material.more),
         "options": options_facts(options),
     }
     meta["credits"] = [*origin["credits"], *facts.get("credits", [])]

@@ -28,8 +28,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--treebank",
         action="append",
         required=True,
-        metavar="DIR[:WEIGHT]",
-        help="folder with train.mrg and dev.mrg; repeat to pool treebanks; weight: showings per pass",
+        metavar="PATH[:WEIGHT]",
+        help="folder with train.mrg and dev.mrg, or of shards that a teacher has annotated, or a CoNLL-U file; "
+        "repeat to pool them; weight: showings per pass",
     )
     common.add_argument("--out", type=Path, required=True, help="folder for tags and log.jsonl")
     common.add_argument(

@@ -33,7 +33,7 @@ class AugmentConfig:
     drop_final: the final punctuation taken away (as in headings); only useful with a senter.
     newline: a whitespace token ("\\n", "\\n\\n" or a second space) after the sentence, as spaCy's tokenizer
         makes them; after a sentence that lost its final punctuation four times as likely.
-    wrapped: chance per document of line breaks within sentences, every 8 to 16 words.
+    wrapped: chance per document of line breaks within sentences, every 8 to 16 words, or of runs of blanks.
     """
 
     tokenizer_norms: float = 0.5
@@ -93,7 +93,7 @@ JACKKNIFE = TaggingConfig()
 """Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold."""
 
 FINAL = TaggingConfig(
-    augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.03),
+    augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.08),
     fit=FitConfig(epochs=4.0),
 )
 """Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit."""

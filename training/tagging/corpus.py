@@ -83,7 +83,7 @@ class DocumentSampler:
             if SPACE_TAG not in tag_numbers:
                 raise ValueError(f"whitespace tokens are asked for, but the tags lack {SPACE_TAG}; add it")
             self._space_tag = tag_numbers[SPACE_TAG]
-            self._breaks = [lexicon.number(text) for text in ("\n", "\n\n", " ")]
+            self._breaks = [lexicon.number(text) for text in ("\n", "\n\n", " ", "  ")]
 
     def words_per_pass(self) -> int:
         """Number of training words of one pass, before augmentation."""
@@ -138,7 +138,7 @@ class DocumentSampler:
                 part = self._wrap(part)
             parts.append(part)
             if self._spacing.random() < augment.newline * (4 if dropped else 1):
-                parts.append(self._space(int(self._spacing.integers(len(self._breaks)))))
+                parts.append(self._space(int(self._spacing.integers(3))))
         return _join(parts)
 
     def _space(self, which: int) -> Document:
@@ -146,13 +146,15 @@ class DocumentSampler:
         return Document(*(np.array([x], dtype=np.int32) for x in (self._breaks[which], self._space_tag, 0)))
 
     def _wrap(self, part: Document) -> Document:
+        """The part with a line break every 8 to 16 words, or with more than one blank here and there."""
+        lines = self._spacing.random() < 0.5
         pieces: list[Document] = []
         start = 0
         while start < len(part):
-            stop = start + int(self._spacing.integers(8, 17))
+            stop = start + int(self._spacing.integers(8, 17) if lines else self._spacing.integers(1, 9))
             pieces.append(Document(part.words[start:stop], part.tags[start:stop], part.starts[start:stop]))
             if stop < len(part):
-                pieces.append(self._space(0))
+                pieces.append(self._space(0 if lines else int(self._spacing.integers(2, 4))))
             start = stop
         return _join(pieces)
 

@@ -66,8 +66,9 @@ def train_final(
     sampler = DocumentSampler(groups, augment, config.fit, lexicon, tag_numbers)
     seconds = fit(network, sampler, lexicon, config.fit, model.name)
     scores: dict[str, float] = {}
+    with_dev = [treebank for treebank in treebanks if treebank.dev]
     if senter:
-        for treebank in treebanks:
+        for treebank in with_dev:
             for name, value in _sentence_scores(network, treebank, lexicon, tag_numbers, config).items():
                 scores[f"sents_f_{name}_{treebank.name}"] = value
     pipeline = network.pipeline()
@@ -75,7 +76,7 @@ def train_final(
     loaded = spacy.load(model)
     right = total = 0
     used = 0.0
-    for treebank in treebanks:
+    for treebank in with_dev:
         started = time.perf_counter()
         predicted = tag_sentences(loaded, treebank.dev)
         used += time.perf_counter() - started

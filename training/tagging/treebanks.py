@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from training.dependency.corpus import read_conllu
 from training.tagging.sentences import Sentence, read_sentences
+from training.teacher.shards import read_shard, shard_files
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,9 @@ class Treebank:
 
     @classmethod
     def read(cls, argument: str) -> Treebank:
-        """Read ``DIR`` or ``DIR:WEIGHT``: a folder with ``train.mrg`` and, if there is one, ``dev.mrg``."""
+        """Read ``PATH`` or ``PATH:WEIGHT``: a folder with ``train.mrg`` and, if there is one, ``dev.mrg``; a folder of
+        shards that a teacher has annotated; or a CoNLL-U file ``…train.conllu`` (XPOS) with, if there is one, its
+        ``…dev.conllu``."""
         folder_text, colon, weight_text = argument.rpartition(":")
         if not colon or not weight_text.isdigit():
             folder_text, weight_text = argument, "1"
@@ -30,13 +34,30 @@ class Treebank:
         weight = int(weight_text)
         if weight < 1:
             raise ValueError(f"{argument}: the weight must be a whole number of at least 1")
+        if folder.suffix == ".conllu":
+            other = folder.with_name(folder.name.replace("train", "dev"))
+            dev_sentences = _conllu(other) if other != folder and other.is_file() else []
+            return cls(folder.resolve().parent.name, _conllu(folder), dev_sentences, weight)
         if not (folder / "train.mrg").is_file():
-            raise FileNotFoundError(f"{folder}: no train.mrg in this folder; give the folder of a treebank")
+            if any(folder.glob("*.npz")):
+                return cls(folder.resolve().name, _taught(folder), [], weight)
+            raise FileNotFoundError(
+                f"{folder}: neither train.mrg nor shards in this folder; give that of a treebank or of annotated text"
+            )
         dev = folder / "dev.mrg"
         name = folder.resolve().name
         return cls(
             name, read_sentences(folder / "train.mrg"), read_sentences(dev) if dev.is_file() else [], weight
         )
+
+
+def _conllu(path: Path) -> list[Sentence]:
+    return [Sentence(tuple(s.columns.words), tuple(s.columns.tags)) for s in read_conllu(path)]
+
+
+def _taught(folder: Path) -> list[Sentence]:
+    shards = (path for paths in shard_files(folder).values() for path in paths)
+    return [Sentence(s.words, s.tags) for path in shards for s in read_shard(path).sentences]
 
 
 def fold_numbers(size: int, folds: int, block: int = 200) -> np.ndarray:
