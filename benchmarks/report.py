@@ -34,17 +34,18 @@ def accuracy(records: list[dict[str, Any]], greedy: bool = False) -> str:
     for name in dict.fromkeys(record["treebank"] for record in chosen):
         by_tags = {record["tags"]: record for record in chosen if record["treebank"] == name}
         row: list[Any] = [name, next(iter(by_tags.values()))["sentences"]]
-        for tags in ("gold", "predicted"):
+        for tags in ("predicted", "gold"):
             found = by_tags.get(tags)
             row += [f"{100 * found[c]['f1']:.2f}" for c in ("all", "evalb")] if found else ["", ""]
+            row.append(f"{100 * found['all']['exact_match']:.1f}" if found else "")
         row.append(f"{100 * by_tags['predicted']['tag_accuracy']:.2f}" if "predicted" in by_tags else "")
         rows.append(row)
-    tags = "gold tags, ", "predicted tags, "
+    tags = "predicted tags, ", "gold tags, "
     return markdown(
         (
             "treebank (dev)",
             "sentences",
-            *(f"{t}F1 {c}" for t in tags for c in ("all", "evalb")),
+            *(f"{t}{figure}" for t in tags for figure in ("F1 all", "F1 evalb", "exact")),
             "tag accuracy",
         ),
         rows,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.kernels.span_network import SpanNetwork
-from spacy_dtparse.model.span import PackedNetwork, SpanModel
+from spacy_dtparse.model.span import BareTables, PackedNetwork, SpanModel
 
 SENTENCES = [
     (("The", "cat", "sat", "on", "the", "mat", "."), ("DT", "NN", "VBD", "IN", "DT", "NN", ".")),
@@ -43,3 +45,18 @@ def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:
         PackedNetwork.pack(random_network(words.size, len(CHAINS), seed + k, **sizes)) for k in range(n_networks)
     )
     return SpanModel(words, CHAINS, packed, {"name": "random", "lang": "en"})
+
+
+def with_bare(model: SpanModel, share: float = 0.5, one_root: bool = False, seed: int = 0) -> SpanModel:
+    """The model with tables by which that share of tokens, taken at random, is never bare."""
+    size, tags = len(model.labels) + 1, len(model.words.tables[1])
+    never = np.random.default_rng(seed).random((size, size, tags)) < share
+    return replace(model, bare=BareTables(never, one_root))
+
+
+def with_home(model: SpanModel, home: str) -> SpanModel:
+    """The model with tables by which no token is ever bare but in constituents of one label."""
+    size, tags = len(model.labels) + 1, len(model.words.tables[1])
+    never = np.ones((size, size, tags), dtype=np.bool_)
+    never[model.labels.index(home)] = False
+    return replace(model, bare=BareTables(never, False))

@@ -108,7 +108,6 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     while t >= 0:
         parent = parents[t]
         start, end = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, n)
-        label = items[parent, 2] if parent >= 0 else n_labels
         for gap in range(start, end + 1):
             inside[gap] = False
         for c in range(parent + 1, count):
@@ -125,10 +124,11 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
                 value = math.log(posteriors[c]) + logs[c, chain]
                 if value <= most or never[chain_labels[chain_from[chain + 1] - 1], n_labels, tags[t]]:
                     continue
-                known = parent < 0 and covers_all(items, count, n)
-                if i == start and j == end:  # a unary chain has no label twice
+                known, above = False, parent  # a unary chain has no label twice
+                while above >= 0 and items[above, 0] == i and items[above, 1] == j:
                     for place in range(chain_from[chain], chain_from[chain + 1]):
-                        known = known or chain_labels[place] == label
+                        known = known or chain_labels[place] == items[above, 2]
+                    above -= 1
                 if not known:
                     best, best_chain, most = c, chain, value
         if best >= 0:

@@ -18,10 +18,11 @@ def visible_sentences(doc: Doc) -> Doc:
     """Move sentence starts from white space to the next word, behind whatever sets them.
 
     A run of white space belongs to the sentence before it, at the beginning of a Doc to the first one. A Doc of white
-    space only stays one sentence; one without boundaries is left alone.
+    space only stays one sentence. One without boundaries is left alone, and so is one whose boundaries are those of its
+    dependency trees: spaCy does not let them be moved.
     """
     blanks = [token.i for token in doc if is_blank(token.text)]
-    if not blanks or not doc.has_annotation("SENT_START"):
+    if not blanks or not doc.has_annotation("SENT_START") or doc.has_annotation("DEP"):
         return doc
     flags = doc.to_array([SENT_START]).reshape(-1).astype("int64")
     for place in blanks:  # from left to right, so that a start is handed on through a run

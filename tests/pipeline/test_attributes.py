@@ -124,6 +124,26 @@ def test_white_space_inside_and_around():
         attributes.labels(trailing[6:7])
 
 
+def test_brackets_of_white_space_are_empty(nlp):
+    trailing = gold_doc(PLAIN, space_after=".")
+    assert attributes.parse_string(trailing[6:7]) == trailing[6]._.parse_string == ""
+    assert attributes.parse_string(trailing[2:2]) == "", "nor has a span without tokens a word"
+    assert attributes.parse_string(trailing[5:7]) == "(. .)"
+    assert [sent._.parse_string for sent in nlp(" \n\t  ").sents] == [""]
+    between = gold_doc(CHAIN, CHAIN, space_after="go")
+    assert [attributes.parse_string(between[k : k + 1]) for k in range(4)] == ["(S (VP (VB go)))", ""] * 2
+
+
+def test_brackets_of_white_space_need_a_parse_all_the_same(nlp):
+    with pytest.raises(NotParsedError, match="add 'dtparse' to the pipeline"):
+        attributes.parse_string(spacy.blank("en")("  ")[:])
+    doc = nlp("The old cat \n sat.")
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:3])
+    with pytest.raises(NotParsedError, match="merged or split"):
+        attributes.parse_string(doc[1:2])
+
+
 def test_deep_tree_needs_no_recursion():
     depth = 3000
     doc = gold_doc("(TOP " + "(NP (DT a) " * depth + "(NN b)" + ")" * (depth + 1))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+from spacy.training import Example
 
 import training.assemble
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
@@ -17,7 +18,7 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees import read_trees
 from training.assemble import PipelineFacts, assemble, check_size
 from training.cli import main
-from training.evaluate import evaluate, performance
+from training.evaluate import evaluate, performance, tag_lists
 from training.treebanks import TreebankFile, catalogue, corpus_files, provenance, weighted_names
 from training.verify import verify
 
@@ -181,6 +182,18 @@ def test_assemble(bank, tagger, tmp_path, monkeypatch):
     monkeypatch.setattr(training.assemble, "MAX_FILE", 1000)
     with pytest.raises(ConfigError, match="allowed are"):
         check_size(out)
+
+
+def test_assemble_joins_white_space_to_sentences(bank, tagger, tmp_path):
+    """Behind a senter stands visible_sentences, once, whatever the tagger's pipeline has."""
+    nlp = spacy.load(tagger, exclude=["sentencizer"])
+    nlp.add_pipe("senter").initialize(lambda: [Example(nlp.make_doc("Run."), nlp.make_doc("Run."))], nlp=nlp)
+    nlp.to_disk(tmp_path / "senter")
+    for source, out in (("senter", "once"), ("once", "twice")):
+        made = assemble(tmp_path / source, bank / "tiny.model", tmp_path / out, PipelineFacts(treebanks=["sample"]))
+        assert made.pipe_names == ["tagger", "senter", "visible_sentences", "dtparse"]
+        assert all(sent.text.strip() for sent in made("\n Run. \n\n").sents)
+    assert [len(tags) for tags in tag_lists(made, [["the", "cat"], ["run"]])] == [2, 1], "lists have no boundaries"
 
 
 def test_assemble_refuses(bank, tagger, tmp_path):

@@ -134,7 +134,7 @@ def test_train_from_nothing(tmp_path):
     assert scores[0]["all"]["f1"] > 0.4, "even this little training finds phrases"
     assert scores[0]["sentences"] == 62 and scores[0]["tag_accuracy"] == 1.0 > scores[1]["tag_accuracy"]
     nlp = spacy.load(out / "pipeline")
-    assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "dtparse"]
+    assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "visible_sentences", "dtparse"]
     assert nlp.meta["license"] == "CC0 1.0"
     assert nlp.meta["performance"]["const_f_sample_gold"] == pytest.approx(scores[0]["all"]["f1"], abs=1e-5)
     doc = nlp("The cat sat on the mat. It slept.")

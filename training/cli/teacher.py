@@ -57,11 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     annotate.add_argument("--most-words", type=natural_number, help="words of a text, evenly spread (default: all)")
     annotate.add_argument("--workers", type=natural_number, default=2)
     annotate.add_argument("--out", type=Path, required=True, help="folder for the shards")
-    retag = commands.add_parser("retag", help="give annotated text the tags of a pipeline, which the parser will meet")
-    retag.add_argument("shards", type=Path, metavar="DIR", help="shards of annotate")
-    retag.add_argument("--pipeline", required=True, help="spaCy pipeline with a tagger")
+    retag = commands.add_parser("retag", help="tag annotated text or trees with a pipeline, as the parser will meet it")
+    retag.add_argument(
+        "sources", nargs="+", type=Path, metavar="DIR|TREES", help="shards of annotate, or trees: NAME/PART.mrg"
+    )
+    retag.add_argument("--pipeline", help="spaCy pipeline with a tagger (default: the embedded one)")
+    retag.add_argument(
+        "--keep", type=natural_number, default=0, metavar="N", help="leave every N-th shard as it is (default: none)"
+    )
     retag.add_argument("--workers", type=natural_number, default=2)
-    retag.add_argument("--out", type=Path, required=True, help="folder for the new shards")
+    retag.add_argument("--out", type=Path, required=True, help="folder for the new shards, or for NAME.PART.tags")
     evaluate = commands.add_parser("evaluate", help="score a teacher on trees")
     evaluate.add_argument("teachers", nargs="+", type=Path, metavar="TEACHER")
     evaluate.add_argument("--dev", action="append", default=[], metavar=SPEC, required=True)
@@ -122,16 +127,13 @@ def _annotate(options: argparse.Namespace) -> None:
 
 def _retag(options: argparse.Namespace) -> None:
     from ..processes import worker_pool
-    from ..teacher.retagging import retag_shard
-    from ..teacher.shards import shard_files
+    from ..teacher.retagging import retag_tasks, run_task
 
-    paths = [path for paths in shard_files(options.shards).values() for path in paths]
-    missing = [path for path in paths if not (options.out / path.name).is_file()]
-    work = partial(retag_shard, options.pipeline, options.out)
+    tasks = retag_tasks(options.sources, options.out, options.keep)
     with worker_pool(options.workers) as pool:
-        for number, _ in enumerate(pool.map(work, missing), 1):
-            if number % 20 == 0 or number == len(missing):
-                print(f"{number} of {len(missing)} shards", flush=True)
+        for number, said in enumerate(pool.map(partial(run_task, options.pipeline), tasks), 1):
+            if said or number % 20 == 0 or number == len(tasks):
+                print(said or f"{number} of {len(tasks)}", flush=True)
 
 
 def _evaluate(options: argparse.Namespace) -> None:

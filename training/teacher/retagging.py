@@ -1,24 +1,65 @@
-"""Annotated text with the tags of the tagger that the parser will meet."""
+"""Annotated text and trees with the tags of a tagger such as the parser will meet."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from spacy.language import Language
 
-from ..evaluate import tag_lists
+from ..corpus import read_treebank
+from ..evaluate import tag_lists, tag_words
 from ..self_train.tagging import load_tagger
-from .shards import read_shard, retag
+from ..tagging.treebanks import write_tags
+from .shards import read_shard, retag, shard_files
+
+
+class RetagTask(NamedTuple):
+    """A shard or a file of trees, and the file to write. `keep`: a shard that is copied as it is."""
+
+    source: Path
+    out: Path
+    keep: bool = False
+
+
+def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[RetagTask]:
+    """What is still to be done for folders of shards and files of trees; every `keep`-th shard of a text stays as it
+    is (0: none).
+
+    Raises TrainingDataError for a folder without shards.
+    """
+    tasks = []
+    for source in sources:
+        if source.is_dir():
+            for paths in shard_files(source).values():
+                for number, path in enumerate(paths):
+                    tasks.append(RetagTask(path, out / path.name, keep > 0 and number % keep == 0))
+        else:
+            name = source.resolve().parent.name if source.parent.name == "" else source.parent.name
+            tasks.append(RetagTask(source, out / f"{name}.{source.stem}.tags"))
+    return [task for task in tasks if not task.out.is_file()]
 
 
 @lru_cache(maxsize=1)
-def _pipeline(name: str) -> Language:
+def _pipeline(name: str | None) -> Language:
     return load_tagger(name)
 
 
-def retag_shard(pipeline: str, out: Path, path: Path) -> None:
-    """Write the shard of `path` to the folder `out` with the pipeline's tags, a sentence at a time as the treebanks are
-    tagged."""
-    sentences = [sentence.words for sentence in read_shard(path).sentences]
-    retag(path, out / path.name, tag_lists(_pipeline(pipeline), sentences))
+def run_task(pipeline: str | None, task: RetagTask) -> str:
+    """Write the file of a task; returns what to say of it: for trees how many tags are right."""
+    task.out.parent.mkdir(parents=True, exist_ok=True)
+    if task.keep:
+        shutil.copyfile(task.source, task.out)
+        return ""
+    if task.source.suffix == ".npz":
+        sentences = [sentence.words for sentence in read_shard(task.source).sentences]
+        retag(task.source, task.out, tag_lists(_pipeline(pipeline), sentences))
+        return ""
+    trees = read_treebank(task.source)
+    tags = tag_words(_pipeline(pipeline), trees)
+    write_tags(task.out, tags)
+    right = sum(a == b for s, row in zip(trees, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
+    return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are right"

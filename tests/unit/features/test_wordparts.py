@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.features.wordparts import KINDS, UNKNOWN_WORD, WORD, WordParts, count_parts, word_parts
+from spacy_dtparse.features.lexicon import SHAPES
+from spacy_dtparse.features.wordparts import KINDS, UNKNOWN_WORD, WORD, WordParts, count_parts, parts_of, word_parts
 
 SENTENCES = [(("The", "cats", "sat"), ("DT", "NNS", "VBD")), (("the", "dogs"), ("DT", "NNS"))]
 
@@ -24,9 +27,35 @@ def test_what_is_frequent_is_listed_the_rest_is_unknown() -> None:
     assert rows.shape == (4, len(KINDS)) and rows.max() < words.size
     assert rows[2, WORD] == UNKNOWN_WORD != rows[1, WORD]
     assert len({tuple(row) for row in rows.tolist()}) == 4, "edges of the sentence have rows of their own"
-    assert WordParts.from_dict(words.to_dict()).encode(["The"], ["DT"]).tolist() == words.encode(
-        ["The"], ["DT"]
-    ).tolist()
+    assert (
+        WordParts.from_dict(words.to_dict()).encode(["The"], ["DT"]).tolist() == words.encode(["The"], ["DT"]).tolist()
+    )
     assert word_parts("Unhappy") == ("unhappy", "ppy", "unh", word_parts("Anything")[3])
     with pytest.raises(DtparseError, match="1 lists; give 5: words, tags"):
         WordParts(words.tables[:1])
+
+
+def test_parts_of_counted_tokens() -> None:
+    tokens = Counter({("The", "DT"): 1, ("the", "DT"): 1, ("cats", "NNS"): 1, ("sat", "VBD"): 1, ("dogs", "NNS"): 1})
+    assert parts_of(tokens) == count_parts(SENTENCES)
+    assert parts_of(Counter()) == count_parts([]) and not any(parts_of(Counter()))
+    counts = parts_of(Counter({("Cats", "NNS"): 3, ("cats", "NNS"): 2, ("cats", "VBZ"): 4}))
+    assert dict(counts.words) == {"cats": 9} and dict(counts.tags) == {"NNS": 5, "VBZ": 4}
+    assert dict(counts.suffixes) == {"ats": 9} and dict(counts.prefixes) == {"cat": 9}
+
+
+def test_no_more_than_the_most_frequent_are_listed() -> None:
+    counts = parts_of(
+        Counter({("dog", "NN"): 9, ("cat", "NN"): 5, ("ant", "NN"): 5, ("ran", "VBD"): 9, ("up", "RP"): 1})
+    )
+    words = WordParts.build(counts, 2, 2, most=3)
+    listed = ["dog", "ran", "ant"]
+    assert [list(table) for table in words.tables[:4]] == [listed, ["NN", "VBD"], listed, listed]
+    assert words.tables[4] == SHAPES, "shapes are the package's own"
+    rows = words.encode(["dog", "cat"], ["NN", "NN"])
+    assert rows[2, WORD] == UNKNOWN_WORD != rows[1, WORD] and rows.max() < words.size
+    everything = [list(table) for table in WordParts.build(counts, 2, 2).tables]
+    assert everything[0] == [*listed, "cat"]
+    for most in (4, 100, None):
+        assert [list(table) for table in WordParts.build(counts, 2, 2, most).tables] == everything
+    assert list(WordParts.build(counts, 6, 2, most=3).tables[0]) == ["dog", "ran"], "nor what is too rare"

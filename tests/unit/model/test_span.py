@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.span import PackedNetwork, SpanModel, read_model, write_model
-from tests.span_models import CHAINS, random_model, random_network
-from tests.unit.model.damage import refuses, refuses_broken_bytes
+from spacy_dtparse.model.span import BareTables, PackedNetwork, SpanModel, read_model, write_model
+from tests.span_models import CHAINS, random_model, random_network, with_bare
+from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
 
 
 def test_rounding_is_small_and_done_once() -> None:
@@ -41,6 +41,47 @@ def test_a_model_comes_back_from_its_bytes() -> None:
     ).tolist()
     for one, other in zip(model.networks, again.networks, strict=True):
         assert np.array_equal(one.table, other.table) and np.array_equal(one.weights[0], other.weights[0])
+
+
+@pytest.mark.parametrize("one_root", [False, True])
+def test_what_is_never_bare_comes_back(one_root: bool) -> None:
+    plain = random_model(1)
+    model = with_bare(plain, one_root=one_root)
+    data = write_model(model)
+    again = read_model(data)
+    assert model.bare is not None and again.bare is not None
+    assert again.bare.never.dtype == np.bool_ and np.array_equal(again.bare.never, model.bare.never)
+    assert again.bare.never.any() and not again.bare.never.all()
+    assert again.bare.one_root is one_root
+    assert write_model(again) == data and again.fingerprint() == model.fingerprint()
+    older = read_model(write_model(plain))
+    assert older.bare is None and older.fingerprint() == plain.fingerprint(), "a model that does not know"
+
+
+def test_what_is_never_bare_is_part_of_the_fingerprint() -> None:
+    model = with_bare(random_model(1))
+    assert model.bare is not None
+    never = model.bare.never.copy()
+    never[-1, 0, 1] ^= True
+    others = [None, BareTables(never, False), BareTables(model.bare.never, True)]
+    models = [model, *(replace(model, bare=bare) for bare in others)]
+    assert len({one.fingerprint() for one in models}) == len(models)
+    same = BareTables(model.bare.never.copy(order="F"), False)
+    assert replace(model, bare=same).fingerprint() == model.fingerprint(), "the order in memory is nothing"
+
+
+def test_a_table_of_bare_tokens_fits_the_model() -> None:
+    model = with_bare(random_model(1))
+    assert model.bare is not None
+    never = model.bare.never
+    for wrong in (never[:-1], never[:, :-1], never[:, :, :-1], never[0], np.repeat(never, 2, axis=2)):
+        with pytest.raises(ModelFormatError, match=r"table of bare tokens has the shape .* does not fit 4 labels and"):
+            replace(model, bare=BareTables(wrong, False))
+        refuses(read_model, write_model(model), {"bare.never": wrong}, "table of bare tokens has the shape")
+    refuses(read_model, write_model(model), {"bare.never": ~never}, "has fingerprint")
+    refuses(read_model, write_model(model), {"bare.never": GONE}, "has fingerprint")
+    refuses(read_model, write_model(model), {"one_root": True}, "has fingerprint")
+    refuses(read_model, write_model(model), {"one_root": GONE}, "do not fit together")
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.kernels.span_network import label_spans, span_probabilities
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.span import SpanParser, SpanSettings
 from spacy_dtparse.trees import Tree
-from tests.span_models import SENTENCES, random_model
+from tests.reference import span_whole as reference
+from tests.span_models import CHAINS, SENTENCES, random_model, with_bare, with_home
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.parsers.checks import (
     keeps_its_bytes,
@@ -47,7 +49,7 @@ def test_every_sentence_gets_a_tree() -> None:
 
 
 def test_order_threads_and_processes_do_not_matter() -> None:
-    parser, work = SpanParser(random_model()), sentences()
+    parser, work = SpanParser(with_bare(random_model())), sentences()
     assert parse_all(pickle.loads(pickle.dumps(parser)), work) == same_in_any_order(parser, work)
     same_in_threads(parser, work)
     same_in_a_process(parser, work)
@@ -117,6 +119,9 @@ def test_bad_input_is_refused() -> None:
         ({"penalty": 1.0}, "'penalty' is 1.0; it must be a number from 0 to below 1"),
         ({"confident": -1}, "'confident' is -1; it must be a number from 0"),
         ({"penalty": True}, "'penalty' is True"),
+        ({"whole": 1}, "'whole' is 1; it must be true or false"),
+        ({"whole": 0}, "'whole' is 0; it must be true or false"),
+        ({"whole": "no"}, "'whole' is 'no'; it must be true or false"),
     ],
 )
 def test_settings_are_checked(settings: dict, message: str) -> None:
@@ -135,6 +140,100 @@ def test_a_penalty_trades_recall_for_precision() -> None:
         sum(len(parser.with_settings(penalty=p).parse(*one).tree) for one in SENTENCES) for p in (0.0, 0.3, 0.6, 0.95)
     ]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[-1]
+
+
+def whole_twin(parser: SpanParser, words, tags):
+    """(Spans with TOP, scores) of a sentence's tree as the chart makes it, with its bare tokens taken up."""
+    result, n, most = parser.with_settings(whole=False).parse(words, tags), len(words), parser.settings.max_tokens
+    numbers = {label: number for number, label in enumerate(parser.labels)}
+    parts = parser.read(words, tags)
+    if n <= most:
+        told = span_probabilities(*parts, 0, n, 1e-3)
+    else:  # of a sentence that was cut only the whole is looked at
+        logs = np.empty((1, len(CHAINS)), dtype=np.float32)
+        spans = np.array([[0, n]], dtype=np.int32)
+        label_spans(parts[0], parts[2], parts[3], spans, logs)
+        told = spans, np.ones(1), logs
+    chains = [tuple(numbers[label] for label in chain) for chain in CHAINS]
+    candidates = [
+        (i, j, float(p), dict(zip(chains[1:], logs[1:].tolist(), strict=True)))
+        for (i, j), p, logs in zip(told[0].tolist(), told[1], told[2], strict=True)
+    ]
+    never, one_root = parser.model.bare
+    never = np.concatenate([never, np.zeros((*never.shape[:2], 1), dtype=bool)], axis=2)
+    listed = list(parser.model.words.tables[1])
+    places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
+    items = [(start, end, numbers[label]) for start, end, label in result.tree.spans()[1:]]
+    found, costs = reference.take_up(items, result.scores[1:], places, never, one_root, candidates, 0.1)
+    return [(0, n, "TOP"), *((i, j, parser.labels[label]) for i, j, label in found)], [0.0, *costs]
+
+
+@pytest.mark.parametrize("one_root", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"penalty": 0.9}, {"penalty": 0.6, "max_tokens": 3}])
+def test_no_token_is_left_bare_that_never_is(settings: dict, one_root: bool) -> None:
+    changed = 0
+    for seed in (0, 1, 5):
+        model = with_bare(random_model(2, seed), 0.5, one_root, seed=1)
+        parser, plain = (SpanParser(one).with_settings(**settings) for one in (model, random_model(2, seed)))
+        for words, tags in sentences():
+            result, before = parser.parse(words, tags), plain.parse(words, tags)
+            tree = result.tree
+            assert tree == Tree(tree.words, tree.tags, tree.labels, tree.starts, tree.ends), "well formed"
+            spans, scores = whole_twin(parser, words, tags)
+            assert tree.spans() == spans and result.scores == pytest.approx(scores, abs=1e-5)
+            assert result.cost == sum(result.scores[1:])
+            assert (result.status, result.n_scored) == (before.status, before.n_scored)
+            changed += tree != before.tree
+            if one_root and len(before.tree) > 1:
+                assert tree.spans()[1][:2] == (0, len(words))
+    assert changed > 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"penalty": 0.9}, {"max_tokens": 3}])
+def test_trees_can_be_left_as_the_chart_makes_them(settings: dict) -> None:
+    parser, plain = SpanParser(with_bare(random_model(), one_root=True)), SpanParser(random_model())
+    assert parser.describe()["whole"] is True and plain.describe()["whole"] is False, "a model that does not know"
+    loose = parser.with_settings(whole=False, **settings)
+    assert loose.describe()["whole"] is False and loose.with_settings(penalty=0.1).settings.whole is False
+    assert pickle.loads(pickle.dumps(loose)).settings.whole is False
+    for words, tags in sentences():
+        right = plain.with_settings(**settings).parse(words, tags)
+        assert loose.parse(words, tags) == right
+        assert plain.with_settings(whole=False, **settings).parse(words, tags) == right
+
+
+def test_tags_that_are_not_listed_may_be_bare() -> None:
+    parser = SpanParser(with_home(random_model(2, 1), "NP")).with_settings(penalty=0.9)
+    loose = parser.with_settings(whole=False)
+    words, tags = SENTENCES[0]
+    assert parser.parse(words, tags).tree != loose.parse(words, tags).tree
+    other = ["??", "", "NNP", "dt", "??", "NN ", "UH"]
+    assert not set(other) & set(parser.model.words.tables[1])
+    assert parser.parse(words, other) == loose.parse(words, other)
+
+
+def test_longer_and_longer_sentences_are_made_whole() -> None:
+    words, tags = SENTENCES[0]
+    parser = SpanParser(with_home(random_model(2, 1), "NP")).with_settings(penalty=0.9)
+    for n in (5, 30) if SLOW else (5, 64, 150):
+        sentence = (words * n)[:n], (tags * n)[:n]
+        tree = parser.parse(*sentence).tree
+        assert tree.spans() == whole_twin(parser, *sentence)[0]
+        assert len(tree) > len(parser.with_settings(whole=False).parse(*sentence).tree)
+
+
+def test_networks_that_are_left_out_do_not_take_up_tokens() -> None:
+    both, alone = SpanParser(with_bare(random_model(2))), SpanParser(with_bare(random_model(1)))
+    changed = 0
+    for words, tags in SENTENCES:
+        first = alone.with_settings(penalty=0.7).parse(words, tags)
+        changed += first.tree != alone.with_settings(penalty=0.7, whole=False).parse(words, tags).tree
+        for settings in ({"budget": 0}, {"networks": 1}, {"confident": 99.0}):
+            found = both.with_settings(penalty=0.7, **settings).parse(words, tags)
+            assert (found.tree, found.scores) == (first.tree, first.scores)
+        sure = both.with_settings(penalty=0.7, confident=1e-9).parse(words, tags)
+        assert sure.tree == both.with_settings(penalty=0.7).parse(words, tags).tree
+    assert changed
 
 
 def test_files_come_back(tmp_path) -> None:

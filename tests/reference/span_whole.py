@@ -1,0 +1,121 @@
+"""Slow and plain twin of the kernels that take up bare tokens: on trees of nodes and tokens instead of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Item = tuple[int, int, int]
+"""Start, end, label of a constituent."""
+Candidate = tuple[int, int, float, dict[tuple[int, ...], float]]
+"""Start, end, posterior, log-probability of each chain of labels."""
+
+
+@dataclass
+class Node:
+    """A constituent with its cost; its children are constituents and the numbers of tokens."""
+
+    start: int
+    end: int
+    label: int
+    cost: float = 0.0
+    children: list[Node | int] = field(default_factory=list)
+
+    @property
+    def constituents(self) -> list[Node]:
+        return [child for child in self.children if isinstance(child, Node)]
+
+    def below(self) -> Iterator[Node]:
+        """All constituents below it, in pre-order."""
+        for child in self.constituents:
+            yield child
+            yield from child.below()
+
+
+def nested(items: Sequence[Item], costs: Sequence[float], n: int, root_label: int) -> Node:
+    """The root over the constituents, which are given in pre-order."""
+    rows = [Node(*item, cost) for item, cost in zip(items, costs, strict=True)]
+
+    def fill(node: Node) -> Node:
+        place = node.start
+        while place < node.end:
+            if rows and rows[0].start == place and rows[0].end <= node.end:
+                node.children.append(fill(rows.pop(0)))
+                place = node.children[-1].end
+            else:
+                node.children.append(place)
+                place += 1
+        return node
+
+    root = fill(Node(0, n, root_label))
+    assert not rows, "the items are no tree in pre-order"
+    return root
+
+
+def path_to(root: Node, token: int) -> list[Node]:
+    """The constituents over a token, from the root to the one that it is a child of."""
+    path = [root]
+    while token not in path[-1].children:
+        path.append(next(child for child in path[-1].constituents if child.start <= token < child.end))
+    return path
+
+
+def is_bare(node: Node, tag: int, never: np.ndarray) -> bool:
+    """Whether the node never has a child of the tag, or not beside the constituents that it has."""
+    return any(never[node.label, beside, tag] for beside in (-1, *(child.label for child in node.constituents)))
+
+
+def place_of_bare(items: Sequence[Item], n: int, tags: Sequence[int], never: np.ndarray, first: int = 0) -> int:
+    """The first such token from `first` on, -1 if there is none."""
+    root = nested(items, [0.0] * len(items), n, len(never) - 1)
+    return next((t for t in range(first, n) if is_bare(path_to(root, t)[-1], tags[t], never)), -1)
+
+
+def put_over(node: Node, start: int, end: int, chain: tuple[int, ...], cost: float) -> None:
+    """A chain of labels between a node and its children in [start, end)."""
+    inner, before, after = [], [], []
+    for child in node.children:
+        place = child.start if isinstance(child, Node) else child
+        (before if place < start else inner if place < end else after).append(child)
+    for label in reversed(chain):
+        inner = [Node(start, end, label, cost, inner)]
+    node.children = [*before, *inner, *after]
+
+
+def ends_of_children(node: Node) -> set[int]:
+    return {node.start, *(child.end if isinstance(child, Node) else child + 1 for child in node.children)}
+
+
+def take_up(
+    items: Sequence[Item], costs: Sequence[float], tags: Sequence[int], never: np.ndarray, one_root: bool,
+    candidates: Sequence[Candidate], least: float,
+) -> tuple[list[Item], list[float]]:  # fmt: skip
+    """(Items, costs) with the tokens taken up."""
+    n = len(tags)
+    root = nested(items, costs, n, len(never) - 1)
+    if one_root and root.constituents and root.constituents[0].end - root.constituents[0].start < n:
+        whole = [(log, chain) for i, j, _, logs in candidates if (i, j) == (0, n) for chain, log in logs.items()]
+        if whole:
+            log, chain = max(whole)
+            put_over(root, 0, n, chain, -log)
+    for token, tag in enumerate(tags):
+        path = path_to(root, token)
+        home = path[-1]
+        if not is_bare(home, tag, never):
+            continue
+        held = {node.label for node in path if (node.start, node.end) == (home.start, home.end)}
+        found = [
+            (math.log(posterior) + log, start, end, chain)
+            for start, end, posterior, logs in candidates
+            if posterior >= least and start <= token < end and {start, end} <= ends_of_children(home)
+            for chain, log in logs.items()
+            if not never[chain[-1], -1, tag] and not ((start, end) == (home.start, home.end) and held & set(chain))
+        ]
+        value, start, end, chain = max(found, default=(-math.inf, 0, 0, ()))
+        if value > math.log(least):
+            put_over(home, start, end, chain, -value)
+    nodes = list(root.below())
+    return [(node.start, node.end, node.label) for node in nodes], [node.cost for node in nodes]

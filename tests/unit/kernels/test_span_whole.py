@@ -1,0 +1,254 @@
+"""Tokens that a treebank never leaves bare are taken up: the kernels against plain trees, and sentences by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.span_whole import covers_all, place_of_bare, take_up_bare
+from spacy_dtparse.trees import Tree
+from spacy_dtparse.trees.brackets import parse_tree
+from tests.reference import span_whole as reference
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+
+pytestmark = KERNEL_MARKS
+
+LABELS = ("NP", "PP", "S", "VP")
+ROOT = ANY = len(LABELS)
+TAGS = ("DT", "NN", "VBZ", "IN", ".")
+CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",), ("S", "NP"))
+NUMBERS = [tuple(LABELS.index(label) for label in chain) for chain in CHAINS]
+CHAIN_FROM = np.cumsum([0, *map(len, NUMBERS)]).astype(np.int32)
+CHAIN_LABELS = np.array([label for chain in NUMBERS for label in chain], dtype=np.int32)
+MOST_LABELS = max(map(len, CHAINS))
+
+
+def in_room(items, costs, n: int):
+    """Arrays with the room that the kernel asks for, and nonsense in it."""
+    size = len(items) + (n + 1) * MOST_LABELS
+    rows, values = np.full((size, 3), 99, dtype=np.int32), np.full(size, np.nan)
+    if items:
+        rows[: len(items)], values[: len(items)] = items, costs
+    return rows, values
+
+
+def run(items, costs, tags, never, one_root: bool, candidates, least: float):
+    """(Items, costs) as the kernel leaves them; candidates as the twin takes them."""
+    rows, values = in_room(items, costs, len(tags))
+    spans = np.array([candidate[:2] for candidate in candidates], dtype=np.int32).reshape(-1, 2)
+    posteriors = np.array([candidate[2] for candidate in candidates], dtype=np.float64)
+    logs = np.full((len(candidates), len(CHAINS)), -50, dtype=np.float32)
+    logs[:, 0] = -0.01  # a span that is no constituent is nothing to take tokens up with
+    for row, (*_, told) in enumerate(candidates):
+        for chain, log in told.items():
+            logs[row, NUMBERS.index(chain)] = log
+    count = take_up_bare(
+        rows, values, len(items), np.array(tags, dtype=np.int32), never, one_root, spans, posteriors, logs,
+        CHAIN_FROM, CHAIN_LABELS, least,
+    )  # fmt: skip
+    return [tuple(row) for row in rows[:count].tolist()], values[:count].tolist()
+
+
+def random_items(rng: np.random.Generator, n: int):
+    """Constituents that do not cross, in pre-order, some of them over the same tokens."""
+    spans: list[tuple[int, int]] = []
+    for _ in range(rng.integers(0, n + 2)):
+        i, j = sorted(rng.choice(n + 1, 2, replace=False).tolist())
+        if not any(i < a < j < b or a < i < b < j for a, b in spans):
+            spans.append((i, j))
+    ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
+    return [(*span, int(rng.integers(len(LABELS)))) for span in ordered]
+
+
+def random_case(seed: int):
+    """Items, costs, tags, what is never bare, whether there is one root, candidates, least probability."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 8))
+    items = random_items(rng, n)
+    never = rng.random((ROOT + 1, ANY + 1, len(TAGS))) < rng.choice([0.0, 0.1, 0.4])
+    candidates = []
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            if rng.random() < 0.8:
+                logits = 2 * rng.standard_normal(len(CHAINS))
+                logs = (logits - np.logaddexp.reduce(logits)).astype(np.float32).tolist()
+                candidates.append((i, j, float(rng.random()), dict(zip(NUMBERS[1:], logs[1:], strict=True))))
+    tags = rng.integers(len(TAGS), size=n).tolist()
+    costs = rng.random(len(items)).tolist()
+    return items, costs, tags, never, bool(seed % 2), candidates, float(rng.choice([1e-3, 0.1]))
+
+
+CASES = range(40 if SLOW else 400)
+
+
+def test_bare_tokens_are_those_of_the_plain_trees() -> None:
+    seen = set()
+    for seed in CASES:
+        items, costs, tags, never, *_ = random_case(seed)
+        n = len(tags)
+        rows, _ = in_room(items, costs, n)
+        parents = np.full(n, 99, dtype=np.int32)
+        root = reference.nested(items, range(len(items)), n, ROOT)
+        for first in range(n + 1):
+            found = place_of_bare(rows, len(items), n, np.array(tags, dtype=np.int32), never, parents, first)
+            assert found == reference.place_of_bare(items, n, tags, never, first)
+            paths = [reference.path_to(root, token) for token in range(n)]
+            assert parents.tolist() == [path[-1].cost if len(path) > 1 else -1 for path in paths], "costs are numbers"
+            seen.add(found)
+        assert covers_all(rows, len(items), n) == any(item[:2] == (0, n) for item in items)
+    assert seen >= {-1, 0, 1, 2, 3}
+
+
+def test_tokens_are_taken_up_as_in_the_plain_trees() -> None:
+    added = 0
+    for seed in CASES:
+        case = random_case(seed)
+        items, costs = run(*case)
+        right, right_costs = reference.take_up(*case)
+        assert items == right, seed
+        assert costs == pytest.approx(right_costs, abs=1e-5), seed
+        added += len(items) - len(case[0])
+    assert added > len(CASES), "many are"
+
+
+def test_what_was_there_stays_and_no_chain_has_a_label_twice() -> None:
+    for seed in CASES:
+        before, costs, tags, *rest = random_case(seed)
+        before = [item for place, item in enumerate(before) if item not in before[:place]]
+        found, found_costs = run(before, costs[: len(before)], tags, *rest)
+        Tree("w" * len(tags), "t" * len(tags), ("TOP", *(LABELS[c] for _, _, c in found)), *ends(found, len(tags)))
+        assert len(set(found)) == len(found), seed
+        pairs = iter(zip(found, found_costs, strict=True))
+        assert all(pair in pairs for pair in zip(before, costs, strict=False)), "in the same order, with their costs"
+
+
+def ends(items, n: int):
+    """Starts and ends with the root's, as Tree takes them."""
+    return (0, *(item[0] for item in items)), (n, *(item[1] for item in items))
+
+
+def table(*entries: str) -> np.ndarray:
+    """Entries are "PARENT TAG", or "PARENT TAG CHILD" for a tag that is never bare beside such a child."""
+    never = np.zeros((ROOT + 1, ANY + 1, len(TAGS)), dtype=bool)
+    for entry in entries:
+        parent, tag, *child = entry.split()
+        places = [LABELS.index(label) if label in LABELS else ROOT for label in (parent, *child)]
+        never[places[0], places[1] if child else ANY, TAGS.index(tag)] = True
+    return never
+
+
+SHARE = 0.9
+"""Posterior of all candidates given by hand, but of 1 for the whole sentence."""
+
+
+def taken_up(text: str, never, told: dict[str, float], least: float = 0.1, one_root: bool = False) -> str:
+    """The tree in brackets with its bare tokens taken up. `told`: probabilities of "start end LABEL …"."""
+    tree = parse_tree(text)
+    candidates: dict[tuple[int, int], reference.Candidate] = {}
+    for key, probability in told.items():
+        start, end, *chain = key.split()
+        span = int(start), int(end)
+        share = 1.0 if span == (0, tree.n_tokens) else SHARE
+        named = tuple(LABELS.index(label) for label in chain)
+        candidates.setdefault(span, (*span, share, {}))[3][named] = math.log(probability / share)
+    items = [(start, end, LABELS.index(label)) for start, end, label in tree.spans()[1:]]
+    found, costs = run(
+        items, [-1.0] * len(items), [TAGS.index(tag) for tag in tree.tags], never, one_root,
+        list(candidates.values()), least,
+    )  # fmt: skip
+    for (start, end, _), cost in zip(found, costs, strict=True):
+        ways = [p for key, p in told.items() if key.startswith(f"{start} {end} ")]
+        assert cost == -1 or any(cost == pytest.approx(-math.log(p), abs=1e-6) for p in ways)
+    again = Tree(tree.words, tree.tags, ("TOP", *(LABELS[item[2]] for item in found)), *ends(found, tree.n_tokens))
+    return str(again)
+
+
+SUBJECT = "(TOP (S (DT The) (NN dog) (VP (VBZ barks)) (. .)))"
+NOUNS = table("S DT", "S NN")
+
+
+def test_a_subject_gets_its_noun_phrase() -> None:
+    told = {"0 2 NP": 0.4, "0 1 NP": 0.2, "1 2 NP": 0.3, "0 2 S VP": 0.1}
+    right = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks)) (. .)))"
+    assert taken_up(SUBJECT, NOUNS, told) == right
+    assert taken_up(SUBJECT, NOUNS, told, one_root=True) == right
+    assert taken_up(right, NOUNS, told) == right, "nothing is left to do"
+    assert taken_up(SUBJECT, table(), told) == SUBJECT, "a treebank that leaves them bare"
+
+
+def test_a_token_stays_where_nothing_is_probable_enough() -> None:
+    told = {"0 2 NP": 0.4, "1 2 NP": 0.3}
+    assert taken_up(SUBJECT, NOUNS, told, least=0.41) == SUBJECT
+    assert taken_up(SUBJECT, NOUNS, {}, least=0.1) == SUBJECT
+    alone = "(TOP (S (DT The) (NP (NN dog)) (VP (VBZ barks)) (. .)))"
+    assert taken_up(SUBJECT, NOUNS, {"1 2 NP": 0.3}) == alone, "the next one is looked at all the same"
+
+
+def test_constituents_are_taken_up_whole() -> None:
+    told = {"0 3 NP": 0.9, "1 4 NP": 0.8, "0 4 NP": 0.3, "0 1 NP": 0.2}
+    before = "(TOP (S (DT The) (NN dog) (PP (IN of) (NN town)) (VP (VBZ barks))))"
+    assert taken_up(before, table("S DT"), told) == (
+        "(TOP (S (NP (DT The) (NN dog) (PP (IN of) (NN town))) (VP (VBZ barks))))"
+    ), "the first crosses PP, the second has no DT"
+    before = "(TOP (S (VP (VBZ is) (DT the)) (NN dog)))"
+    assert taken_up(before, table("VP DT"), {"1 3 NP": 0.9, "1 2 NP": 0.2}) == (
+        "(TOP (S (VP (VBZ is) (NP (DT the))) (NN dog)))"
+    ), "nor does it leave its parent"
+    before = "(TOP (S (VP (VBZ is) (VP (VBZ seen))) (NN dog)))"
+    assert taken_up(before, table("S NN"), {"0 3 NP": 0.5, "2 3 NP": 0.4}) == (
+        "(TOP (S (NP (VP (VBZ is) (VP (VBZ seen))) (NN dog))))"
+    ), "what is inside goes along"
+
+
+def test_the_new_parent_may_have_the_token() -> None:
+    told = {"0 2 VP": 0.4, "0 2 S VP": 0.35, "0 2 S NP": 0.2, "0 2 PP": 0.15}
+    assert taken_up(SUBJECT, table("S DT", "VP DT"), told) == (
+        "(TOP (S (S (NP (DT The) (NN dog))) (VP (VBZ barks)) (. .)))"
+    ), "the bottom label decides"
+
+
+def test_a_token_may_be_bare_but_not_beside_a_constituent() -> None:
+    told = {"0 2 NP": 0.4}
+    assert taken_up(SUBJECT, table("S NN VP"), told) == "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks)) (. .)))"
+    assert taken_up(SUBJECT, table("S NN PP"), told) == SUBJECT
+    deep = "(TOP (S (DT The) (NN dog) (VP (VBZ sat) (PP (IN there)))))"
+    assert taken_up(deep, table("S NN PP"), told) == deep, "only children of the same parent are beside it"
+    later = "(TOP (S (PP (IN there)) (VP (VBZ sat) (NP (NN dog))) (NN cat)))"
+    assert taken_up(later, table("S NN VP"), {"3 4 NP": 0.4}) == (
+        "(TOP (S (PP (IN there)) (VP (VBZ sat) (NP (NN dog))) (NP (NN cat))))"
+    )
+
+
+def test_a_unary_chain_has_no_label_twice() -> None:
+    told = {"0 2 NP": 0.5, "0 2 S NP": 0.4, "0 2 S": 0.3, "0 2 VP": 0.2}
+    assert taken_up("(TOP (NP (VBZ runs) (NN dog)))", table("NP VBZ"), told) == (
+        "(TOP (NP (S (VBZ runs) (NN dog))))"
+    )
+    assert taken_up("(TOP (S (NP (VBZ runs) (NN dog))))", table("NP VBZ"), told) == (
+        "(TOP (S (NP (VP (VBZ runs) (NN dog)))))"
+    ), "nor one that is further up in it"
+    before = "(TOP (S (NP (VBZ runs) (NN dog)) (. .)))"
+    assert taken_up(before, table("NP VBZ"), told) == "(TOP (S (NP (S (VBZ runs) (NN dog))) (. .)))", "S has more"
+
+
+def test_the_root_has_one_child_where_the_treebank_says_so() -> None:
+    before = "(TOP (NP (DT The) (NN dog)) (VP (VBZ barks)))"
+    told = {"0 3 S": 0.05, "0 3 S VP": 0.01, "0 3 NP": 0.02}
+    after = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks))))"
+    assert taken_up(before, table(), told, one_root=True) == after, "the best chain, be it ever so improbable"
+    assert taken_up(before, table(), told) == before
+    assert taken_up(before, table(), {"0 2 S": 0.8}, one_root=True) == before, "no candidate has all tokens"
+    assert taken_up("(TOP (NN dog) (. .))", table(), told, one_root=True) == "(TOP (NN dog) (. .))", "no constituent"
+    bare = "(TOP (NP (DT The) (NN dog)) (NN town))"
+    assert taken_up(bare, table("S NN"), {**told, "2 3 NP": 0.3}, one_root=True) == (
+        "(TOP (S (NP (DT The) (NN dog)) (NP (NN town))))"
+    ), "the new root's words are looked at"
+
+
+def test_words_of_the_root_are_taken_up() -> None:
+    assert taken_up("(TOP (DT The) (NN dog) (. .))", table("TOP NN"), {"0 2 NP": 0.3, "1 2 NP": 0.2}) == (
+        "(TOP (NP (DT The) (NN dog)) (. .))"
+    )
+    assert taken_up("(TOP (NN dog))", table("TOP NN"), {"0 1 S NP": 0.2}) == "(TOP (S (NP (NN dog))))"
