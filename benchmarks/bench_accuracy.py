@@ -2,7 +2,8 @@
 
     python benchmarks/bench_accuracy.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
 
-The everyday trees come first. The table that the README shows; `python -m training evaluate` does the same for any model file.
+The everyday trees come first. The table that the README shows; `python -m training evaluate` does the same for any
+model file.
 """
 
 from __future__ import annotations

@@ -15,7 +15,10 @@ from spacy_dtparse.trees.psd import SUFFIX
 from .corpus import Sentence, read_treebank
 
 CATALOGUE = Path(__file__).resolve().parents[1] / "assets" / "treebanks.json"
-SAMPLE_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
+TEXTS = CATALOGUE.with_name("texts.json")
+OWN = {"sample": "sample treebank of spacy-dtparse", "everyday": "everyday trees of spacy-dtparse"}
+"""Treebanks that were written for this project, by name; in the public domain."""
+OWN_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
 T = TypeVar("T")
@@ -192,9 +195,9 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
     licences: list[str] = []
     problems: list[str] = []
     for name in dict.fromkeys(names):
-        if name == "sample":
-            licences.append(SAMPLE_LICENCE["spdx"])
-            sources.append({"name": "sample treebank of spacy-dtparse", "license": SAMPLE_LICENCE["name"]})
+        if name in OWN:
+            licences.append(OWN_LICENCE["spdx"])
+            sources.append({"name": OWN[name], "license": OWN_LICENCE["name"]})
             continue
         entry = known.get(name)
         if entry is None:
@@ -223,3 +226,21 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
         "sources": sources,
         "notices": notices,
     }
+
+
+def text_credits(names: Sequence[str], path: Path = TEXTS) -> list[str]:
+    """A credit for each raw text that a teacher has read, by the names of their files; one that is not listed is named
+    with the words that its terms are not known. Raises ConfigError when the list cannot be read."""
+    try:
+        known = json.loads(path.read_text(encoding="utf8"))["texts"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{path}: cannot read the list of raw texts ({error})") from error
+    found = []
+    for name in dict.fromkeys(names):
+        entry = known.get(name)
+        if entry is None:
+            found.append(f"Raw text {name}, whose terms are not known: not to be published")
+        else:
+            end = "" if entry["ships"] else ": not to be published"
+            found.append(f"Raw text, annotated by a teacher: {entry['what']} ({entry['licence']}){end}")
+    return found

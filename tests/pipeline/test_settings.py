@@ -66,10 +66,11 @@ def test_they_are_saved_with_the_pipeline(model_file, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gate": 0.1}, "has gate; for a model of kind 'span' it may have networks, confident, penalty. Take"),
+        ({"gate": 0.1}, "has gate; for a model of kind 'span' it may have networks, confident, penalty, whole. Take"),
         ({"budget": 0, "networks": 1}, "has budget; for"),
         ({"networks": 0}, "'networks' is 0; it must be 1 or more"),
         ({"penalty": "much"}, "'penalty' is 'much'; it must be a number from 0"),
+        ({"whole": "no"}, "'whole' is 'no'; it must be true or false"),
     ],
 )
 def test_what_cannot_be_used_is_said(model_file, settings, message):

@@ -267,6 +267,19 @@ def test_bad_input_gets_one_line(arguments, message, tmp_path, monkeypatch, caps
     assert "Traceback" not in error and error.count("\n") == 1
 
 
+def test_the_teachers_commands_are_listed(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["teacher", "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    for command in ("fit  ", "annotate  ", "retag  ", "evaluate  "):
+        assert f"\n    {command}" in shown
+    assert "Needs the extra `teacher`" in shown
+    with pytest.raises(SystemExit) as ended:
+        main(["teacher"])
+    assert ended.value.code == 2 and "fit|annotate|retag|evaluate" in capsys.readouterr().err
+
+
 def test_blocks_of_a_treebank():
     sample = RECIPE.parents[2] / "assets" / "sample" / "train.mrg"
     everything = TreebankFile.parse(str(sample)).read()

@@ -19,7 +19,7 @@ from ..fitting import write_atomically
 from ..processes import worker_pool
 from ..settings import changed_fields
 from ..telling import tell
-from ..treebanks import TreebankFile, provenance, read_files
+from ..treebanks import TreebankFile, provenance, read_files, text_credits
 from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
 
 
@@ -90,6 +90,7 @@ def fit_span(
         "taught_sentences": len(material.more),
         "options": options_facts(options),
     }
-    meta["credits"] = [*origin["credits"], *facts.get("credits", [])]
+    texts = text_credits([path.name.rsplit(".", 2)[0] for path in shards]) if shards else []
+    meta["credits"] = [*origin["credits"], *facts.get("credits", []), *texts]
     write_atomically(out, SpanParser(make_model(material, packed, meta)).to_bytes())
     return time.perf_counter() - began

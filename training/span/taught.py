@@ -90,9 +90,13 @@ class TaughtExamples(Sequence[SpanExample]):
         believed = np.zeros((n + 1, n + 1), dtype=REAL)
         np.add.at(believed, (starts, ends), shares)
         believed[np.arange(n), np.arange(1, n + 1)] = 0
-        total = believed.sum()
-        if total > 0:  # a binary tree has n - 1 spans of two and more words; small beliefs were left out
-            believed *= (n - 1) / total
+        # A binary tree has n - 1 spans of two and more words. Beliefs that were left out as too small have the rest, in
+        # equal shares: without it all scores would drift down, and a share above 1 would drive them to infinity.
+        np.minimum(believed, 1, out=believed)
+        others = np.triu(believed == 0, 2)
+        rest, n_others = n - 1 - believed.sum(), others.sum()
+        if rest > 0 and n_others > 0:
+            believed[others] = rest / n_others
         return SpanExample(
             self._numbers[here],
             self._rare[here].astype(REAL),
@@ -132,6 +136,9 @@ class Mixed(Sequence[SpanExample]):
     def __getitem__(self, place: int | slice) -> SpanExample | list[SpanExample]:
         if isinstance(place, slice):
             return [self[k] for k in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        place %= len(self)
         part = int(np.searchsorted(self._from, place, "right")) - 1
         return self.parts[part][place - int(self._from[part])]
 

@@ -6,14 +6,13 @@ import hashlib
 import json
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.errors import ConfigError, ModelFormatError
 
 from ..fitting import write_atomically
 from ..processes import worker_pool
@@ -137,12 +136,27 @@ def annotate_shard(
     return sum(map(len, sentences))
 
 
+def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> None:
+    """Raise ModelFormatError where a folder holds no teacher, ConfigError for a source that one has not seen."""
+    for folder in teachers:
+        try:
+            known = json.loads((folder / "teacher.json").read_text(encoding="utf8"))["lists"]["sources"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelFormatError(
+                f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
+            ) from error
+        unknown = sorted({source for source in sources if source is not None} - set(known))
+        if unknown:
+            raise ConfigError(f"{folder} has not learned from {', '.join(unknown)}; its sources are {', '.join(known)}")
+
+
 def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None:
     """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`; what is there already is kept.
 
     Raises TrainingDataError where the folder holds shards of another teacher, text or options, or a text cannot be
     read.
     """
+    check_sources(annotation.teachers, [annotation.source, *annotation.source_of.values()])
     facts = json.loads(json.dumps(annotation.facts()))
     held = annotation.out / "facts.json"
     if held.is_file():
@@ -182,11 +196,8 @@ def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None
 
 
 def _new(sentences: Iterator[tuple[str, ...]], banned: set[str], seen: set[str]) -> Iterator[tuple[str, ...]]:
-    dropped: Counter[str] = Counter()
     for words in sentences:
         key = sentence_key(words)
-        if key in banned or key in seen:
-            dropped["known"] += 1
-            continue
-        seen.add(key)
-        yield words
+        if key not in banned and key not in seen:
+            seen.add(key)
+            yield words

@@ -37,8 +37,10 @@ def encoder_folder() -> Path:
 
 def load_weights() -> dict[str, torch.Tensor]:
     """The encoder's tensors by name, float32."""
-    from safetensors.torch import load_file
-
+    try:
+        from safetensors.torch import load_file
+    except ImportError as error:
+        raise ConfigError(f"the teacher needs safetensors, which is not installed ({error}): {NEEDED}") from None
     return load_file(encoder_folder() / "model.safetensors")
 
 
@@ -46,8 +48,10 @@ class Pieces:
     """Words to numbers of sub-words. `begin`, `end`: those that stand around a sentence."""
 
     def __init__(self) -> None:
-        from tokenizers import Tokenizer
-
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise ConfigError(f"the teacher needs tokenizers, which is not installed ({error}): {NEEDED}") from None
         self._tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

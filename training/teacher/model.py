@@ -49,7 +49,8 @@ class Teacher:
 
     def beliefs(self, sentences: Sequence[Sequence[str]], source: str | None, batch: int = 1500) -> Iterator[Belief]:
         """What the teacher believes of each sentence (lists of words), in order, in the conventions of `source`.
-        `batch`: sub-words that are read together, which changes no more than the last bits."""
+        `batch`: sub-words that are read together. It moves unsure probabilities by up to some hundredths, as the
+        encoder computes in bfloat16."""
         number, reader = self.lists.source(source), Reader()
         most = self.networks[0].encoder.most_pieces - 2
         reads = [reader.read(words, most) for words in sentences]
@@ -166,6 +167,7 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
 
     Raises ModelFormatError where a folder is none, is damaged, or has other lists than the first.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     networks: list[TeacherNetwork] = []
@@ -182,7 +184,7 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
                 network = TeacherNetwork(len(own.chains), len(own.tags), len(own.sources))
                 network.load_state_dict(load_file(folder / f"network{number}.safetensors"))
                 networks.append(network.eval())
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ModelFormatError(
                 f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
             ) from error

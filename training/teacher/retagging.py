@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from spacy.language import Language
 
 from ..corpus import read_treebank
 from ..evaluate import tag_lists, tag_words
+from ..fitting import write_atomically
 from ..self_train.tagging import load_tagger
 from ..tagging.treebanks import write_tags
 from .shards import read_shard, retag, shard_files
@@ -52,7 +52,7 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
     """Write the file of a task; returns what to say of it: for trees how many tags are right."""
     task.out.parent.mkdir(parents=True, exist_ok=True)
     if task.keep:
-        shutil.copyfile(task.source, task.out)
+        write_atomically(task.out, task.source.read_bytes())
         return ""
     if task.source.suffix == ".npz":
         sentences = [sentence.words for sentence in read_shard(task.source).sentences]
@@ -60,6 +60,8 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
         return ""
     trees = read_treebank(task.source)
     tags = tag_words(_pipeline(pipeline), trees)
-    write_tags(task.out, tags)
+    temporary = task.out.with_name(task.out.name + ".tmp")
+    write_tags(temporary, tags)
+    temporary.replace(task.out)
     right = sum(a == b for s, row in zip(trees, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
     return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are right"

@@ -24,16 +24,23 @@ if TYPE_CHECKING:
     from .model import Belief
 
 LEVELS = 255
+_ARRAYS = ("text", "tags", "tag_sure", "rows", "starts", "ends", "chains", "mass", "lists")
 
 
 def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], beliefs: Sequence[Belief]) -> None:
-    """Write a shard. Raises TrainingDataError for a sentence that is too long or a word with white space in it."""
+    """Write a shard. Raises TrainingDataError for a sentence that is empty or too long, or a word with white space in
+    it."""
     for words in sentences:
-        if len(words) > LEVELS or any(not word or word.split() != [word] for word in words):
+        if not 1 <= len(words) <= LEVELS or any(not word or word.split() != [word] for word in words):
             raise TrainingDataError(
-                f"a sentence of {len(words)} words that begins {' '.join(words[:5])!r} cannot be kept: at most "
+                f"a sentence of {len(words)} words that begins {' '.join(words[:5])!r} cannot be kept: 1 to "
                 f"{LEVELS} words, none of them empty or with white space in it"
             )
+
+    if len(lists.tags) > LEVELS or len(lists.chains) > 65_535:
+        raise TrainingDataError(
+            f"{len(lists.tags)} tags and {len(lists.chains)} label chains; a shard has room for {LEVELS} and 65,535"
+        )
 
     def joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
         return np.concatenate(parts).astype(kind) if parts else np.zeros(0, kind)
@@ -75,10 +82,14 @@ class Shard:
     sentences: tuple[TaughtSentence, ...]
 
 
+def _arrays(path: Path) -> dict[str, Any]:
+    with saved_arrays(path) as held:
+        return {name: held[name] for name in _ARRAYS}
+
+
 def read_shard(path: Path) -> Shard:
     """A shard of `save_shard`. Raises TrainingDataError where it cannot be read."""
-    with saved_arrays(path) as held:
-        arrays: dict[str, Any] = {name: held[name] for name in held}
+    arrays = _arrays(path)
     lists = as_facts(arrays["lists"])
     tags = tuple(lists["tags"])
     lines = arrays["text"].tobytes().decode().splitlines()
@@ -127,8 +138,7 @@ def read_shards(files: Sequence[Path]) -> Iterator[Shard]:
 def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:
     """Write a shard again with other tags, one for each word of each sentence, whose probabilities are not known
     (1)."""
-    with saved_arrays(path) as held:
-        arrays: dict[str, Any] = {name: held[name] for name in held}
+    arrays = _arrays(path)
     known = sorted({tag for row in tags for tag in row})
     numbers = {tag: number for number, tag in enumerate(known)}
     flat = [numbers[tag] for row in tags for tag in row]

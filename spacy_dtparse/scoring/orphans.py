@@ -1,0 +1,31 @@
+"""Orphans: words left bare beside a clause or verb phrase, where English trees have a phrase of their own for them."""
+
+from __future__ import annotations
+
+from ..trees.tree import Tree
+
+NOUNS = frozenset("NN NNS NNP NNPS PRP EX DT PDT PRP$".split())
+VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD TO".split())
+_CLAUSES = frozenset("S SBAR SBARQ TOP".split())
+
+
+def orphans(tree: Tree) -> list[int]:
+    """The tokens that stand bare beside a VP or an S, in Penn labels and tags: nouns, pronouns and determiners below
+    anything but an NP with a clause for a complement (*the fact that*), and verbs below a clause.
+
+    Auxiliaries beside a VP below VP, SQ or SINV are as they should be. Linear in the tree, but for its depth.
+    """
+    found = []
+    for node, children in enumerate(tree.child_lists()):
+        below = {tree.labels[child] for child in children if child >= 0}
+        if not below & {"VP", "S"}:
+            continue
+        label = tree.labels[node]
+        for child in children:
+            if child >= 0:
+                continue
+            tag = tree.tags[~child]
+            noun = tag in NOUNS and (label != "NP" or "VP" in below)
+            if noun or (tag in VERBS and label in _CLAUSES):
+                found.append(~child)
+    return sorted(found)

@@ -1,0 +1,112 @@
+"""The English pipeline on sentences as people write them: floors below which no shipped model may fall.
+
+What it reaches, with every figure's command, is in docs/experiments.md.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import spacy_dtparse
+from spacy_dtparse.scoring import ParsevalReport
+from spacy_dtparse.scoring.orphans import orphans
+from spacy_dtparse.trees import parse_tree
+from training.corpus import read_treebank
+from training.evaluate import tag_words
+
+pytestmark = pytest.mark.embedded
+
+EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
+LEAST_F1, LEAST_EXACT, LEAST_TAGS = 0.94, 0.68, 0.98
+"""On the development trees, with the pipeline's own tags."""
+LEAST_KINDS = 45
+"""Of the texts of kinds.jsonl, parsed as expected throughout."""
+
+FIRST_SENTENCES = """
+(S (NP (DT The) (JJ quick) (JJ brown) (NN fox)) (VP (VBZ jumps) (PP (IN over) (NP (DT the) (JJ lazy) (NN dog)))) (. .))
+(S (NP (DT The) (NN dog)) (VP (VBZ barks)) (. .))
+(S (NP (DT The) (NN wind)) (VP (VBD blew)) (. .))
+(S (NP (NN Time)) (VP (VBZ flies)) (. .))
+(S (NP (PRP He)) (VP (VBD gave) (NP (DT the) (JJ old) (NN dog)) (NP (DT a) (NN bone))) (. .))
+(S (VP (VB Close) (NP (DT the) (NN door))) (, ,) (INTJ (UH please)) (. .))
+(S (NP (PRP She)) (VP (VBD lent) (NP (PRP me)) (NP (PRP$ her) (NN bike)) (NP (JJ last) (NN week))) (. .))
+(S (NP (PRP They)) (VP (VBD got) (VP (VBN married) (PP (IN on) (NP (NNP Saturday))))) (. .))
+(S (NP (NNP Jack) (CC and) (NNP Jill)) (VP (VBD ran) (PP (IN up) (NP (DT the) (NN hill)))) (. .))
+(S (NP (PRP I)) (VP (VBP think) (SBAR (S (NP (PRP it)) (VP (VBZ looks) (ADJP (JJ good)))))) (. .))
+(S (S (NP (PRP It)) (VP (MD may) (VP (VB rain)))) (, ,) (CC so) (S (VP (VB take) (NP (DT an) (NN umbrella)))) (. .))
+""".split("\n")[1:-1]
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return spacy_dtparse.load()
+
+
+def brackets(doc) -> list[str]:
+    return [sentence._.parse_string for sentence in doc.sents]
+
+
+@pytest.mark.parametrize("tree", FIRST_SENTENCES)
+def test_the_first_sentence_that_one_types(nlp, tree: str) -> None:
+    words = parse_tree(f"(TOP {tree})").words
+    text = " ".join(words).replace(" ,", ",").replace(" .", ".")
+    assert brackets(nlp(text)) == [tree]
+
+
+def test_everyday_development_trees(nlp) -> None:
+    gold = read_treebank(EVERYDAY / "dev.mrg")
+    tags = tag_words(nlp, gold)
+    parser = nlp.get_pipe("dtparse").parser
+    report, right = ParsevalReport(strict=True), 0
+    for sentence, row in zip(gold, tags, strict=True):
+        found = parser.parse(sentence.tree.words, row).tree
+        report.add(sentence.tree, found)
+        right += sum(a == b for a, b in zip(sentence.tree.tags, row, strict=True))
+    figures = report.to_dict()["all"]
+    assert figures["f1"] >= LEAST_F1
+    assert figures["exact_match"] >= LEAST_EXACT
+    assert right / sum(map(len, tags)) >= LEAST_TAGS
+
+
+def test_kinds_of_text(nlp) -> None:
+    rows = [json.loads(line) for line in (EVERYDAY / "kinds.jsonl").read_text(encoding="utf8").splitlines()]
+    assert len(rows) >= 60
+    wrong = [row["kind"] for row in rows if brackets(nlp(row["text"])) != row["trees"]]
+    assert len(rows) - len(wrong) >= LEAST_KINDS, wrong
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello   world .\n\n  She  slept.", "   ", "\n\n", "", " \t ", "\n  one\n\n\ntwo  \n", "…", "((((", "\u200b",
+        "a\u3000b", "🙂",
+    ],
+)
+def test_the_readmes_loop_runs_on_any_text(nlp, text: str) -> None:
+    doc = nlp(text)
+    for sentence in doc.sents:
+        assert sentence._.parse_string.startswith("(") or not text.strip()
+    for span in doc._.constituents:
+        assert span.label_ and span.text.strip()
+
+
+def test_blanks_and_line_breaks_do_not_split(nlp) -> None:
+    for text in ("Hello   world.\n\n  She  slept.", "She  read   the  book.", "The old man\nwalked down to\nthe sea."):
+        expected = brackets(nlp(" ".join(text.split())))
+        assert brackets(nlp(text)) == expected
+
+
+def test_orphans_are_told_from_what_is_right() -> None:
+    bare = parse_tree("(TOP (S (DT The) (NN dog) (VP (VBZ barks)) (. .)))")
+    assert orphans(bare) == [0, 1]
+    assert orphans(parse_tree("(TOP (S (VB Close) (S (VP (VBG swimming))) (. .)))")) == [0]
+    for right in (
+        "(TOP (S (NP (PRP I)) (VP (MD can) (VP (VB go))) (. .)))",
+        "(TOP (SQ (MD Can) (NP (PRP I)) (VP (VB go)) (. ?)))",
+        "(TOP (NP (DT the) (NN plan) (S (VP (TO to) (VP (VB go))))))",
+        "(TOP (NP (DT the) (NN dog)))",
+    ):
+        assert orphans(parse_tree(right)) == []

@@ -1,0 +1,374 @@
+"""Shards of a teacher's beliefs: kept, read, tagged again, learned from by span parsers and taggers. None of it needs
+torch."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.lexicon import normal_word
+from spacy_dtparse.features.wordparts import WordParts, count_parts
+from spacy_dtparse.parsers import load_parser
+from tests.span_models import SENTENCES
+from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
+from training.cli import main
+from training.span.examples import chain_numbers, make_example
+from training.span.fitting import SpanOptions, make_material, run_facts, train_network
+from training.span.network import Shape
+from training.span.taught import Mixed, TaughtExamples, taught_words
+from training.tagging.treebanks import Treebank
+from training.teacher.retagging import RetagTask, retag_tasks, run_task
+from training.teacher.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
+from training.treebanks import TreebankFile
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "assets" / "sample"
+STUDENT = chain_numbers([(), ("S",), ("NP",), ("VP",)])
+OF_STUDENT = {0: 0, 1: 2, 2: 3, 3: 1, 4: 1, 5: 0}
+"""Numbers of CHAINS among STUDENT: FRAG is taken from above S, X is not known."""
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    beliefs = made_shard(tmp_path / "made.00000.npz")
+    shard = read_shard(tmp_path / "made.00000.npz")
+    assert shard.chains == CHAINS and shard.tags == LISTS.tags
+    assert [s.words for s in shard.sentences] == WORDS and [s.tags for s in shard.sentences] == TAGS
+    for sentence, belief in zip(shard.sentences, beliefs, strict=True):
+        starts, ends, chains, mass = sentence.beliefs
+        assert np.stack([starts, ends], axis=1).tolist() == belief.spans.tolist()
+        assert chains.tolist() == belief.labels.tolist()
+        assert np.allclose(mass, belief.mass, atol=0.5 / LEVELS)
+        assert sentence.sure == pytest.approx(belief.tag_sure.min(), abs=0.6 / LEVELS)
+    save_shard(tmp_path / "none.npz", LISTS, [], [])
+    assert read_shard(tmp_path / "none.npz").sentences == ()
+    both = read_shards([tmp_path / "none.npz", tmp_path / "made.00000.npz"])
+    assert [len(shard.sentences) for shard in both] == [0, len(WORDS)]
+
+
+def test_who_reads_shards_needs_no_torch() -> None:
+    modules = "training.span.running, training.tagging.treebanks, training.teacher.retagging, training.cli"
+    code = f"import sys; sys.modules['torch'] = None; import {modules}; print('imported')\n"
+    code += "sys.exit(training.cli.main(['teacher', 'evaluate', 'nothing', '--dev', 'nothing.mrg']))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert ended.stdout == "imported\n" and ended.returncode == 1
+    assert "training: error: the teacher needs torch, which is not installed (" in ended.stderr
+    assert "pip install 'spacy-dtparse[teacher]'" in ended.stderr and "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("a", ""), ("a", "New York"), ("a", "b\n"), ("a", "b\u2028c"), ("a", "b\x85c"), ("a", "\xa0"), ("a",) * 256],
+    ids=lambda words: ascii(words[1:2]),
+)
+def test_words_that_cannot_be_kept(words: tuple[str, ...], tmp_path: Path) -> None:
+    rows = words, ("NN",) * len(words)
+    with pytest.raises(TrainingDataError, match=f"a sentence of {len(words)} words .* cannot be kept: 1 to 255 words"):
+        made_shard(tmp_path / "a.npz", [WORDS[0], rows[0]], [TAGS[0], rows[1]])
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_longest_sentence_that_is_kept(tmp_path: Path) -> None:
+    n = 255
+    belief = MadeBelief(
+        np.array([[0, n], [n - 1, n]]), np.array([3, 65535]), np.ones(2), np.zeros(n, dtype=np.int32), np.ones(n)
+    )
+    save_shard(tmp_path / "a.npz", LISTS, [("go",) * n], [belief])
+    (sentence,) = read_shard(tmp_path / "a.npz").sentences
+    assert len(sentence.words) == n and sentence.sure == 1.0
+    assert [part.tolist() for part in sentence.beliefs] == [[0, n - 1], [n, n], [3, 65535], [1.0, 1.0]]
+
+
+def test_a_damaged_shard_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "made.00000.npz"
+    made_shard(path)
+    whole = path.read_bytes()
+    at = whole.index(b"Dogs bark")
+    for damaged in (b"", b"nothing", whole[:-30], whole[: len(whole) // 2], whole[:at] + b"d" + whole[at + 1 :]):
+        path.write_bytes(damaged)
+        for use in (read_shard, lambda path: retag(path, tmp_path / "out.npz", TAGS)):
+            with pytest.raises(TrainingDataError, match=r"made\.00000\.npz is no readable"):
+                use(path)
+    np.savez(path, steps=3)
+    with pytest.raises(TrainingDataError, match=r"made\.00000\.npz is no readable"):
+        read_shard(path)
+    with pytest.raises(TrainingDataError, match=r"none\.npz is no readable"):
+        read_shard(tmp_path / "none.npz")
+
+
+def test_shards_by_text(tmp_path: Path) -> None:
+    for name in ("b", "a.dialogue"):
+        for number in (1, 0):
+            made_shard(tmp_path / f"{name}.{number:05d}.npz")
+    (tmp_path / "b.00002.npz.tmp").write_bytes(b"")
+    found = {name: [path.name for path in paths] for name, paths in shard_files(tmp_path).items()}
+    assert found == {name: [f"{name}.00000.npz", f"{name}.00001.npz"] for name in ("a.dialogue", "b")}
+    for names in (["b"], ["b", "a.dialogue"]):
+        assert list(shard_files(tmp_path, names)) == names
+    with pytest.raises(TrainingDataError, match=r"has no shards of c, d; make them: python -m training teacher anno"):
+        shard_files(tmp_path, ["b", "c", "d"])
+    for folder in (tmp_path / "none", tmp_path / "empty"):
+        with pytest.raises(TrainingDataError, match="has no shards of any text"):
+            shard_files(folder, ["b"])
+        folder.mkdir(exist_ok=True)
+
+
+def test_a_shard_is_tagged_again(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.00000.npz", tmp_path / "new" / "a.00000.npz"
+    made_shard(path)
+    tags = [tuple(f"T{len(word)}" for word in words) for words in WORDS]
+    retag(path, out, tags)
+    before, after = read_shard(path), read_shard(out)
+    assert [s.tags for s in after.sentences] == tags and after.chains == before.chains
+    assert all(s.sure == 1.0 for s in after.sentences) and list(after.tags) == sorted(set(after.tags))
+    for old, new in zip(before.sentences, after.sentences, strict=True):
+        assert old.words == new.words
+        assert all(np.array_equal(*pair) for pair in zip(old.beliefs, new.beliefs, strict=True))
+    with pytest.raises(TrainingDataError, match=r"18 tags for 19 words; give one for each"):
+        retag(path, out, [*tags[:-1], tags[-1][1:]])
+
+
+def plain_example(words, tags, held: MadeBelief, parts: WordParts, counts: Counter[str], hide: float) -> dict:
+    """The twin of what TaughtExamples makes of a sentence."""
+    n = len(words)
+    believed = [[0.0] * (n + 1) for _ in range(n + 1)]
+    rows = list(zip(held.spans.tolist(), held.labels.tolist(), held.mass.tolist(), strict=True))
+    for (start, end), _, mass in rows:
+        if end - start > 1:
+            believed[start][end] += mass
+    believed = [[min(1.0, x) for x in row] for row in believed]
+    rest = n - 1 - sum(map(sum, believed))
+    others = [(i, j) for i in range(n + 1) for j in range(i + 2, n + 1) if not believed[i][j]]
+    for i, j in others if rest > 0 else ():
+        believed[i][j] = rest / len(others)
+    return {
+        "numbers": parts.encode(words, tags).tolist(),
+        "rare": [0.0, *(hide / (hide + counts[normal_word(word)]) if hide else 0.0 for word in words), 0.0],
+        "spans": [span for span, _, _ in rows],
+        "labels": [OF_STUDENT[label] for _, label, _ in rows],
+        "shares": [mass for _, _, mass in rows],
+        "believed": believed,
+    }
+
+
+@pytest.mark.parametrize("hide", [0.0, 0.8])
+def test_examples_are_those_of_a_plain_twin(hide: float, tmp_path: Path) -> None:
+    paths = [tmp_path / "a.00000.npz", tmp_path / "a.00001.npz"]
+    beliefs = [*made_shard(paths[0]), *made_shard(paths[1], seed=1)]
+    rows = list(zip(WORDS * 2, TAGS * 2, beliefs, strict=True))
+    parts, counts = WordParts.build(count_parts(SENTENCES), 1, 1), Counter({"the": 3, "dogs": 1})
+    found = TaughtExamples(paths, parts, STUDENT, counts, hide, 5, 0.7)
+    twins = [plain_example(*row, parts, counts, hide) for row in rows if len(row[0]) <= 5]
+    assert len(found) == len(twins) == 8, "the sentence of seven words is left out, in both shards"
+    assert found.rows.tolist() == [len(twin["numbers"]) for twin in twins]
+    for example, twin in zip(found, twins, strict=True):
+        n = example.n_tokens
+        assert example.crossing is None and example.believed is not None and example.weight == 0.7
+        for name in ("numbers", "spans", "labels"):
+            assert getattr(example, name).tolist() == twin[name], name
+        assert np.allclose(example.shares, twin["shares"], atol=1e-6)
+        assert np.allclose(example.rare, twin["rare"], atol=1e-3)
+        assert np.allclose(example.believed, twin["believed"], atol=2e-3)
+        assert example.believed.max() <= 1, "no span is in more than all trees"
+        assert not example.believed[np.arange(n), np.arange(1, n + 1)].any(), "tokens have no choice"
+
+
+def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
+    made_shard(tmp_path / "a.npz")
+    sentence = TreebankFile(SAMPLE / "train.mrg", limit=1).read()[0]
+    parts = WordParts.build(count_parts(SENTENCES), 1, 1)
+    (one, *_), of_tree = (
+        TaughtExamples([tmp_path / "a.npz"], parts, STUDENT, Counter(), 0.8, 100),
+        make_example(sentence, parts, STUDENT, Counter(), 0.8),
+    )
+    for name in ("numbers", "rare", "spans", "labels", "shares"):
+        taught, told = getattr(one, name), getattr(of_tree, name)
+        assert (taught.dtype, taught.shape[1:]) == (told.dtype, told.shape[1:]), name
+    assert one.believed is not None and one.believed.dtype == np.float16
+
+
+def test_examples_are_a_sequence(tmp_path: Path) -> None:
+    path = tmp_path / "a.00000.npz"
+    made_shard(path)
+    given = WordParts.build(count_parts(SENTENCES), 1, 1), STUDENT, Counter({"the": 3}), 0.8
+    found = TaughtExamples([path], *given, 100)
+
+    def same(one, other) -> bool:
+        return all(np.array_equal(a, b) for a, b in zip(vars(one).values(), vars(other).values(), strict=True))
+
+    assert len(found) == 5 and same(found[-1], found[4]) and same(found[1:3][1], found[2])
+    for place in (5, -6):
+        with pytest.raises(IndexError):
+            found[place]
+    again = pickle.loads(pickle.dumps(found))
+    assert again.packed() == found.packed() and same(again[3], found[3]), "other processes get the same"
+    for other in (([path], *given, 100, 0.5), ([path], *given, 6), ([path, path], *given, 100)):
+        assert TaughtExamples(*other).packed() != found.packed()
+    assert len(TaughtExamples([path], *given, 0)) == len(TaughtExamples([], *given, 9)) == 0
+
+    first = (found[1], found[0])
+    mixed = Mixed(first, found, (), found)
+    assert len(mixed) == 12 and mixed.rows.tolist() == [5, 9, *found.rows, *found.rows]
+    order = [1, 0, *range(5), *range(5)]
+    assert all(same(example, found[k]) for example, k in zip(mixed, order, strict=True))
+    assert same(mixed[-1], found[4]) and same(mixed[-12], found[1]) and len(mixed[1:9:2]) == 4
+    for place in (12, -13):
+        with pytest.raises(IndexError):
+            mixed[place]
+
+
+def test_words_are_counted(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.00000.npz", tmp_path / "a.00001.npz"]
+    for path in paths:
+        made_shard(path)
+    counted = taught_words(paths)
+    assert counted["the", "DT"] == 4 and counted["cat", "NN"] == 4 and counted["Stop", "VB"] == 2
+    assert sum(counted.values()) == 2 * sum(map(len, WORDS))
+
+
+FEW = SpanOptions(
+    shape=Shape(width=5, units=3, layers=2, projection=4), seeds=(0,), epochs=2.5, more_epochs=1.5, repeats=1,
+    batch=60, warm=5, judge_every=0.4,
+)  # fmt: skip
+
+
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize(("at", "n_more"), [(1, 4), (2, 0)])
+def test_a_run_with_shards_that_was_killed_goes_on_to_the_same_arrays(at: int, n_more: int, tmp_path: Path) -> None:
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=24).read()
+    shard = tmp_path / "a.00000.npz"
+    shard_of_trees(shard, sentences[9:16])
+    material = make_material(sentences[:9], [], FEW, sentences[16 : 16 + n_more], shards=[shard])
+    assert len(material.more) == 7 + n_more
+    seen: list[dict] = []
+
+    def killed(**facts) -> None:
+        seen.append(facts)
+        if len(seen) > at:
+            raise Killed
+
+    train_network(material, FEW, 0, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_network(material, FEW, 0, tmp_path / "cut", killed)
+    assert seen[-1]["epoch"] % 1 and seen[-1]["phase"] == 0, "within a pass over what is taught"
+    told: list[dict] = []
+    train_network(material, FEW, 0, tmp_path / "cut", lambda **facts: told.append(facts))
+    assert told[0]["resumed"] == seen[-1]["step"] and told[-1]["phase"] == 1
+    with np.load(tmp_path / "whole" / "network0.npz") as whole, np.load(tmp_path / "cut" / "network0.npz") as cut:
+        assert set(whole) == set(cut)
+        assert all(whole[name].tobytes() == cut[name].tobytes() for name in whole)
+    shard_of_trees(shard, sentences[8:15])
+    other = make_material(sentences[:9], [], FEW, sentences[16 : 16 + n_more], shards=[shard])
+    assert run_facts(other, FEW)["trees of a teacher"] != run_facts(material, FEW)["trees of a teacher"]
+    with pytest.raises(TrainingDataError, match=r"a run with other .*trees of a teacher; give the same ones"):
+        train_network(replace(material, more=other.more), FEW, 0, tmp_path / "cut")
+
+
+def test_the_command_learns_from_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taught = tmp_path / "taught"
+    for number in (0, 1):
+        shard_of_trees(taught / f"a.{number:05d}.npz", TreebankFile(SAMPLE / "dev.mrg", limit=6).read())
+    command = ["span", "--train", f"{SAMPLE / 'train.mrg'},limit=10", "--seeds", "0", "--workers", "1"]
+    command += ["--set", "more_epochs=1", "--set", "epochs=1", "--set", "shape.units=8", "--out", str(tmp_path / "m")]
+    assert main([*command, "--taught", str(taught), "--set", "taught_weight=0.5"]) == 0
+    parser = load_parser(tmp_path / "m")
+    assert parser.meta["taught_sentences"] == 12 and parser.meta["options"]["taught_weight"] == 0.5
+    capsys.readouterr()
+    assert main([*command, "--taught", str(tmp_path)]) == 1
+    assert "has no shards of any text" in capsys.readouterr().err
+
+
+def test_taggers_learn_from_shards(tmp_path: Path) -> None:
+    folder = tmp_path / "taught"
+    for name in ("b", "a"):
+        made_shard(folder / f"{name}.00000.npz")
+    treebank = Treebank.read(f"{folder}:3")
+    assert (treebank.name, treebank.weight, treebank.dev) == ("taught", 3, [])
+    assert [(s.words, s.tags) for s in treebank.train] == list(zip(WORDS, TAGS, strict=True)) * 2
+    (folder / "train.mrg").write_text("(TOP (NP (NN cat)))\n")
+    assert [s.words for s in Treebank.read(str(folder)).train] == [("cat",)], "trees of a folder go before shards"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty: neither train\.mrg nor shards in this folder; give"):
+        Treebank.read(str(tmp_path / "empty"))
+
+
+def test_taggers_learn_from_conllu(tmp_path: Path) -> None:
+    rows = [(1, "Dogs", "NNS", 2), (2, "bark", "VBP", 0), (3, ".", ".", 2)]
+    text = "".join(f"{number}\t{word}\t_\tX\t{tag}\t_\t{head}\tx\t_\t_\n" for number, word, tag, head in rows)
+    folder = tmp_path / "ewt"
+    folder.mkdir()
+    (folder / "en-train.conllu").write_text(f"# text = Dogs bark.\n{text}\n{text}\n")
+    treebank = Treebank.read(f"{folder / 'en-train.conllu'}:2")
+    assert (treebank.name, treebank.weight, treebank.dev) == ("ewt", 2, [])
+    assert [(s.words, s.tags) for s in treebank.train] == [(("Dogs", "bark", "."), ("NNS", "VBP", "."))] * 2
+    (folder / "en-dev.conllu").write_text(text)
+    assert Treebank.read(str(folder / "en-train.conllu")).dev == treebank.train[:1]
+    assert Treebank.read(str(folder / "en-dev.conllu")).dev == [], "it is not read twice"
+
+
+def test_what_is_to_be_tagged_again(tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "out"
+    for name in ("a", "b"):
+        for number in range(3):
+            made_shard(shards / f"{name}.{number:05d}.npz")
+    trees = tmp_path / "tiny" / "dev.mrg"
+    tasks = retag_tasks([shards, trees], out, keep=2)
+    assert [(task.source.name, task.out.name, task.keep) for task in tasks] == [
+        ("a.00000.npz", "a.00000.npz", True), ("a.00001.npz", "a.00001.npz", False),
+        ("a.00002.npz", "a.00002.npz", True), ("b.00000.npz", "b.00000.npz", True),
+        ("b.00001.npz", "b.00001.npz", False), ("b.00002.npz", "b.00002.npz", True),
+        ("dev.mrg", "tiny.dev.tags", False),
+    ]  # fmt: skip
+    assert not any(task.keep for task in retag_tasks([shards], out))
+    out.mkdir()
+    for name in ("a.00001.npz", "tiny.dev.tags"):
+        (out / name).write_bytes(b"")
+    assert [task.out.name for task in retag_tasks([shards, trees], out)] == [
+        "a.00000.npz", "a.00002.npz", "b.00000.npz", "b.00001.npz", "b.00002.npz",
+    ]  # fmt: skip
+    with pytest.raises(TrainingDataError, match="has no shards of any text"):
+        retag_tasks([out.parent / "tiny", tmp_path], out)
+
+
+def test_trees_without_a_folder_are_named_by_that_they_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny").mkdir()
+    monkeypatch.chdir(tmp_path / "tiny")
+    assert [task.out.name for task in retag_tasks([Path("train.mrg")], Path("out"))] == ["tiny.train.tags"]
+
+
+def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "nlp")
+    pipeline, path, out = str(tmp_path / "nlp"), tmp_path / "a.00000.npz", tmp_path / "out"
+    made_shard(path)
+    assert run_task(pipeline, RetagTask(path, out / "kept.npz", keep=True)) == ""
+    assert (out / "kept.npz").read_bytes() == path.read_bytes()
+    assert run_task(pipeline, RetagTask(path, out / "a.00000.npz")) == ""
+    tagged = read_shard(out / "a.00000.npz").sentences
+    assert tagged[0].words == WORDS[0] and tagged[0].tags == ("DT", "NN", "NN", "IN", "DT", "NN", ".")
+    (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
+    said = run_task(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
+    assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
+    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are right"
+
+
+def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nlp.to_disk(tmp_path / "nlp")
+    for number in range(2):
+        made_shard(tmp_path / "shards" / f"a.{number:05d}.npz")
+    command = ["teacher", "retag", str(tmp_path / "shards"), "--pipeline", str(tmp_path / "nlp"), "--workers", "1"]
+    command += ["--keep", "2", "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    assert "2 of 2" in capsys.readouterr().out
+    kept, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
+    assert [s.tags for s in kept.sentences] == TAGS and new.sentences[3].tags == ("NN",)
+    assert main(command) == 0 and capsys.readouterr().out == "", "nothing is left to do"
