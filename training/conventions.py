@@ -21,9 +21,7 @@ LABELS = frozenset(
 ROOTS = frozenset("S SQ SBARQ SINV NP VP PP ADVP ADJP INTJ SBAR UCP X FRAG WHNP WHADVP WHADJP".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD".split())
 _CLAUSES = frozenset("S SQ SINV SBARQ FRAG".split())
-_BARE_OK = frozenset("CC RB IN UH LS : , . `` '' -LRB- -RRB- NFP ADD SYM MD VBZ VBP VBD VB DT WRB TO RBR".split())
 _NOUNS = frozenset("NN NNS NNP NNPS PRP PRP$ EX CD JJ JJR JJS PDT VBG VBN POS $ FW".split())
-_ONE_NOUN = frozenset("PRT PRT ADVP PP VP ADJP INTJ CONJP".split())
 _HEADS = {
     "PP": frozenset("IN TO VBG VBN RB RP JJ CC PP FW".split()),
     "PRT": frozenset(("RP", "RB", "IN")),
@@ -90,7 +88,7 @@ def _node_problems(tree: Tree, node: int) -> Iterator[str]:
         lone = [name for name in bare if name in _NOUNS]
         if label != "FRAG" and lone:
             yield f"{here}: {lone[0]} is a child of {label}; give it a phrase of its own"
-        if label in ("S", "SINV") and set(bare) & {"VB", "VBG", "VBN", "TO"} and label == "S":
+        if label == "S" and set(bare) & {"VB", "VBG", "VBN", "TO"}:
             yield f"{here}: a verb is a child of S; it needs a VP"
         if label == "S" and set(bare) & {"MD", "VBZ", "VBP", "VBD"}:
             yield f"{here}: a verb is a child of S; it needs a VP (or S should be SQ)"

@@ -199,7 +199,7 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     from ..pipeline.base import SPINE_FACTORIES
 
     own = component_name(nlp)
-    splitters = ("senter", "parser", "sentencizer", "bpm_parser")
+    splitters = ("senter", "visible_sentences", "parser", "sentencizer", "bpm_parser")
     factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
     needed = (*SPINE_FACTORIES, *(("tok2vec",) if "spine_tok2vec" in factories.values() else ()))
     return [

@@ -52,7 +52,9 @@ def test_workflow_and_commands(project):
     assert project["workflows"]["train-bpm"] == ["bpm"]
     assert project["workflows"]["adapt"] == ["adapt-pipeline"]
     assert project["workflows"]["train-spines"] == ["spine-tok2vec"]
-    later = ["span", "assemble-span", "bpm", "pcfgla", "self-train", "adapt-pipeline", "spine-tok2vec"]
+    taught = ["teach", "tag-taught", "span-taught"]
+    assert project["workflows"]["train-taught"] == ["verify", "convert", *taught, "assemble-span", "evaluate"]
+    later = ["span", *taught, "assemble-span", "bpm", "pcfgla", "self-train", "adapt-pipeline", "spine-tok2vec"]
     assert list(commands) == [*STEPS, *later, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]

@@ -26,7 +26,7 @@ from training.span.network import Shape
 from training.span.taught import Mixed, TaughtExamples, taught_words
 from training.tagging.treebanks import Treebank
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
-from training.teacher.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
+from training.teacher.shards import LEAST, LEVELS, read_shard, read_shards, retag, save_shard, shard_files
 from training.treebanks import TreebankFile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,18 +143,13 @@ def plain_example(words, tags, held: MadeBelief, parts: WordParts, counts: Count
     for (start, end), _, mass in rows:
         if end - start > 1:
             believed[start][end] += mass
-    believed = [[min(1.0, x) for x in row] for row in believed]
-    rest = n - 1 - sum(map(sum, believed))
-    others = [(i, j) for i in range(n + 1) for j in range(i + 2, n + 1) if not believed[i][j]]
-    for i, j in others if rest > 0 else ():
-        believed[i][j] = rest / len(others)
     return {
         "numbers": parts.encode(words, tags).tolist(),
         "rare": [0.0, *(hide / (hide + counts[normal_word(word)]) if hide else 0.0 for word in words), 0.0],
         "spans": [span for span, _, _ in rows],
         "labels": [OF_STUDENT[label] for _, label, _ in rows],
         "shares": [mass for _, _, mass in rows],
-        "believed": believed,
+        "believed": [[min(1.0, x) for x in row] for row in believed],
     }
 
 
@@ -176,7 +171,7 @@ def test_examples_are_those_of_a_plain_twin(hide: float, tmp_path: Path) -> None
         assert np.allclose(example.shares, twin["shares"], atol=1e-6)
         assert np.allclose(example.rare, twin["rare"], atol=1e-3)
         assert np.allclose(example.believed, twin["believed"], atol=2e-3)
-        assert example.believed.max() <= 1, "no span is in more than all trees"
+        assert example.least == LEAST
         assert not example.believed[np.arange(n), np.arange(1, n + 1)].any(), "tokens have no choice"
 
 

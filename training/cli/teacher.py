@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fit.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of training.teacher.TeacherOptions"
     )
+    fit.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="several of the above at once")
     fit.add_argument("--workdir", type=Path, required=True, help="folder for the log and the state of the run")
     fit.add_argument("--out", type=Path, required=True, help="folder to write the teacher to")
     annotate = commands.add_parser("annotate", help="read raw text, write what the teacher believes of it")
@@ -59,8 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     annotate.add_argument("--out", type=Path, required=True, help="folder for the shards")
     retag = commands.add_parser("retag", help="tag annotated text or trees with a pipeline, as the parser will meet it")
     retag.add_argument(
-        "sources", nargs="+", type=Path, metavar="DIR|TREES", help="shards of annotate, or trees: NAME/PART.mrg"
+        "sources", nargs="*", type=Path, metavar="DIR|TREES", help="shards of annotate, or trees: NAME/PART.mrg"
     )
+    retag.add_argument("--corpus", type=Path, help="folder of treebanks: train and dev of --names beside the above")
+    retag.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
     retag.add_argument("--pipeline", help="spaCy pipeline with a tagger (default: the embedded one)")
     retag.add_argument(
         "--keep", type=natural_number, default=0, metavar="N", help="leave every N-th shard as it is (default: none)"
@@ -97,7 +100,7 @@ def _fit(options: argparse.Namespace) -> None:
     for text in options.dependencies:
         file = TreebankFile.parse(text)
         train += [(file.weight, sentence, False) for sentence in partial_sentences(file.path, file.name)]
-    settings = changed_fields(TeacherOptions(), options.set)
+    settings = changed_fields(TeacherOptions(), [*options.settings, *options.set])
     start = None if options.start is None else load_teacher([options.start])
     lists = None
     if start is None:
@@ -128,8 +131,15 @@ def _annotate(options: argparse.Namespace) -> None:
 def _retag(options: argparse.Namespace) -> None:
     from ..processes import worker_pool
     from ..teacher.retagging import retag_tasks, run_task
+    from ..treebanks import corpus_files
 
-    tasks = retag_tasks(options.sources, options.out, options.keep)
+    sources = list(options.sources)
+    if options.corpus is not None:
+        files = [file for part in ("train", "dev") for file in corpus_files(options.corpus, options.names, part)]
+        sources += [file.path for file in files]
+    if not sources:
+        raise ConfigError("there is nothing to tag; give shards, files of trees, or --corpus with --names")
+    tasks = retag_tasks(sources, options.out, options.keep)
     with worker_pool(options.workers) as pool:
         for number, said in enumerate(pool.map(partial(run_task, options.pipeline), tasks), 1):
             if said or number % 20 == 0 or number == len(tasks):

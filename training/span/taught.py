@@ -15,7 +15,7 @@ from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.model.span import Chain
 
-from ..teacher.shards import LEVELS, read_shard
+from ..teacher.shards import LEAST, LEVELS, read_shard
 from .examples import SpanExample, number_of
 
 
@@ -90,13 +90,6 @@ class TaughtExamples(Sequence[SpanExample]):
         believed = np.zeros((n + 1, n + 1), dtype=REAL)
         np.add.at(believed, (starts, ends), shares)
         believed[np.arange(n), np.arange(1, n + 1)] = 0
-        # A binary tree has n - 1 spans of two and more words. Beliefs that were left out as too small have the rest, in
-        # equal shares: without it all scores would drift down, and a share above 1 would drive them to infinity.
-        np.minimum(believed, 1, out=believed)
-        others = np.triu(believed == 0, 2)
-        rest, n_others = n - 1 - believed.sum(), others.sum()
-        if rest > 0 and n_others > 0:
-            believed[others] = rest / n_others
         return SpanExample(
             self._numbers[here],
             self._rare[here].astype(REAL),
@@ -104,8 +97,9 @@ class TaughtExamples(Sequence[SpanExample]):
             labels.astype(INDEX),
             shares,
             None,
-            believed.astype(STORED_REAL),
+            np.minimum(believed, 1).astype(STORED_REAL),
             self._weight,
+            LEAST,
         )
 
 

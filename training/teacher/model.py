@@ -20,9 +20,8 @@ from ..fitting import write_atomically
 from .encoder import torch
 from .examples import Lists
 from .network import Read, Reader, TeacherNetwork
+from .shards import LEAST
 
-LEAST = 0.02
-"""Beliefs of a smaller probability are left out."""
 PENALTY = 0.45
 """What a constituent's posterior must exceed to be worth a place in the tree."""
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .model import Belief
 
 LEVELS = 255
+LEAST = 0.02
+"""Beliefs of a smaller probability are left out."""
 _ARRAYS = ("text", "tags", "tag_sure", "rows", "starts", "ends", "chains", "mass", "lists")
 
 
