@@ -26,7 +26,7 @@ from training.span.network import Shape
 from training.span.taught import Mixed, TaughtExamples, taught_words
 from training.tagging.treebanks import Treebank
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
-from training.teacher.shards import LEAST, LEVELS, read_shard, read_shards, retag, save_shard, shard_files
+from training.teacher.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
 from training.treebanks import TreebankFile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,18 +138,22 @@ def test_a_shard_is_tagged_again(tmp_path: Path) -> None:
 def plain_example(words, tags, held: MadeBelief, parts: WordParts, counts: Counter[str], hide: float) -> dict:
     """The twin of what TaughtExamples makes of a sentence."""
     n = len(words)
-    believed = [[0.0] * (n + 1) for _ in range(n + 1)]
     rows = list(zip(held.spans.tolist(), held.labels.tolist(), held.mass.tolist(), strict=True))
-    for (start, end), _, mass in rows:
-        if end - start > 1:
-            believed[start][end] += mass
+    constituent: Counter[tuple[int, int]] = Counter()
+    for (start, end), label, mass in rows:
+        if OF_STUDENT[label]:
+            constituent[start, end] += round(mass * 255) / 255
+    sure = [span for span, mass in constituent.items() if mass > 0.5 and 1 < span[1] - span[0] < n]
     return {
         "numbers": parts.encode(words, tags).tolist(),
         "rare": [0.0, *(hide / (hide + counts[normal_word(word)]) if hide else 0.0 for word in words), 0.0],
         "spans": [span for span, _, _ in rows],
         "labels": [OF_STUDENT[label] for _, label, _ in rows],
         "shares": [mass for _, _, mass in rows],
-        "believed": [[min(1.0, x) for x in row] for row in believed],
+        "crossing": [
+            [any(i < start < j < end or start < i < end < j for start, end in sure) for j in range(n + 1)]
+            for i in range(n + 1)
+        ],
     }
 
 
@@ -165,14 +169,12 @@ def test_examples_are_those_of_a_plain_twin(hide: float, tmp_path: Path) -> None
     assert found.rows.tolist() == [len(twin["numbers"]) for twin in twins]
     for example, twin in zip(found, twins, strict=True):
         n = example.n_tokens
-        assert example.crossing is None and example.believed is not None and example.weight == 0.7
+        assert example.crossing is not None and example.believed is None and example.weight == 0.7
         for name in ("numbers", "spans", "labels"):
             assert getattr(example, name).tolist() == twin[name], name
         assert np.allclose(example.shares, twin["shares"], atol=1e-6)
         assert np.allclose(example.rare, twin["rare"], atol=1e-3)
-        assert np.allclose(example.believed, twin["believed"], atol=2e-3)
-        assert example.least == LEAST
-        assert not example.believed[np.arange(n), np.arange(1, n + 1)].any(), "tokens have no choice"
+        assert example.crossing.shape == (n + 1, n + 1) and example.crossing.tolist() == twin["crossing"]
 
 
 def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
     for name in ("numbers", "rare", "spans", "labels", "shares"):
         taught, told = getattr(one, name), getattr(of_tree, name)
         assert (taught.dtype, taught.shape[1:]) == (told.dtype, told.shape[1:]), name
-    assert one.believed is not None and one.believed.dtype == np.float16
+    assert one.crossing is not None and one.crossing.dtype == bool
 
 
 def test_examples_are_a_sequence(tmp_path: Path) -> None:

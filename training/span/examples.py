@@ -25,7 +25,7 @@ class SpanExample:
     (c, 2) with `labels` int32 (c,), numbers of chains (0: none), and `shares` float32 (c,), how much each counts: of a
     tree its constituents and all tokens, with 1. `crossing` bool (n + 1, n + 1): spans that cross a constituent.
     Instead of it, where a teacher's beliefs are to be learned, `believed` float16 (n + 1, n + 1): posteriors of spans.
-    `weight` of all its terms. `least`: what `believed` leaves out, with 0, are posteriors below it; 0: nothing.
+    `weight` of all its terms.
     """
 
     numbers: np.ndarray
@@ -36,7 +36,6 @@ class SpanExample:
     crossing: np.ndarray | None = None
     believed: np.ndarray | None = None
     weight: float = 1.0
-    least: float = 0.0
 
     @property
     def n_tokens(self) -> int:

@@ -25,8 +25,6 @@ from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_bac
 Arrays = dict[str, np.ndarray]
 _FORBIDDEN = REAL(-60.0)
 """Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
-ROUNDED = 0.004
-"""By how much a belief that was kept in a byte may be off."""
 _SEEN = 0.05
 """Posterior probability from which on a span counts as one without a label."""
 
@@ -109,26 +107,6 @@ def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np
     """
     log_all, all_spans = tree_posteriors(_without_tokens(scores))
     return log_all - float(np.vdot(believed, scores)), all_spans - believed
-
-
-def interval_slopes(scores: np.ndarray, believed: np.ndarray, least: float) -> tuple[float, np.ndarray]:
-    """`believed_slopes` where beliefs are known in part: those below `least` are left out, the others rounded.
-
-    A span's derivative is by how much its posterior lies above or below what it may be: at most `least` where
-    `believed` is 0, else at most ROUNDED away from it. Rounded beliefs with a part missing are no tree distribution's,
-    and scores that had to meet them exactly would grow without end; the teacher's own distribution lies within these
-    bounds. All binary trees have as many spans, so that a shift of all scores changes nothing; derivatives sum to 0, or
-    scores would drift. Returns (half the sum of all that is out of bounds, derivative).
-    """
-    _, all_spans = tree_posteriors(_without_tokens(scores))
-    known = believed > 0
-    low = np.where(known, np.minimum(believed, 1) - ROUNDED, 0)
-    high = np.where(known, believed + ROUNDED, least)
-    slopes = np.maximum(all_spans - high, 0) + np.minimum(all_spans - low, 0)
-    lost = float(np.abs(slopes).sum()) / 2
-    several = np.triu(np.ones(slopes.shape, dtype=bool), 2)
-    slopes[several] -= slopes[several].mean() if len(slopes) > 2 else 0
-    return lost, slopes
 
 
 def _without_tokens(scores: np.ndarray) -> np.ndarray:
@@ -285,11 +263,7 @@ class Trainer:
             here = slice(first, first + n + 1)
             scores = form[here] @ right[here].T + alone[here, None]
             if example.believed is not None:
-                believed = example.believed.astype(REAL)
-                if example.least > 0:
-                    lost, slope = interval_slopes(scores, believed, example.least)
-                else:
-                    lost, slope = believed_slopes(scores, believed)
+                lost, slope = believed_slopes(scores, example.believed.astype(REAL))
             else:
                 assert example.crossing is not None
                 lost, slope, posteriors = bracket_slopes(scores, example.crossing)

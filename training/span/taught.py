@@ -15,13 +15,16 @@ from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.model.span import Chain
 
-from ..teacher.shards import LEAST, LEVELS, read_shard
-from .examples import SpanExample, number_of
+from ..teacher.shards import LEVELS, read_shard
+from .examples import SpanExample, crossing_spans, number_of
+
+SURE = 0.5
+"""Probability above which a constituent is one that the students' trees may not cross; two such never cross."""
 
 
 class TaughtExamples(Sequence[SpanExample]):
-    """Sentences of shards of at most `max_words` words. `rows` int64: the rows of each, its words and one around each
-    end."""
+    """Sentences of shards of at most `max_words` words. Trees must not cross the constituents that the teacher is SURE
+    of; labels count by what it believes of them. `rows` int64: the rows of each, its words and one around each end."""
 
     def __init__(
         self,
@@ -87,19 +90,19 @@ class TaughtExamples(Sequence[SpanExample]):
         starts, ends, labels, levels = self._beliefs[slice(*self._belief_from[place : place + 2])].T.astype(np.int64)
         shares = (levels / LEVELS).astype(REAL)
         n = int(self.rows[place]) - 2
-        believed = np.zeros((n + 1, n + 1), dtype=REAL)
-        np.add.at(believed, (starts, ends), shares)
-        believed[np.arange(n), np.arange(1, n + 1)] = 0
+        constituents = np.zeros((n + 1, n + 1), dtype=REAL)
+        labelled = labels > 0
+        np.add.at(constituents, (starts[labelled], ends[labelled]), shares[labelled])
+        sure = np.argwhere(constituents > SURE).tolist()
         return SpanExample(
             self._numbers[here],
             self._rare[here].astype(REAL),
             np.stack([starts, ends], axis=1).astype(INDEX),
             labels.astype(INDEX),
             shares,
+            crossing_spans([(start, end) for start, end in sure], n),
             None,
-            np.minimum(believed, 1).astype(STORED_REAL),
             self._weight,
-            LEAST,
         )
 
 
