@@ -117,8 +117,8 @@ def make_dtparse(
     networks, confident, penalty, whole of a span model (see `parsers.span.settings`), confident, gate, betas of boosted
     trees (see `parsers.dtree.settings`), prune, betas and others of a PCFG (see `parsers.pcfg.settings`). None for any
     of these is the model's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component of
-    the pipeline has it. `spines_key`: key of the spines that prune the search of a parser that reads them; None: they never
-    do. Raises ConfigError for a value that is not allowed, and, when the model is loaded, for `settings` that its
+    the pipeline has it. `spines_key`: key of the spines that prune the search of a parser that reads them; None: they
+    never do. Raises ConfigError for a value that is not allowed, and, when the model is loaded, for `settings` that its
     parser does not have.
     """
     return _attached(DtParse, locals())

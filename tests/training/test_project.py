@@ -203,6 +203,6 @@ def test_adapt_from_nothing(tmp_path):
         shown = (tmp_path / "build" / run / "adapt" / "table.md").read_text()
         assert shown in done.stdout and ("dev: tags a word" in shown) == (run == "sample")
         nlp = spacy.load(tmp_path / "build" / run / "adapted")
-        assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "spine_tagger", "dtparse"]
+        assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "visible_sentences", "spine_tagger", "dtparse"]
         assert nlp.get_pipe("dtparse").parser.name == "dtree"
         assert sentence_infos(nlp("The cat sat on the mat."))[0]["n_searches"] >= 1

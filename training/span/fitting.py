@@ -26,7 +26,7 @@ from ..evaluate import own_trees, score_trees
 from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
 from .bare import bare_tables
 from .examples import SpanExample, chain_numbers, count_chains, make_example
-from .network import Dropout, Shape, Trainer, as_network, first_values
+from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
 from .taught import Mixed, TaughtExamples, example_rows, taught_words
 from .teaching import Teaching, believed_examples
 
@@ -136,6 +136,7 @@ class Material:
     more: Sequence[SpanExample]
     dev: tuple[Sentence, ...]
     bare: BareTables
+    start: SpanModel | None = None
 
 
 def make_material(
@@ -146,9 +147,11 @@ def make_material(
     teacher: SpanParser | None = None,
     executor: Executor | None = None,
     shards: Sequence[Path] = (),
+    start: SpanModel | None = None,
 ) -> Material:
     """Lists and examples; with a `teacher`, `more` are mixed with its beliefs, which an `executor` may look up.
-    `shards`: what another teacher believes of more sentences.
+    `shards`: what another teacher believes of more sentences. `start`: a model whose networks go on learning, with its
+    lists of words and labels.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
     """
@@ -164,6 +167,8 @@ def make_material(
     chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
     if len(chains) == 1:
         chains = ((), *(chain for chain, _ in ordered))
+    if start is not None:
+        words, chains = start.words, start.chains
     if len(chains) == 1:
         raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")
 
@@ -184,18 +189,22 @@ def make_material(
         more_examples = Mixed(taught, believed) if taught else believed
     labels = tuple(sorted({label for chain in chains for label in chain}))
     bare = bare_tables((sentence.tree for sentence in train), labels, list(words.tables[1]))
-    return Material(words, chains, examples, more_examples, tuple(dev), bare)
+    return Material(words, chains, examples, more_examples, tuple(dev), bare, start)
 
 
 def train_network(
     material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
 ) -> PackedNetwork:
-    """One network; `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.
+    """One network; where the material has a model to start from, the one of its networks that has the seed's place.
+    `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.
 
     Raises TrainingDataError when what it keeps is damaged, or of other options or data.
     """
     rng = np.random.default_rng(seed)
-    values = first_values(material.words.size, len(material.chains), options.shape, rng)
+    if material.start is None:
+        values = first_values(material.words.size, len(material.chains), options.shape, rng)
+    else:
+        values = values_of(material.start.networks[options.seeds.index(seed)])
     trainer = Trainer(values, options.dropout, options.average)
     phases = [Phase(material.train, options.epochs, options.rate)]
     if material.more:
@@ -272,6 +281,7 @@ def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
         "labels": _digest(material.chains),
         "trees": _digest(*material.train),
         "trees of a teacher": _more_digest(material.more),
+        "start": None if material.start is None else material.start.fingerprint(),
     }
 
 

@@ -81,6 +81,12 @@ def as_network(values: Arrays) -> SpanNetwork:
     return SpanNetwork(weights=tuple(values[f"weights{k}"] for k in range(n_layers)), **rest)
 
 
+def values_of(network: SpanNetwork) -> Arrays:
+    """The reverse of `as_network`; arrays of their own."""
+    rest = {name: getattr(network, name).copy() for name in SpanNetwork._fields if name != "weights"}
+    return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
+
+
 def _rectified(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, LEAK * x)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.span import PackedNetwork
+from spacy_dtparse.model.span import PackedNetwork, SpanModel
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
 
@@ -47,11 +47,13 @@ def fit_span(
     workers: int = 2,
     teacher: Path | None = None,
     shards: Sequence[Path] = (),
+    start: Path | None = None,
 ) -> float:
     """Train and write `out`; returns the seconds it took.
 
     `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `shards`:
-    files of `python -m training teacher annotate`, learned beside them. `facts`: go into the model's meta. Raises
+    files of `python -m training teacher annotate`, learned beside them. `start`: model file whose networks go on
+    learning. `facts`: go into the model's meta. Raises
     TrainingDataError and ConfigError for what cannot be used.
     """
     began = time.perf_counter()
@@ -64,9 +66,19 @@ def fit_span(
         believer = loaded
         if not taught:
             raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
+    begun: SpanModel | None = None
+    if start is not None:
+        first = load_parser(start)
+        if not isinstance(first, SpanParser):
+            raise ConfigError(f"{start} is a model of kind {first.name!r}; --start needs one of 'span'")
+        begun = first.model
+        if len(begun.networks) != len(options.seeds):
+            raise ConfigError(
+                f"{start} has {len(begun.networks)} networks; give as many seeds, not {len(options.seeds)}"
+            )
     several = len(options.seeds) > 1
     with worker_pool(workers) if workers > 1 and (several or believer) else nullcontext() as pool:
-        material = make_material(sentences, read_files(dev), options, taught, believer, pool, shards)
+        material = make_material(sentences, read_files(dev), options, taught, believer, pool, shards, begun)
         tell(
             None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
             chains=len(material.chains) - 1,
