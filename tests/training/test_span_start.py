@@ -13,7 +13,10 @@ from training.span.running import fit_span, parse_settings
 from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
-SMALL = ["shape.width=6", "shape.units=4", "shape.projection=5", "least_word=1", "batch=100", "judge_every=50", "warm=1"]
+SMALL = [
+    *("shape.width=6", "shape.units=4", "shape.projection=5"),
+    *("least_word=1", "batch=100", "judge_every=50", "warm=1"),
+]
 
 
 def trained(out: Path, settings: list[str], start: Path | None = None, seeds: tuple[int, ...] = (0, 1)):
