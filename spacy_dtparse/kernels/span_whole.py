@@ -36,13 +36,6 @@ def place_of_bare(items, count, n, tags, never, parents, first):
         label = items[parent, 2] if parent >= 0 else n_labels
         if never[label, n_labels, tags[t]]:
             return t
-        any_child = False
-        for child in range(n_labels):
-            if never[label, child, tags[t]]:
-                any_child = True
-                break
-        if not any_child:
-            continue
         end = items[parent, 1] if parent >= 0 else n
         c = parent + 1
         while c < count and items[c, 0] < end:

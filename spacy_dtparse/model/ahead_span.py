@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import INDEX, REAL, SCORE
 from ..kernels.span_network import SpanNetwork, decode, read_gaps
+from ..kernels.span_whole import place_of_bare
 
 
 def arguments() -> dict[Any, tuple[Any, ...]]:
@@ -28,9 +29,13 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
             gaps, own, zeros(1, 1, 1), zeros(1, 1), np.zeros(2, dtype=INDEX), np.zeros(1, dtype=INDEX), 0, 1, 0.0, 0.0,
             np.zeros((4, 3), dtype=INDEX), np.zeros(4, dtype=SCORE),
         ),
+        place_of_bare: (
+            np.zeros((4, 3), dtype=INDEX), 0, 1, np.zeros(1, dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_),
+            np.zeros(1, dtype=INDEX), 0,
+        ),
     }  # fmt: skip
 
 
 HERE = (read_gaps,)
-THERE = (decode,)
+THERE = (decode, place_of_bare)
 """The two shares."""

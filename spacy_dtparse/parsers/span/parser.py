@@ -11,7 +11,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL, SCORE
 from ...kernels.span_network import cut_greedily, decode, label_spans, read_gaps, span_probabilities
-from ...kernels.span_whole import covers_all, place_of_bare, take_up_bare
+from ...kernels.span_whole import place_of_bare, take_up_bare
 from ...model.ahead import finish_compiling
 from ...model.span import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
@@ -230,14 +230,16 @@ class SpanParser(StoredParser):
         """Items and scores with every token taken up that the treebank never leaves bare."""
         assert self._bare is not None
         n, count = len(tags), len(items)
-        numbers = np.array([self._tags.get(tag, len(self._tags)) for tag in tags], dtype=INDEX)
+        known, other = self._tags, len(self._tags)
+        numbers = np.array([known.get(tag, other) for tag in tags], dtype=INDEX)
         room, scores = self._room(n)
-        if count:
+        charted = n <= max(self.settings.max_tokens, 1)
+        if count and not charted:  # one chart has left its items in the room
             room[:count], scores[:count] = items, costs
-        sound = not (self._bare.one_root and count) or covers_all(room, count, n)
+        sound = not (self._bare.one_root and count) or (items[0][0] == 0 and items[0][1] == n)
         if sound and place_of_bare(room, count, n, numbers, self._bare.never, np.empty(n, dtype=INDEX), 0) < 0:
             return items, costs
-        if n <= max(self.settings.max_tokens, 1):
+        if charted:
             candidates = span_probabilities(*parts, 0, n, _BELIEVED)
         else:
             whole = np.array([[0, n]], dtype=INDEX)
