@@ -3,6 +3,7 @@ for."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,7 +23,32 @@ SURE = 0.5
 """Probability above which a constituent is one that the students' trees may not cross; two such never cross."""
 
 
-class TaughtExamples(Sequence[SpanExample]):
+class MadeExamples(Sequence[SpanExample]):
+    """Examples that `_at` makes when they are asked for. `rows` int64: the rows of each."""
+
+    rows: np.ndarray
+
+    @abstractmethod
+    def _at(self, place: int) -> SpanExample:
+        """The example of a place from 0 on."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> SpanExample: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[SpanExample]: ...
+    def __getitem__(self, place: int | slice) -> SpanExample | list[SpanExample]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        place %= len(self)
+        return self._at(place)
+
+
+class TaughtExamples(MadeExamples):
     """Sentences of shards of at most `max_words` words. Trees must not cross the constituents that the teacher is SURE
     of; labels count by what it believes of them. `rows` int64: the rows of each, its words and one around each end."""
 
@@ -68,24 +94,12 @@ class TaughtExamples(Sequence[SpanExample]):
         self._beliefs = np.concatenate(beliefs) if beliefs else np.zeros((0, 4), dtype=np.uint16)
         self._weight = weight
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def packed(self) -> bytes:
         """All that the examples are made of."""
         arrays = self.rows, self._belief_from, self._numbers, self._rare, self._beliefs
         return b"".join(array.tobytes() for array in arrays) + str(self._weight).encode()
 
-    @overload
-    def __getitem__(self, place: int) -> SpanExample: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[SpanExample]: ...
-    def __getitem__(self, place: int | slice) -> SpanExample | list[SpanExample]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        place %= len(self)
+    def _at(self, place: int) -> SpanExample:
         here = slice(*self._row_from[place : place + 2])
         starts, ends, labels, levels = self._beliefs[slice(*self._belief_from[place : place + 2])].T.astype(np.int64)
         shares = (levels / LEVELS).astype(REAL)
@@ -115,7 +129,7 @@ def taught_words(shards: Iterable[Path]) -> Counter[tuple[str, str]]:
     return found
 
 
-class Mixed(Sequence[SpanExample]):
+class Mixed(MadeExamples):
     """Several sequences of examples one after the other. `rows` as in TaughtExamples."""
 
     def __init__(self, *parts: Sequence[SpanExample]):
@@ -123,19 +137,7 @@ class Mixed(Sequence[SpanExample]):
         self._from = np.cumsum([0, *map(len, parts)])
         self.rows = np.concatenate([example_rows(part) for part in parts])
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, place: int) -> SpanExample: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[SpanExample]: ...
-    def __getitem__(self, place: int | slice) -> SpanExample | list[SpanExample]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        place %= len(self)
+    def _at(self, place: int) -> SpanExample:
         part = int(np.searchsorted(self._from, place, "right")) - 1
         return self.parts[part][place - int(self._from[part])]
 
