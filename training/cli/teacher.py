@@ -16,8 +16,10 @@ SPEC = "PATH[,weight=W][,block=K/N][,limit=N][,share=S]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `teacher fit`, `teacher annotate`, `teacher retag` and `teacher evaluate`."""
-    commands = parser.add_subparsers(dest="teacher_command", metavar="fit|annotate|retag|evaluate", required=True)
+    """The options of `teacher fit`, `teacher annotate`, `teacher vectors`, `teacher retag` and `teacher evaluate`."""
+    commands = parser.add_subparsers(
+        dest="teacher_command", metavar="fit|annotate|vectors|retag|evaluate", required=True
+    )
     fit = commands.add_parser("fit", help="train one network from treebanks")
     fit.add_argument("--train", action="append", default=[], metavar=SPEC, help="trees; weight: times in a pass")
     fit.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
@@ -51,13 +53,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the same for a text, by its file's name",
     )
     annotate.add_argument(
-        "--without", nargs="*", default=[], metavar="TREES", help="files whose sentences are left out"
+        "--without", nargs="*", default=[], metavar="TREES|DIR", help="files of trees, and shards, left out"
     )
     annotate.add_argument("--min-words", type=natural_number, default=2)
     annotate.add_argument("--max-words", type=natural_number, default=60)
     annotate.add_argument("--most-words", type=natural_number, help="words of a text, evenly spread (default: all)")
     annotate.add_argument("--workers", type=natural_number, default=2)
     annotate.add_argument("--out", type=Path, required=True, help="folder for the shards")
+    vectors = commands.add_parser("vectors", help="write the teacher's mean vector of each word of annotated text")
+    vectors.add_argument("teachers", nargs="+", type=Path, metavar="TEACHER", help="folders of fit; averaged")
+    vectors.add_argument(
+        "--taught", type=Path, action="append", required=True, metavar="DIR", help="shards; repeatable"
+    )
+    vectors.add_argument("--source", help="treebank whose conventions are read (default: none's)")
+    vectors.add_argument("--places", type=natural_number, default=4, help="places of a word that are read (default: 4)")
+    vectors.add_argument(
+        "--least-word", type=natural_number, default=4, metavar="N", help="of words that occur so often (default: 4)"
+    )
+    vectors.add_argument("--out", type=Path, required=True, help="the file to write (.npz)")
     retag = commands.add_parser("retag", help="tag annotated text or trees with a pipeline, as the parser will meet it")
     retag.add_argument(
         "sources", nargs="*", type=Path, metavar="DIR|TREES", help="shards of annotate, or trees: NAME/PART.mrg"
@@ -78,7 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Call what the command asks for."""
-    {"fit": _fit, "annotate": _annotate, "retag": _retag, "evaluate": _evaluate}[options.teacher_command](options)
+    commands = {"fit": _fit, "annotate": _annotate, "vectors": _vectors, "retag": _retag, "evaluate": _evaluate}
+    commands[options.teacher_command](options)
 
 
 def _fit(options: argparse.Namespace) -> None:
@@ -126,6 +140,22 @@ def _annotate(options: argparse.Namespace) -> None:
             options.most_words, options.workers,
         )
     )  # fmt: skip
+
+
+def _vectors(options: argparse.Namespace) -> None:
+    from ..span.vectors import save_vectors
+    from ..teacher.annotating import check_sources
+    from ..teacher.model import load_teacher
+    from ..teacher.shards import shard_files
+    from ..teacher.vectors import chosen_sentences, mean_vectors
+
+    check_sources(options.teachers, [options.source])
+    shards = [path for folder in options.taught for paths in shard_files(folder).values() for path in paths]
+    sentences, counts = chosen_sentences(shards, options.places, options.least_word)
+    print(f"{len(sentences)} sentences of {sum(map(len, sentences))} words", flush=True)
+    found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
+    save_vectors(options.out, found)
+    print(f"{options.out}: vectors of {len(found.words)} words, {options.out.stat().st_size / 1e6:.1f} MB")
 
 
 def _retag(options: argparse.Namespace) -> None:

@@ -24,8 +24,8 @@ class SpanExample:
     `numbers` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): chance that a word is hidden. `spans` int32
     (c, 2) with `labels` int32 (c,), numbers of chains (0: none), and `shares` float32 (c,), how much each counts: of a
     tree its constituents and all tokens, with 1. `crossing` bool (n + 1, n + 1): spans that cross a constituent.
-    Instead of it, where a teacher's beliefs are to be learned, `believed` float16 (n + 1, n + 1): posteriors of spans.
-    `weight` of all its terms.
+    Instead of it, where a teacher's beliefs are to be learned, `believed` float16 or float32 (n + 1, n + 1): posteriors
+    of spans. `weight` of all its terms.
     """
 
     numbers: np.ndarray

@@ -29,6 +29,7 @@ from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
 from .taught import Mixed, TaughtExamples, example_rows, taught_words
 from .teaching import Teaching, believed_examples
+from .vectors import WordVectors, begin_with
 
 Log = Callable[..., None]
 _DROPOUT, _ORDER = 1, 2
@@ -137,6 +138,7 @@ class Material:
     dev: tuple[Sentence, ...]
     bare: BareTables
     start: SpanModel | None = None
+    vectors: WordVectors | None = None
 
 
 def make_material(
@@ -148,10 +150,11 @@ def make_material(
     executor: Executor | None = None,
     shards: Sequence[Path] = (),
     start: SpanModel | None = None,
+    vectors: WordVectors | None = None,
 ) -> Material:
     """Lists and examples; with a `teacher`, `more` are mixed with its beliefs, which an `executor` may look up.
     `shards`: what another teacher believes of more sentences. `start`: a model whose networks go on learning, with its
-    lists of words and labels.
+    lists of words and labels. `vectors`: what the table's rows of words begin with.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
     """
@@ -189,7 +192,7 @@ def make_material(
         more_examples = Mixed(taught, believed) if taught else believed
     labels = tuple(sorted({label for chain in chains for label in chain}))
     bare = bare_tables((sentence.tree for sentence in train), labels, list(words.tables[1]))
-    return Material(words, chains, examples, more_examples, tuple(dev), bare, start)
+    return Material(words, chains, examples, more_examples, tuple(dev), bare, start, vectors)
 
 
 def train_network(
@@ -203,6 +206,8 @@ def train_network(
     rng = np.random.default_rng(seed)
     if material.start is None:
         values = first_values(material.words.size, len(material.chains), options.shape, rng)
+        if material.vectors is not None:
+            begin_with(values["table"], material.words, material.vectors, rng)
     else:
         values = values_of(material.start.networks[options.seeds.index(seed)])
     trainer = Trainer(values, options.dropout, options.average)
@@ -282,6 +287,7 @@ def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
         "trees": _digest(*material.train),
         "trees of a teacher": _more_digest(material.more),
         "start": None if material.start is None else material.start.fingerprint(),
+        "vectors": None if material.vectors is None else _digest(*material.vectors),
     }
 
 

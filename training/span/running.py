@@ -21,6 +21,7 @@ from ..settings import changed_fields
 from ..telling import tell
 from ..treebanks import TreebankFile, provenance, read_files, text_credits
 from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
+from .vectors import read_vectors
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
@@ -48,13 +49,14 @@ def fit_span(
     teacher: Path | None = None,
     shards: Sequence[Path] = (),
     start: Path | None = None,
+    vectors: Path | None = None,
 ) -> float:
     """Train and write `out`; returns the seconds it took.
 
     `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `shards`:
     files of `python -m training teacher annotate`, learned beside them. `start`: model file whose networks go on
-    learning. `facts`: go into the model's meta. Raises
-    TrainingDataError and ConfigError for what cannot be used.
+    learning. `vectors`: file of `python -m training teacher vectors`, with which the words of the networks begin.
+    `facts`: go into the model's meta. Raises TrainingDataError and ConfigError for what cannot be used.
     """
     began = time.perf_counter()
     sentences, taught = read_files(train), read_files(more)
@@ -77,8 +79,11 @@ def fit_span(
                 f"{start} has {len(begun.networks)} networks; give as many seeds, not {len(options.seeds)}"
             )
     several = len(options.seeds) > 1
+    held = None if vectors is None else read_vectors(vectors)
+    if held is not None and begun is not None:
+        raise ConfigError("--word-vectors are where networks begin, and those of --start go on; give one of the two")
     with worker_pool(workers) if workers > 1 and (several or believer) else nullcontext() as pool:
-        material = make_material(sentences, read_files(dev), options, taught, believer, pool, shards, begun)
+        material = make_material(sentences, read_files(dev), options, taught, believer, pool, shards, begun, held)
         tell(
             None, sentences=len(material.train), taught=len(material.more), rows=material.words.size,
             chains=len(material.chains) - 1,

@@ -14,13 +14,12 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
 from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.kernels.spans import tree_posteriors
 from spacy_dtparse.model.span import Chain
 
 from ..teacher.shards import LEVELS, read_shard
-from .examples import SpanExample, crossing_spans, number_of
-
-SURE = 0.5
-"""Probability above which a constituent is one that the students' trees may not cross; two such never cross."""
+from .examples import SpanExample, number_of
+from .kernels import fit_scores, score_matrix
 
 
 class MadeExamples(Sequence[SpanExample]):
@@ -49,8 +48,9 @@ class MadeExamples(Sequence[SpanExample]):
 
 
 class TaughtExamples(MadeExamples):
-    """Sentences of shards of at most `max_words` words. Trees must not cross the constituents that the teacher is SURE
-    of; labels count by what it believes of them. `rows` int64: the rows of each, its words and one around each end."""
+    """Sentences of shards of at most `max_words` words. Brackets are learned from a distribution over trees that is
+    fitted to the teacher's posteriors (`fit_scores`), labels by what the teacher believes of them. `rows` int64: the
+    rows of each, its words and one around each end."""
 
     def __init__(
         self,
@@ -62,62 +62,67 @@ class TaughtExamples(MadeExamples):
         max_words: int,
         weight: float = 1.0,
     ):
-        numbers, rare, beliefs, n_beliefs, sizes = [], [], [], [], []
+        numbers, rare, beliefs, scores, sizes = [], [], [], [], []
         for path in shards:
             shard = read_shard(path)
             own = np.array([number_of(chain, chains) for chain in shard.chains], dtype=np.int64)
             for sentence in shard.sentences:
-                if len(sentence.words) > max_words:
+                n = len(sentence.words)
+                if n > max_words:
                     continue
                 numbers.append(words.encode(sentence.words, sentence.tags))
-                hidden = [hide / (hide + counts[normal_word(word)]) for word in sentence.words] if hide > 0 else None
-                chance = np.zeros(len(sentence.words) + 2, dtype=STORED_REAL)
-                if hidden is not None:
-                    chance[1:-1] = hidden
+                chance = np.zeros(n + 2, dtype=STORED_REAL)
+                if hide > 0:
+                    chance[1:-1] = [hide / (hide + counts[normal_word(word)]) for word in sentence.words]
                 rare.append(chance)
                 starts, ends, labels, mass = sentence.beliefs
-                packed = np.empty((len(starts), 4), dtype=np.uint16)
-                packed[:, 0], packed[:, 1], packed[:, 2], packed[:, 3] = (
-                    starts,
-                    ends,
-                    own[labels],
-                    np.rint(mass * LEVELS),
-                )
-                beliefs.append(packed)
-                n_beliefs.append(len(packed))
-                sizes.append(len(sentence.words) + 2)
+                beliefs.append(np.stack([starts, ends, own[labels], np.rint(mass * LEVELS)], axis=1).astype(np.uint16))
+                scores.append(_fitted(starts, ends, mass, n))
+                sizes.append(n + 2)
         self.rows = np.array(sizes, dtype=np.int64)
-        self._row_from = np.concatenate([[0], np.cumsum(self.rows)])
-        self._belief_from = np.concatenate([[0], np.cumsum(np.array(n_beliefs, dtype=np.int64))])
+        self._row_from, self._belief_from, self._score_from = (
+            np.cumsum([0, *map(len, parts)]) for parts in (numbers, beliefs, scores)
+        )
         self._numbers = np.concatenate(numbers) if numbers else np.zeros((0, 5), dtype=INDEX)
         self._rare = np.concatenate(rare) if rare else np.zeros(0, dtype=STORED_REAL)
         self._beliefs = np.concatenate(beliefs) if beliefs else np.zeros((0, 4), dtype=np.uint16)
+        self._scores = np.concatenate(scores) if scores else np.zeros(0, dtype=_SCORE)
         self._weight = weight
 
     def packed(self) -> bytes:
         """All that the examples are made of."""
-        arrays = self.rows, self._belief_from, self._numbers, self._rare, self._beliefs
+        arrays = self.rows, self._belief_from, self._numbers, self._rare, self._beliefs, self._scores
         return b"".join(array.tobytes() for array in arrays) + str(self._weight).encode()
 
     def _at(self, place: int) -> SpanExample:
         here = slice(*self._row_from[place : place + 2])
         starts, ends, labels, levels = self._beliefs[slice(*self._belief_from[place : place + 2])].T.astype(np.int64)
-        shares = (levels / LEVELS).astype(REAL)
+        scored = self._scores[slice(*self._score_from[place : place + 2])]
+        spans = np.stack([scored["start"], scored["end"]], axis=1).astype(INDEX)
         n = int(self.rows[place]) - 2
-        constituents = np.zeros((n + 1, n + 1), dtype=REAL)
-        labelled = labels > 0
-        np.add.at(constituents, (starts[labelled], ends[labelled]), shares[labelled])
-        sure = np.argwhere(constituents > SURE).tolist()
         return SpanExample(
             self._numbers[here],
             self._rare[here].astype(REAL),
             np.stack([starts, ends], axis=1).astype(INDEX),
             labels.astype(INDEX),
-            shares,
-            crossing_spans([(start, end) for start, end in sure], n),
+            (levels / LEVELS).astype(REAL),
             None,
+            tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL),
             self._weight,
         )
+
+
+_SCORE = np.dtype([("start", np.uint8), ("end", np.uint8), ("score", STORED_REAL)])
+
+
+def _fitted(starts: np.ndarray, ends: np.ndarray, mass: np.ndarray, n: int) -> np.ndarray:
+    """The spans of two or more tokens that a teacher believes in, with their scores, _SCORE."""
+    long = ends - starts > 1
+    spans, place = np.unique(np.stack([starts[long], ends[long]], axis=1), axis=0, return_inverse=True)
+    found = np.empty(len(spans), dtype=_SCORE)
+    found["start"], found["end"] = spans.T
+    found["score"] = fit_scores(spans.astype(INDEX), np.bincount(place.ravel(), mass[long], len(spans)), n)
+    return found
 
 
 def taught_words(shards: Iterable[Path]) -> Counter[tuple[str, str]]:

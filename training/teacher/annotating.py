@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 
 from ..fitting import write_atomically
 from ..processes import worker_pool
@@ -34,8 +34,8 @@ _LANGUAGE = 0.4
 class Annotation:
     """What to annotate. `teachers`: folders, whose scores are averaged. `source`: treebank whose conventions the trees
     follow, `source_of` the same by name of a text. `without`: trees whose sentences are left out, as the development
-    parts. `min_words`, `max_words`: of a sentence. `most_words`: of a text, evenly spread over it, None: all.
-    `workers`: processes."""
+    parts, and folders of shards that hold theirs already. `min_words`, `max_words`: of a sentence. `most_words`: of a
+    text, evenly spread over it, None: all. `workers`: processes."""
 
     teachers: tuple[Path, ...]
     files: tuple[TextFile, ...]
@@ -72,7 +72,9 @@ class Annotation:
             "texts": [file.facts() for file in self.files],
             "source": self.source,
             "source_of": dict(self.source_of),
-            "without": [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.without],
+            "without": [
+                hashlib.sha256(file.read_bytes()).hexdigest() for path in self.without for file in _files(path)
+            ],
             "min_words": self.min_words,
             "max_words": self.max_words,
             "most_words": self.most_words,
@@ -163,7 +165,7 @@ def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None
         check_facts(annotation.out, json.loads(held.read_text(encoding="utf8")), facts)
     else:
         write_atomically(held, json.dumps(facts, indent=1).encode())
-    banned = {sentence_key(s.tree.words) for path in annotation.without for s in TreebankFile(path).read()}
+    banned = {sentence_key(words) for path in annotation.without for words in _sentences(path)}
     seen: set[str] = set()
     counts: dict[str, Any] = {}
     began, done = time.perf_counter(), 0
@@ -193,6 +195,25 @@ def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None
                 if number % 5 == 0 or number == len(tasks):
                     log(f"  shard {number} of {len(tasks)}: {done / (time.perf_counter() - began):.0f} words/s in all")
     write_atomically(annotation.out / "counts.json", json.dumps(counts, indent=1).encode())
+
+
+def _files(path: Path) -> list[Path]:
+    """A file of trees, or what a folder of shards has beside them: the sentences of each text."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.sentences.json"))
+    if not found:
+        raise TrainingDataError(f"{path} holds no annotated text; give files of trees, or folders of teacher annotate")
+    return found
+
+
+def _sentences(path: Path) -> Iterator[tuple[str, ...]]:
+    if path.is_dir():
+        for file in _files(path):
+            yield from map(tuple, json.loads(file.read_text(encoding="utf8")))
+    else:
+        for sentence in TreebankFile(path).read():
+            yield tuple(sentence.tree.words)
 
 
 def _new(sentences: Iterator[tuple[str, ...]], banned: set[str], seen: set[str]) -> Iterator[tuple[str, ...]]:

@@ -91,6 +91,26 @@ class TeacherNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Scores:
         """`dropout`: shares in the encoder and in the heads, with a `generator`."""
+        x = self.read_words(batch, sources, dropout[0], generator)
+        tags = self.tags(masked(nn.functional.gelu(self.tag_hidden(x[:, 1:-1])), dropout[1], generator))
+        gaps = masked(torch.cat([x[:, :-1], x[:, 1:]], 2), dropout[1], generator)
+        projected = self.gaps(gaps)
+        ends = masked(nn.functional.gelu(projected[:, :, : 2 * SPAN_WIDTH]), dropout[1], generator)
+        left, right = ends[:, :, :SPAN_WIDTH], ends[:, :, SPAN_WIDTH:]
+        form = left @ self.form.to(left.dtype)
+        weights = self.alone.weight[0].to(left.dtype)
+        spans = form @ right.transpose(1, 2) + (left @ weights[:SPAN_WIDTH])[:, :, None]
+        spans = spans + (right @ weights[SPAN_WIDTH:])[:, None, :]
+        return Scores(spans, projected[:, :, 2 * SPAN_WIDTH : 3 * SPAN_WIDTH], projected[:, :, 3 * SPAN_WIDTH :], tags)
+
+    def read_words(
+        self,
+        batch: Sequence[Read],
+        sources: Sequence[int],
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> torch.Tensor:
+        """Vectors (sentences, longest + 2, WIDTH) of each sentence's words and of what stands around it."""
         most, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
         pieces = np.zeros((len(batch), most), dtype=np.int64)
         shapes = np.zeros_like(pieces)
@@ -102,18 +122,8 @@ class TeacherNetwork(nn.Module):
             words[row, read.word_of, np.arange(size)] = 1
         words /= np.maximum(words.sum(2, keepdims=True), 1)
         added = self.shapes(torch.from_numpy(shapes)) + self.sources(torch.tensor(sources))[:, None]
-        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(there), dropout[0], generator)
-        x = torch.from_numpy(words).to(x.dtype) @ x
-        tags = self.tags(masked(nn.functional.gelu(self.tag_hidden(x[:, 1:-1])), dropout[1], generator))
-        gaps = masked(torch.cat([x[:, :-1], x[:, 1:]], 2), dropout[1], generator)
-        projected = self.gaps(gaps)
-        ends = masked(nn.functional.gelu(projected[:, :, : 2 * SPAN_WIDTH]), dropout[1], generator)
-        left, right = ends[:, :, :SPAN_WIDTH], ends[:, :, SPAN_WIDTH:]
-        form = left @ self.form.to(left.dtype)
-        weights = self.alone.weight[0].to(left.dtype)
-        spans = form @ right.transpose(1, 2) + (left @ weights[:SPAN_WIDTH])[:, :, None]
-        spans = spans + (right @ weights[SPAN_WIDTH:])[:, None, :]
-        return Scores(spans, projected[:, :, 2 * SPAN_WIDTH : 3 * SPAN_WIDTH], projected[:, :, 3 * SPAN_WIDTH :], tags)
+        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(there), dropout, generator)
+        return torch.from_numpy(words).to(x.dtype) @ x
 
     def label_scores(
         self,

@@ -1,0 +1,90 @@
+"""A teacher's vectors of words, each the mean over places in annotated text: where a student's words begin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spacy_dtparse.dtypes import REAL
+from spacy_dtparse.features.lexicon import normal_word
+
+from ..span.vectors import WordVectors
+from .encoder import WIDTH, torch
+from .model import Teacher
+from .network import Reader
+from .shards import read_shard
+
+BATCH = 1500
+"""Sub-words that are read together."""
+
+
+def chosen_sentences(shards: Iterable[Path], places: int, least: int) -> tuple[list[tuple[str, ...]], Counter[str]]:
+    """Sentences in which words that occur at least `least` times have up to `places` places, and how often each normal
+    word occurs in all of the shards."""
+    shards = list(shards)
+    counts: Counter[str] = Counter()
+    for path in shards:
+        for sentence in read_shard(path).sentences:
+            counts.update(map(normal_word, sentence.words))
+    had: Counter[str] = Counter()
+    chosen = []
+    for path in shards:
+        for sentence in read_shard(path).sentences:
+            words = [normal_word(word) for word in sentence.words]
+            if any(counts[word] >= least and had[word] < places for word in words):
+                had.update(words)
+                chosen.append(sentence.words)
+    return chosen, counts
+
+
+def mean_vectors(
+    teacher: Teacher,
+    sentences: Sequence[tuple[str, ...]],
+    counts: Counter[str],
+    source: str | None,
+    log: Callable[[str], None] = lambda text: None,
+) -> WordVectors:
+    """Of each normal word of the sentences the mean over the teacher's networks and the word's places there, WIDTH
+    numbers, with its count."""
+    rows: dict[str, int] = {}
+    for sentence in sentences:
+        for word in sentence:
+            rows.setdefault(normal_word(word), len(rows))
+    sums, times = np.zeros((len(rows), WIDTH), dtype=REAL), np.zeros(len(rows), dtype=np.int64)
+    done = 0
+    for part, vectors in _read(teacher, sentences, source):
+        at = np.array([rows[normal_word(word)] for word in part])
+        np.add.at(sums, at, vectors)
+        np.add.at(times, at, 1)
+        before, done = done, done + len(part)
+        if before // 200_000 < done // 200_000:
+            log(f"{done} words")
+    return WordVectors(
+        tuple(rows), sums / np.maximum(times, 1)[:, None], np.array([counts[word] for word in rows], dtype=np.int64)
+    )
+
+
+@torch.inference_mode()
+def _read(
+    teacher: Teacher, sentences: Sequence[tuple[str, ...]], source: str | None
+) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Words of a batch of sentences with their vectors, float32 (words, WIDTH)."""
+    number, reader = teacher.lists.source(source), Reader()
+    most = teacher.networks[0].encoder.most_pieces - 2
+    order = sorted(range(len(sentences)), key=lambda k: len(sentences[k]))
+    at = 0
+    while at < len(order):
+        size = max(1, BATCH // (2 + len(sentences[order[min(at + BATCH // 8, len(order) - 1)]])))
+        part = [sentences[k] for k in order[at : at + size]]
+        batch = [reader.read(words, most) for words in part]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = sum(network.read_words(batch, [number] * len(batch)).float() for network in teacher.networks)
+        vectors = found.numpy() / REAL(len(teacher.networks))  # type: ignore[union-attr]
+        yield (
+            [word for words in part for word in words],
+            np.concatenate([vectors[row, 1 : 1 + len(words)] for row, words in enumerate(part)]),
+        )
+        at += size
