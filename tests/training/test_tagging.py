@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
 
 from spacy_dtparse.errors import TreeFormatError
 from training.tagging import jackknife as jackknife_module
@@ -18,6 +20,7 @@ from training.tagging.config import AugmentConfig, FitConfig, NetworkConfig, Tag
 from training.tagging.corpus import VARIANTS, Document, DocumentSampler, encode
 from training.tagging.final import folder_bytes, sentence_f1, tag_sentences, train_final
 from training.tagging.fit import batch_sizes, learn_rate
+from training.tagging.forms import add_forms
 from training.tagging.jackknife import jackknife, plan_folds
 from training.tagging.lexicon import Lexicon, curly_words, title_words
 from training.tagging.sentences import Sentence, read_sentences
@@ -317,3 +320,25 @@ def test_sentence_f1_counts_whole_sentences() -> None:
     assert sentence_f1([document], [gold]) == 1.0
     # Guess [0, 3) [3, 6): one of two is right, gold has three: F1 = 2 · 1 / (3 + 2).
     assert sentence_f1([document], [np.array([0, 0, 0, 1, 0, 0])]) == pytest.approx(0.4)
+
+
+def test_the_form_of_an_address_or_an_emoji_decides_its_tag() -> None:
+    def tagger(tags: list[str]) -> Language:
+        nlp = spacy.blank("en")
+        component = nlp.add_pipe("tagger")
+        for tag in tags:
+            component.add_label(tag)
+        nlp.initialize()
+        add_forms(nlp, tags)
+        return nlp
+
+    nlp = tagger(["ADD", "NFP", "NN"])
+    assert nlp.pipe_names == ["tagger", "attribute_ruler"]
+    nlp.remove_pipe("tagger")
+    addresses = ["https://www.example.org/a?b=c", "www.example.org", "Example.com", "a.b+c@mail.example.org", "@nina_r"]
+    other = ["example", "p.m.", "e.g.", "U.S.", "etc.", "3.14", "@", "now.So", "http", "\u260e", ":", "naïve", "½"]
+    emoji = ["\U0001f634", "\u2764", "\U0001f469\u200d\U0001f469", "\u2764\ufe0f"]
+    for words, tag in ((addresses, "ADD"), (emoji, "NFP"), (other, "")):
+        doc = nlp(Doc(nlp.vocab, words=words))
+        assert [token.tag_ for token in doc] == [tag] * len(words)
+    assert tagger(["NN", "VB"]).pipe_names == ["tagger"], "tags that a treebank does not have are not given"

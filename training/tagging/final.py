@@ -16,6 +16,7 @@ from spacy.tokens import Doc
 from training.tagging.config import FINAL, AugmentConfig, TaggingConfig
 from training.tagging.corpus import SPACE_TAG, Document, DocumentSampler, EncodedSentence, encode
 from training.tagging.fit import fit
+from training.tagging.forms import add_forms
 from training.tagging.jackknife import log
 from training.tagging.lexicon import Lexicon
 from training.tagging.network import TaggerNetwork
@@ -72,6 +73,7 @@ def train_final(
             for name, value in _sentence_scores(network, treebank, lexicon, tag_numbers, config).items():
                 scores[f"sents_f_{name}_{treebank.name}"] = value
     pipeline = network.pipeline()
+    add_forms(pipeline, tags)
     pipeline.to_disk(model)
     loaded = spacy.load(model)
     right = total = 0
