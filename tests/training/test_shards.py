@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.features.wordparts import WordParts, count_parts
 from spacy_dtparse.kernels.spans import tree_posteriors
 from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.trees import Tree, write_tree
 from tests.span_models import SENTENCES
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
@@ -30,6 +31,7 @@ from training.span.taught import Mixed, TaughtExamples, taught_words
 from training.tagging.treebanks import Treebank
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
 from training.teacher.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
+from training.teacher.trees import best_tree, trees_of
 from training.treebanks import TreebankFile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -415,3 +417,41 @@ def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixtu
     kept, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
     assert [s.tags for s in kept.sentences] == TAGS and new.sentences[3].tags == ("NN",)
     assert main(command) == 0 and capsys.readouterr().out == "", "nothing is left to do"
+
+
+def test_what_would_be_written_twice_is_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        made_shard(tmp_path / name / "a.00000.npz")
+    made_shard(tmp_path / "two" / "b.00000.npz")
+    assert len(retag_tasks([tmp_path / "two"], tmp_path / "out")) == 2
+    with pytest.raises(ConfigError, match=r"one.a\.00000\.npz and .*two.a\.00000\.npz would both be written to"):
+        retag_tasks([tmp_path / "one", tmp_path / "two"], tmp_path / "out")
+
+
+def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=30).read()
+    trees = [sentence.tree for sentence in sentences]
+    shard_of_trees(tmp_path / "x.00000.npz", sentences)
+    assert [tree for tree, _ in trees_of([tmp_path / "x.00000.npz"])] == trees
+    assert all(sure == pytest.approx(0.9, abs=0.01) for _, sure in trees_of([tmp_path / "x.00000.npz"]))
+
+    words, tags = ("a", "b", "c"), ("X", "Y", "Z")
+    beliefs = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
+               np.array([0.6, 0.5, 0.4, 0.3, 0.3]))  # fmt: skip
+    chains = ((), ("S",), ("NP",), ("VP",), ("S", "X"))
+    found = best_tree(words, tags, beliefs, chains)
+    assert found == (Tree(words, tags, ("TOP", "S", "NP"), (0, 0, 0), (3, 3, 2)), 0.5)
+    assert best_tree(words, tags, beliefs, chains, penalty=0.55)[0].labels == ("TOP", "S")
+    found = best_tree(words, tags, beliefs, chains, penalty=0.2)
+    assert found[0].labels == ("TOP", "S", "NP", "VP"), "as long as they do not cross"
+
+    made_shard(tmp_path / "y.00000.npz")
+    out = tmp_path / "trees.mrg"
+    main(["teacher", "trees", str(tmp_path), "--out", str(out)])
+    everything = out.read_text().splitlines()
+    assert len(everything) == 30 + len(WORDS) and everything[:30] == [write_tree(tree) for tree in trees]
+    main(["teacher", "trees", str(tmp_path), "--least-sure", "0.89", "--out", str(out)])
+    assert 30 <= len(out.read_text().splitlines()) < len(everything)
+    assert "35 trees" in capsys.readouterr().out
+    assert main(["teacher", "trees", str(tmp_path / "none"), "--out", str(out)]) == 1

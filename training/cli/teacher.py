@@ -16,9 +16,9 @@ SPEC = "PATH[,weight=W][,block=K/N][,limit=N][,share=S]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `teacher fit`, `teacher annotate`, `teacher vectors`, `teacher retag` and `teacher evaluate`."""
+    """The options of `teacher fit` and its other commands."""
     commands = parser.add_subparsers(
-        dest="teacher_command", metavar="fit|annotate|vectors|retag|evaluate", required=True
+        dest="teacher_command", metavar="fit|annotate|vectors|trees|retag|evaluate", required=True
     )
     fit = commands.add_parser("fit", help="train one network from treebanks")
     fit.add_argument("--train", action="append", default=[], metavar=SPEC, help="trees; weight: times in a pass")
@@ -71,6 +71,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least-word", type=natural_number, default=4, metavar="N", help="of words that occur so often (default: 4)"
     )
     vectors.add_argument("--out", type=Path, required=True, help="the file to write (.npz)")
+    trees = commands.add_parser("trees", help="write the trees that the teacher finds in annotated text")
+    trees.add_argument("shards", nargs="+", type=Path, metavar="DIR", help="folders of annotate or retag")
+    trees.add_argument(
+        "--least-sure", type=float, default=0.0, metavar="P", help="none with a constituent less probable (default: 0)"
+    )
+    trees.add_argument(
+        "--every", type=natural_number, default=1, metavar="N", help="every N-th shard of a text (default: all)"
+    )
+    trees.add_argument("--out", type=Path, required=True, help="the file to write, a tree in a line")
     retag = commands.add_parser("retag", help="tag annotated text or trees with a pipeline, as the parser will meet it")
     retag.add_argument(
         "sources", nargs="*", type=Path, metavar="DIR|TREES", help="shards of annotate, or trees: NAME/PART.mrg"
@@ -91,7 +100,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Call what the command asks for."""
-    commands = {"fit": _fit, "annotate": _annotate, "vectors": _vectors, "retag": _retag, "evaluate": _evaluate}
+    commands = {"fit": _fit, "annotate": _annotate, "vectors": _vectors, "trees": _trees, "retag": _retag,
+                "evaluate": _evaluate}  # fmt: skip
     commands[options.teacher_command](options)
 
 
@@ -156,6 +166,22 @@ def _vectors(options: argparse.Namespace) -> None:
     found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
     save_vectors(options.out, found)
     print(f"{options.out}: vectors of {len(found.words)} words, {options.out.stat().st_size / 1e6:.1f} MB")
+
+
+def _trees(options: argparse.Namespace) -> None:
+    from spacy_dtparse.trees import write_tree
+
+    from ..fitting import write_atomically
+    from ..teacher.shards import shard_files
+    from ..teacher.trees import trees_of
+
+    if options.every < 1:
+        raise ConfigError("--every is 0; give 1 or more")
+    shards = [path for folder in options.shards for paths in shard_files(folder).values()
+              for path in paths[:: options.every]]  # fmt: skip
+    lines = [write_tree(tree) for tree, _ in trees_of(shards, options.least_sure)]
+    write_atomically(options.out, "".join(f"{line}\n" for line in lines).encode())
+    print(f"{options.out}: {len(lines)} trees")
 
 
 def _retag(options: argparse.Namespace) -> None:

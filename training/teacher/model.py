@@ -13,17 +13,15 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.spans import best_inside, best_spans, tree_posteriors
-from spacy_dtparse.trees import TOP, Tree
+from spacy_dtparse.kernels.spans import tree_posteriors
+from spacy_dtparse.trees import Tree
 
 from ..fitting import write_atomically
 from .encoder import torch
 from .examples import Lists
 from .network import Read, Reader, TeacherNetwork
 from .shards import LEAST
-
-PENALTY = 0.45
-"""What a constituent's posterior must exceed to be worth a place in the tree."""
+from .trees import PENALTY, best_tree
 
 
 class Belief(NamedTuple):
@@ -113,40 +111,9 @@ class Teacher:
 
     def tree(self, words: Sequence[str], belief: Belief, penalty: float = PENALTY) -> tuple[Tree, float]:
         """(The tree with the most labels expected to be right, the least probability of one of its constituents)."""
-        n = len(words)
-        gains = np.zeros((n + 1, n + 1), dtype=REAL)
-        chosen: dict[tuple[int, int], tuple[int, float]] = {}
-        constituent: dict[tuple[int, int], float] = {}
-        best_mass: dict[tuple[int, int], float] = {}
-        for (start, end), label, mass in zip(
-            belief.spans.tolist(), belief.labels.tolist(), belief.mass.tolist(), strict=True
-        ):
-            if label == 0:
-                continue
-            constituent[start, end] = constituent.get((start, end), 0.0) + mass
-            if mass > best_mass.get((start, end), 0.0):
-                best_mass[start, end] = mass
-                chosen[start, end] = label, mass
-        for (start, end), mass in constituent.items():
-            label = chosen[start, end][0]
-            gains[start, end] = max(0.0, len(self.lists.chains[label]) * (mass - penalty))
-        best = np.empty_like(gains)
-        best_inside(gains, n, best)
-        spans = np.empty((2 * n + 2, 2), dtype=INDEX)
-        found: list[tuple[int, int, str]] = []
-        sure = 1.0
-        for start, end in spans[: best_spans(best, n, spans)].tolist():
-            if gains[start, end] > 0:
-                label, mass = chosen[start, end]
-                sure = min(sure, mass)
-                found += [(start, end, name) for name in self.lists.chains[label]]
         tags = [self.lists.tags[tag] for tag in belief.tags.tolist()]
-        labels, starts, ends = [TOP], [0], [n]
-        for start, end, name in found:
-            labels.append(name)
-            starts.append(start)
-            ends.append(end)
-        return Tree(words, tags, labels, starts, ends), sure
+        beliefs = *belief.spans.T, belief.labels, belief.mass
+        return best_tree(words, tags, beliefs, self.lists.chains, penalty)
 
 
 def save_teacher(folder: Path, teacher: Teacher) -> None:

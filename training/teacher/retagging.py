@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from spacy.language import Language
 
+from spacy_dtparse.errors import ConfigError
+
 from ..corpus import read_treebank
 from ..evaluate import tag_lists, tag_words
 from ..fitting import write_atomically
@@ -29,7 +31,7 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
     """What is still to be done for folders of shards and files of trees; every `keep`-th shard of a text stays as it
     is (0: none).
 
-    Raises TrainingDataError for a folder without shards.
+    Raises TrainingDataError for a folder without shards, ConfigError where two sources would be written to one file.
     """
     tasks = []
     for source in sources:
@@ -40,6 +42,14 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
         else:
             name = source.resolve().parent.name if source.parent.name == "" else source.parent.name
             tasks.append(RetagTask(source, out / f"{name}.{source.stem}.tags"))
+    source_of: dict[Path, Path] = {}
+    for task in tasks:
+        other = source_of.setdefault(task.out, task.source)
+        if other != task.source:
+            raise ConfigError(
+                f"{other} and {task.source} would both be written to {task.out}; tag them in two calls, each with an "
+                "--out of its own"
+            )
     return [task for task in tasks if not task.out.is_file()]
 
 

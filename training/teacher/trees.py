@@ -1,0 +1,65 @@
+"""Trees of what a teacher believes, read without torch: for learners that learn from trees alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, REAL
+from spacy_dtparse.kernels.spans import best_inside, best_spans
+from spacy_dtparse.trees import TOP, Tree
+
+from .shards import read_shard
+
+PENALTY = 0.45
+"""What a constituent's posterior must exceed to be worth a place in the tree."""
+Beliefs = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Starts, ends, numbers of label chains (0: none) and probabilities, arrays of one length."""
+
+
+def best_tree(
+    words: Sequence[str],
+    tags: Sequence[str],
+    beliefs: Beliefs,
+    chains: Sequence[tuple[str, ...]],
+    penalty: float = PENALTY,
+) -> tuple[Tree, float]:
+    """(The tree with the most labels expected to be right, the least probability of one of its constituents)."""
+    n = len(words)
+    gains = np.zeros((n + 1, n + 1), dtype=REAL)
+    chosen: dict[tuple[int, int], tuple[int, float]] = {}
+    constituent: dict[tuple[int, int], float] = {}
+    for start, end, label, mass in zip(*(part.tolist() for part in beliefs), strict=True):
+        if label == 0:
+            continue
+        constituent[start, end] = constituent.get((start, end), 0.0) + mass
+        if mass > chosen.get((start, end), (0, 0.0))[1]:
+            chosen[start, end] = label, mass
+    for (start, end), mass in constituent.items():
+        gains[start, end] = max(0.0, len(chains[chosen[start, end][0]]) * (mass - penalty))
+    best = np.empty_like(gains)
+    best_inside(gains, n, best)
+    spans = np.empty((2 * n + 2, 2), dtype=INDEX)
+    labels, starts, ends = [TOP], [0], [n]
+    sure = 1.0
+    for start, end in spans[: best_spans(best, n, spans)].tolist():
+        if gains[start, end] > 0:
+            label, mass = chosen[start, end]
+            sure = min(sure, mass)
+            labels += chains[label]
+            starts += [start] * len(chains[label])
+            ends += [end] * len(chains[label])
+    return Tree(words, tags, labels, starts, ends), sure
+
+
+def trees_of(shards: Iterable[Path], least_sure: float = 0.0) -> Iterator[tuple[Tree, float]]:
+    """`best_tree` of each sentence of shards, with the tags that they hold, where no constituent has a probability
+    below `least_sure`."""
+    for path in shards:
+        shard = read_shard(path)
+        for sentence in shard.sentences:
+            tree, sure = best_tree(sentence.words, sentence.tags, sentence.beliefs, shard.chains)
+            if sure >= least_sure:
+                yield tree, sure
