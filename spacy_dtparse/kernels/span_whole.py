@@ -82,7 +82,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     `posteriors` float64 (c,), `logs` float32 (c, chains): candidates and log-probabilities of their chains, as
     `span_network.span_probabilities` gives them. The most probable candidate wins that has the token, consists of whole
     children of its parent, and has a bottom label that may have the token. Where none has a probability of `least` the
-    token stays: then it is more likely that its tag is wrong.
+    token stays.
     """
     n, n_chains, n_labels = len(tags), len(chain_from) - 1, never.shape[0] - 1
     parents = np.empty(n, dtype=INDEX)
@@ -108,7 +108,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
                 break
             for gap in range(items[c, 0] + 1, items[c, 1]):
                 inside[gap] = True
-        best, best_chain, most = -1, -1, math.log(least)
+        best, best_chain, most = -1, -1, math.log(least) if least > 0 else -math.inf
         for c in range(len(spans)):
             i, j = spans[c, 0], spans[c, 1]
             if not (start <= i <= t < j <= end) or inside[i] or inside[j] or posteriors[c] < least:

@@ -115,7 +115,7 @@ def take_up(
             if not never[chain[-1], -1, tag] and not ((start, end) == (home.start, home.end) and held & set(chain))
         ]
         value, start, end, chain = max(found, default=(-math.inf, 0, 0, ()))
-        if value > math.log(least):
+        if found and (not least or value > math.log(least)):
             put_over(home, start, end, chain, -value)
     nodes = list(root.below())
     return [(node.start, node.end, node.label) for node in nodes], [node.cost for node in nodes]

@@ -21,8 +21,8 @@ from .settings import SpanSettings
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
-_TAKEN_UP = 0.1
-"""Probability that a constituent must have to take up a token which would be left bare."""
+_TAKEN_UP = 0.0
+"""Probability that a constituent must have to take up a token which would be left bare: any, lest words hang loose."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 

@@ -77,7 +77,7 @@ def random_case(seed: int):
                 candidates.append((i, j, float(rng.random()), dict(zip(NUMBERS[1:], logs[1:], strict=True))))
     tags = rng.integers(len(TAGS), size=n).tolist()
     costs = rng.random(len(items)).tolist()
-    return items, costs, tags, never, bool(seed % 2), candidates, float(rng.choice([1e-3, 0.1]))
+    return items, costs, tags, never, bool(seed % 2), candidates, float(rng.choice([0.0, 1e-3, 0.1]))
 
 
 CASES = range(40 if SLOW else 400)
@@ -182,6 +182,7 @@ def test_a_token_stays_where_nothing_is_probable_enough() -> None:
     told = {"0 2 NP": 0.4, "1 2 NP": 0.3}
     assert taken_up(SUBJECT, NOUNS, told, least=0.41) == SUBJECT
     assert taken_up(SUBJECT, NOUNS, {}, least=0.1) == SUBJECT
+    assert taken_up(SUBJECT, NOUNS, {"0 2 NP": 1e-9}, least=0.0) != SUBJECT, "what is possible at all is enough"
     alone = "(TOP (S (DT The) (NP (NN dog)) (VP (VBZ barks)) (. .)))"
     assert taken_up(SUBJECT, NOUNS, {"1 2 NP": 0.3}) == alone, "the next one is looked at all the same"
 
