@@ -160,7 +160,7 @@ def taken_up(text: str, never, told: dict[str, float], least: float = 0.1, one_r
     )  # fmt: skip
     for (start, end, _), cost in zip(found, costs, strict=True):
         ways = [p for key, p in told.items() if key.startswith(f"{start} {end} ")]
-        assert cost == -1 or any(cost == pytest.approx(-math.log(p), abs=1e-6) for p in ways)
+        assert cost == -1 or any(cost == pytest.approx(-math.log(p), rel=1e-6, abs=1e-6) for p in ways)
     again = Tree(tree.words, tree.tags, ("TOP", *(LABELS[item[2]] for item in found)), *ends(found, tree.n_tokens))
     return str(again)
 
