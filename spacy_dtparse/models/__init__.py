@@ -7,7 +7,7 @@ from pathlib import Path
 from ..errors import ModelFormatError
 
 EMBEDDED_PIPELINE = Path(__file__).resolve().parent / "en_dtparse"
-"""The English pipeline: tokenizer, tok2vec, tagger, senter, visible_sentences, dtparse."""
+"""The English pipeline: tokenizer, tok2vec, tagger, attribute_ruler, senter, visible_sentences, dtparse."""
 
 EMBEDDED_LATENT = Path(__file__).resolve().parent / "en_pcfgla"
 """The folder of the English grammar with latent annotations, as a pcfgla component writes it."""

@@ -136,7 +136,7 @@ def test_train_from_nothing(tmp_path):
     assert scores[0]["all"]["f1"] > 0.4, "even this little training finds phrases"
     assert scores[0]["sentences"] == 62 and scores[0]["tag_accuracy"] == 1.0 > scores[1]["tag_accuracy"]
     nlp = spacy.load(out / "pipeline")
-    assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "visible_sentences", "dtparse"]
+    assert nlp.pipe_names == ["tok2vec", "tagger", "attribute_ruler", "senter", "visible_sentences", "dtparse"]
     assert nlp.meta["license"] == "CC0 1.0"
     assert nlp.meta["performance"]["const_f_sample_gold"] == pytest.approx(scores[0]["all"]["f1"], abs=1e-5)
     doc = nlp("The cat sat on the mat. It slept.")
@@ -203,6 +203,7 @@ def test_adapt_from_nothing(tmp_path):
         shown = (tmp_path / "build" / run / "adapt" / "table.md").read_text()
         assert shown in done.stdout and ("dev: tags a word" in shown) == (run == "sample")
         nlp = spacy.load(tmp_path / "build" / run / "adapted")
-        assert nlp.pipe_names == ["tok2vec", "tagger", "senter", "visible_sentences", "spine_tagger", "dtparse"]
+        last = ["senter", "visible_sentences", "spine_tagger", "dtparse"]
+        assert nlp.pipe_names[:2] == ["tok2vec", "tagger"] and nlp.pipe_names[-4:] == last
         assert nlp.get_pipe("dtparse").parser.name == "dtree"
         assert sentence_infos(nlp("The cat sat on the mat."))[0]["n_searches"] >= 1
