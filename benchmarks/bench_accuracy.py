@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common import arguments, save
+from common import arguments, budgets, save
 
-from training.evaluate import evaluate, table
+from training.evaluate import evaluate, load_source, table
 from training.treebanks import TreebankFile, corpus_files
 
 EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
@@ -26,9 +26,9 @@ def main() -> None:
         "--budgets", nargs="+", type=int, help="search budgets (default: greedy and the model's own)"
     )
     options = parser.parse_args()
-    budgets = options.budgets or [0, None]
+    chosen = options.budgets or budgets(load_source(options.pipeline)[0])
     files = [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]
-    records = evaluate(options.pipeline, files, options.tags, budgets)
+    records = evaluate(options.pipeline, files, options.tags, chosen)
     print(table(records))
     save(options, "accuracy", records)
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from common import arguments, dev_sentences, percentile, save
+from common import arguments, budgets, dev_sentences, percentile, save
 
 from spacy_dtparse.parsers import ConstituentParser
 from training.corpus import Sentence
@@ -86,8 +86,8 @@ def main() -> None:
     model, _ = load_source(options.pipeline)
     sentences = dev_sentences(options)
     facts: dict[str, Any] = {"treebanks": options.names}
-    for name, budget in (("greedy", 0), ("default", None)):
-        used = model.with_settings(budget=budget)
+    for budget in budgets(model):
+        name, used = "default" if budget is None else "greedy", model.with_settings(budget=budget)
         facts[name] = {
             **throughput(used, sentences, options.repeats),
             "by_length": by_length(used, sentences, options.count),

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # `training` is no part of the installed package
 
 from spacy_dtparse.models import EMBEDDED_PIPELINE  # noqa: E402 (after the line above)
+from spacy_dtparse.parsers import ConstituentParser  # noqa: E402
 from training.corpus import Sentence  # noqa: E402
 from training.treebanks import corpus_files, read_files  # noqa: E402
 
@@ -54,6 +55,11 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def budgets(model: ConstituentParser) -> list[int | None]:
+    """The budgets that differ: 0 and the model's own, or the latter alone for a span parser of one network."""
+    return [None] if model.describe().get("networks") == "1 of 1" else [0, None]
 
 
 def save(options: argparse.Namespace, name: str, facts: Any) -> Path:
