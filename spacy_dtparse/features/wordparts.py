@@ -111,6 +111,13 @@ class WordParts:
         rows.append(self._after)
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
+    def tags_of(self, rows: np.ndarray) -> np.ndarray:
+        """int32 (n,): places of the tokens' tags in the list of tags, its length for those not listed; `rows` of
+        `encode`."""
+        found = rows[1:-1, 1] - (self._from[1] + _FIRST)
+        found[found < 0] = len(self.tables[1])
+        return found
+
     def _row(self, token: tuple[str, str]) -> bytes:
         """The row of a word with its tag, as bytes, which are remembered."""
         if len(self._of_token) >= _REMEMBERED:

@@ -56,7 +56,6 @@ class SpanParser(StoredParser):
         self._chains = [[numbers[label] for label in chain] for chain in model.chains]
         self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
         self._chain_labels = np.array([number for chain in self._chains for number in chain], dtype=INDEX)
-        self._tags = {tag: number for number, tag in enumerate(model.words.tables[1])}
         self._bare = self._bare_tables() if self.settings.whole else None
         self._local = threading.local()
 
@@ -143,7 +142,7 @@ class SpanParser(StoredParser):
             items, costs, more, status = self._decode(parts, n)
             tried += more
         if self._bare is not None:
-            items, costs = self._whole(items, costs, parts, tags)
+            items, costs = self._whole(items, costs, parts, self.model.words.tags_of(numbers))
         starts, ends, labels = zip(*items, strict=True) if items else ((), (), ())
         names = self._labels
         tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
@@ -225,19 +224,17 @@ class SpanParser(StoredParser):
         return items, scores, tried, "greedy"
 
     def _whole(
-        self, items: list[list[int]], costs: list[float], parts: tuple[np.ndarray, ...], tags: Sequence[str]
+        self, items: list[list[int]], costs: list[float], parts: tuple[np.ndarray, ...], tags: np.ndarray
     ) -> tuple[list[list[int]], list[float]]:
         """Items and scores with every token taken up that the treebank never leaves bare."""
         assert self._bare is not None
         n, count = len(tags), len(items)
-        known, other = self._tags, len(self._tags)
-        numbers = np.array([known.get(tag, other) for tag in tags], dtype=INDEX)
         room, scores = self._room(n)
         charted = n <= max(self.settings.max_tokens, 1)
         if count and not charted:  # one chart has left its items in the room
             room[:count], scores[:count] = items, costs
         sound = not (self._bare.one_root and count) or (items[0][0] == 0 and items[0][1] == n)
-        if sound and place_of_bare(room, count, n, numbers, self._bare.never, np.empty(n, dtype=INDEX), 0) < 0:
+        if sound and place_of_bare(room, count, n, tags, self._bare.never, np.empty(n, dtype=INDEX), 0) < 0:
             return items, costs
         if charted:
             candidates = span_probabilities(*parts, 0, n, _BELIEVED)
@@ -247,7 +244,7 @@ class SpanParser(StoredParser):
             label_spans(parts[0], parts[2], parts[3], whole, logs)
             candidates = whole, np.ones(1), logs
         count = take_up_bare(
-            room, scores, count, numbers, *self._bare, *candidates, self._chain_from, self._chain_labels, _TAKEN_UP
+            room, scores, count, tags, *self._bare, *candidates, self._chain_from, self._chain_labels, _TAKEN_UP
         )
         return room[:count].tolist(), scores[:count].tolist()
 

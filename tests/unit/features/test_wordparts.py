@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
@@ -59,3 +60,11 @@ def test_no_more_than_the_most_frequent_are_listed() -> None:
     for most in (4, 100, None):
         assert [list(table) for table in WordParts.build(counts, 2, 2, most).tables] == everything
     assert list(WordParts.build(counts, 6, 2, most=3).tables[0]) == ["dog", "ran"], "nor what is too rare"
+
+
+def test_tags_are_told_from_rows() -> None:
+    words, tags = ("the", "dog", "barks"), ("DT", "NN", "VBZ")
+    parts = WordParts.build(count_parts([(words, tags)] * 3), 1, 1)
+    assert parts.tags_of(parts.encode(words, tags)).tolist() == [parts.tables[1].number(tag) for tag in tags]
+    unknown = parts.tags_of(parts.encode(("x", "dog"), ("QQ", "NN")))
+    assert unknown.tolist() == [3, parts.tables[1].number("NN")] and unknown.dtype == np.int32
