@@ -20,9 +20,9 @@ from training.evaluate import tag_words
 pytestmark = pytest.mark.embedded
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
-LEAST_F1, LEAST_EXACT, LEAST_TAGS = 0.94, 0.68, 0.98
+LEAST_F1, LEAST_EXACT, LEAST_TAGS = 0.965, 0.78, 0.985
 """On the development trees, with the pipeline's own tags."""
-LEAST_KINDS = 50
+LEAST_KINDS = 60
 """Of the texts of kinds.jsonl, parsed as expected throughout."""
 
 FIRST_SENTENCES = """
@@ -34,9 +34,11 @@ FIRST_SENTENCES = """
 (S (NP (PRP She)) (VP (VBD lent) (NP (PRP me)) (NP (PRP$ her) (NN bike)) (NP (JJ last) (NN week))) (. .))
 (S (NP (PRP I)) (VP (VBP think) (SBAR (S (NP (PRP it)) (VP (VBZ looks) (ADJP (JJ good)))))) (. .))
 (S (S (NP (PRP It)) (VP (MD may) (VP (VB rain)))) (, ,) (CC so) (S (VP (VB take) (NP (DT an) (NN umbrella)))) (. .))
+(S (NP (NN Time)) (VP (VBZ flies)) (. .))
+(S (NP (NNP Jack) (CC and) (NNP Jill)) (VP (VBD ran) (PP (IN up) (NP (DT the) (NN hill)))) (. .))
 """.split("\n")[1:-1]
-"""Not among them, as they are not right yet: *Time flies.*, *They got married on Saturday.*, *Jack and Jill ran up the
-hill.*"""
+"""Not among them: *They got married on Saturday.*, where the pipeline finds (VP got (ADJP married) …) and our
+guide has a passive."""
 README_SENTENCES = """
 (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .))
 (S (NP (PRP He)) (VP (VBD put) (NP (DT the) (JJ old) (NN dog)) (PP (IN in) (NP (DT the) (NN garden)))) (. .))
