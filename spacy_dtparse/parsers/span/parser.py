@@ -23,6 +23,8 @@ _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
 _TAKEN_UP = 0.0
 """Probability that a constituent must have to take up a token which would be left bare: any, lest words hang loose."""
+_CANDIDATE = 0.02
+"""Posterior probability from which on a span may take up such a token; single tokens always may."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 
@@ -237,7 +239,7 @@ class SpanParser(StoredParser):
         if sound and place_of_bare(room, count, n, tags, self._bare.never, np.empty(n, dtype=INDEX), 0) < 0:
             return items, costs
         if charted:
-            candidates = span_probabilities(*parts, 0, n, _BELIEVED)
+            candidates = span_probabilities(*parts, 0, n, _CANDIDATE)
         else:
             whole = np.array([[0, n]], dtype=INDEX)
             logs = np.empty((1, len(self._chains)), dtype=REAL)

@@ -148,7 +148,7 @@ def whole_twin(parser: SpanParser, words, tags):
     numbers = {label: number for number, label in enumerate(parser.labels)}
     parts = parser.read(words, tags)
     if n <= most:
-        told = span_probabilities(*parts, 0, n, 1e-3)
+        told = span_probabilities(*parts, 0, n, 0.02)
     else:  # of a sentence that was cut only the whole is looked at
         logs = np.empty((1, len(CHAINS)), dtype=np.float32)
         spans = np.array([[0, n]], dtype=np.int32)
