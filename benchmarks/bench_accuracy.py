@@ -23,7 +23,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--tags", nargs="+", choices=("gold", "predicted"), default=["gold", "predicted"])
     parser.add_argument(
-        "--budgets", nargs="+", type=int, help="search budgets (default: greedy and the model's own)"
+        "--budgets", nargs="+", type=int, help="search budgets (default: 0, if it differs, and the model's own)"
     )
     options = parser.parse_args()
     chosen = options.budgets or budgets(load_source(options.pipeline)[0])

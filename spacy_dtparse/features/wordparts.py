@@ -15,8 +15,8 @@ from .lexicon import SHAPES, normal_word, word_shape
 
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
 """What is known of a token, each with numbers of its own in the one table."""
-WORD = 0
-"""Column of the word among a token's numbers."""
+WORD, TAG = 0, 1
+"""Columns of the word and of the tag among a token's numbers."""
 UNKNOWN_WORD = 0
 """Row of words that are not listed: the words' numbers come first, and theirs is the first of them."""
 AFFIX = 3
@@ -114,8 +114,8 @@ class WordParts:
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
         """int32 (n,): places of the tokens' tags in the list of tags, its length for those not listed; `rows` of
         `encode`."""
-        found = rows[1:-1, 1] - (self._from[1] + _FIRST)
-        found[found < 0] = len(self.tables[1])
+        found = rows[1:-1, TAG] - (self._from[TAG] + _FIRST)
+        found[found < 0] = len(self.tables[TAG])
         return found
 
     def _row(self, token: tuple[str, str]) -> bytes:

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
     from training.span.running import fit_span, parse_settings
-    from training.teacher.shards import shard_files
+    from training.teacher.shards import all_shards
     from training.treebanks import TreebankFile, corpus_files
 
     if options.workers < 1:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
     chosen = parse_settings([*options.settings, *options.set], tuple(options.seeds))
     facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
-    shards = [path for folder in options.taught for paths in shard_files(folder).values() for path in paths]
+    shards = all_shards(options.taught)
     seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
                        options.teacher, shards, options.start, options.word_vectors)  # fmt: skip
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -156,11 +156,11 @@ def _vectors(options: argparse.Namespace) -> None:
     from ..span.vectors import save_vectors
     from ..teacher.annotating import check_sources
     from ..teacher.model import load_teacher
-    from ..teacher.shards import shard_files
+    from ..teacher.shards import all_shards
     from ..teacher.vectors import chosen_sentences, mean_vectors
 
     check_sources(options.teachers, [options.source])
-    shards = [path for folder in options.taught for paths in shard_files(folder).values() for path in paths]
+    shards = all_shards(options.taught)
     sentences, counts = chosen_sentences(shards, options.places, options.least_word)
     print(f"{len(sentences)} sentences of {sum(map(len, sentences))} words", flush=True)
     found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
@@ -172,13 +172,12 @@ def _trees(options: argparse.Namespace) -> None:
     from spacy_dtparse.trees import write_tree
 
     from ..fitting import write_atomically
-    from ..teacher.shards import shard_files
+    from ..teacher.shards import all_shards
     from ..teacher.trees import trees_of
 
     if options.every < 1:
         raise ConfigError("--every is 0; give 1 or more")
-    shards = [path for folder in options.shards for paths in shard_files(folder).values()
-              for path in paths[:: options.every]]  # fmt: skip
+    shards = all_shards(options.shards, options.every)
     lines = [write_tree(tree) for tree, _ in trees_of(shards, options.least_sure)]
     write_atomically(options.out, "".join(f"{line}\n" for line in lines).encode())
     print(f"{options.out}: {len(lines)} trees")

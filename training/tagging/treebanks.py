@@ -10,7 +10,7 @@ import numpy as np
 
 from training.dependency.corpus import read_conllu
 from training.tagging.sentences import Sentence, read_sentences
-from training.teacher.shards import read_shard, shard_files
+from training.teacher.shards import all_shards, read_shard
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ def _conllu(path: Path) -> list[Sentence]:
 
 
 def _taught(folder: Path) -> list[Sentence]:
-    shards = (path for paths in shard_files(folder).values() for path in paths)
-    return [Sentence(s.words, s.tags) for path in shards for s in read_shard(path).sentences]
+    return [Sentence(s.words, s.tags) for path in all_shards([folder]) for s in read_shard(path).sentences]
 
 
 def fold_numbers(size: int, folds: int, block: int = 200) -> np.ndarray:

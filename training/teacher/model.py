@@ -19,7 +19,7 @@ from spacy_dtparse.trees import Tree
 from ..fitting import write_atomically
 from .encoder import torch
 from .examples import Lists
-from .network import Read, Reader, TeacherNetwork
+from .network import Read, Reader, TeacherNetwork, batches
 from .shards import LEAST
 from .trees import PENALTY, best_tree
 
@@ -51,17 +51,10 @@ class Teacher:
         number, reader = self.lists.source(source), Reader()
         most = self.networks[0].encoder.most_pieces - 2
         reads = [reader.read(words, most) for words in sentences]
-        order = sorted(range(len(reads)), key=lambda k: len(reads[k].pieces))
         found: list[Belief | None] = [None] * len(reads)
-        at = 0
-        while at < len(order):
-            size = max(1, batch // len(reads[order[at]].pieces))
-            while size > 1 and size * len(reads[order[min(at + size, len(order)) - 1]].pieces) > batch:
-                size -= 1
-            part = order[at : at + size]
+        for part in batches(reads, batch):
             for k, belief in zip(part, self._believe([reads[k] for k in part], number), strict=True):
                 found[k] = belief
-            at += size
         return iter(belief for belief in found if belief is not None)
 
     @torch.inference_mode()

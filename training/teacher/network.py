@@ -8,7 +8,7 @@ keep its conventions; source 0 is none of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,6 +50,19 @@ class Reader:
         pieces = [self._pieces.begin, *(number for ids in found for number in ids), self._pieces.end]
         shapes = [0, *(1 + max(0, SHAPES.number(word_shape(word))) for word in words), 0]
         return Read(np.array(pieces), np.repeat(np.arange(len(words) + 2), sizes), np.repeat(shapes, sizes), len(words))
+
+
+def batches(reads: Sequence[Read], most: int) -> Iterator[list[int]]:
+    """The places of sentences that are read together, of like length: at most `most` sub-words, each sentence counting
+    as long as the longest, or one sentence."""
+    order = sorted(range(len(reads)), key=lambda k: len(reads[k].pieces))
+    at = 0
+    while at < len(order):
+        size = max(1, most // len(reads[order[at]].pieces))
+        while size > 1 and size * len(reads[order[min(at + size, len(order)) - 1]].pieces) > most:
+            size -= 1
+        yield order[at : at + size]
+        at += size
 
 
 class Scores(NamedTuple):

@@ -132,6 +132,11 @@ def shard_files(folder: Path, names: Sequence[str] = ()) -> dict[str, list[Path]
     return {name: found[name] for name in (names or found)}
 
 
+def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
+    """The shards of several folders, every so many-th of a text. Raises as `shard_files`."""
+    return [path for folder in folders for paths in shard_files(folder).values() for path in paths[::every]]
+
+
 def read_shards(files: Sequence[Path]) -> Iterator[Shard]:
     """The shards of files, in order."""
     return (read_shard(path) for path in files)

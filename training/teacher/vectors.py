@@ -14,7 +14,7 @@ from spacy_dtparse.features.lexicon import normal_word
 from ..span.vectors import WordVectors
 from .encoder import WIDTH, torch
 from .model import Teacher
-from .network import Reader
+from .network import Reader, batches
 from .shards import read_shard
 
 BATCH = 1500
@@ -74,17 +74,13 @@ def _read(
     """Words of a batch of sentences with their vectors, float32 (words, WIDTH)."""
     number, reader = teacher.lists.source(source), Reader()
     most = teacher.networks[0].encoder.most_pieces - 2
-    order = sorted(range(len(sentences)), key=lambda k: len(sentences[k]))
-    at = 0
-    while at < len(order):
-        size = max(1, BATCH // (2 + len(sentences[order[min(at + BATCH // 8, len(order) - 1)]])))
-        part = [sentences[k] for k in order[at : at + size]]
-        batch = [reader.read(words, most) for words in part]
+    reads = [reader.read(words, most) for words in sentences]
+    for part in batches(reads, BATCH):
+        read = [reads[k] for k in part]
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found = sum(network.read_words(batch, [number] * len(batch)).float() for network in teacher.networks)
+            found = sum(network.read_words(read, [number] * len(read)).float() for network in teacher.networks)
         vectors = found.numpy() / REAL(len(teacher.networks))  # type: ignore[union-attr]
         yield (
-            [word for words in part for word in words],
-            np.concatenate([vectors[row, 1 : 1 + len(words)] for row, words in enumerate(part)]),
+            [word for k in part for word in sentences[k]],
+            np.concatenate([vectors[row, 1 : 1 + len(sentences[k])] for row, k in enumerate(part)]),
         )
-        at += size
