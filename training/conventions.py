@@ -11,6 +11,8 @@ from spacy.language import Language
 
 from spacy_dtparse.trees import TOP, Tree, read_trees, unescape_token
 
+from .tagging.tokens import add_tokens
+
 TAGS = frozenset(
     "CC CD DT EX FW HYPH IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN "
     "VBP VBZ WDT WP WP$ WRB $ # , . : `` '' -LRB- -RRB- ADD NFP".split()
@@ -38,7 +40,9 @@ _HEADS = {
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Language:
-    return spacy.blank("en")
+    nlp = spacy.blank("en")
+    add_tokens(nlp)
+    return nlp
 
 
 def problems(tree: Tree) -> Iterator[str]:

@@ -22,6 +22,7 @@ from training.tagging.lexicon import Lexicon
 from training.tagging.network import TaggerNetwork
 from training.tagging.sentences import Sentence
 from training.tagging.splitting import WordSplitter
+from training.tagging.tokens import add_tokens
 from training.tagging.treebanks import Treebank, accuracy, tag_set, write_tags
 
 PLAIN = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
@@ -52,6 +53,7 @@ def train_final(
         tags = sorted({*tags, "HYPH"})
     tag_numbers = {tag: number for number, tag in enumerate(tags)}
     nlp = spacy.blank("en")
+    add_tokens(nlp)
     lexicon = Lexicon(nlp)
     splitter = None
     if augment.split_hyphens:

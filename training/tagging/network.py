@@ -13,6 +13,7 @@ from spacy.training import Example
 from thinc.api import Model, NumpyOps, Ops, Optimizer, fix_random_seed, get_current_ops, set_dropout_rate
 
 from training.tagging.config import NetworkConfig
+from training.tagging.tokens import add_tokens
 
 
 def _pass_through(model: Model, features: Sequence[np.ndarray], is_train: bool):
@@ -112,6 +113,7 @@ def _model(nlp: Language, name: str) -> Model:
 def _blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool) -> Language:
     """A blank English pipeline of the wanted shape with untrained parameters."""
     nlp = spacy.blank("en")
+    add_tokens(nlp)
     nlp.add_pipe(
         "tok2vec",
         config={
