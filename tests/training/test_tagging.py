@@ -25,6 +25,7 @@ from training.tagging.jackknife import jackknife, plan_folds
 from training.tagging.lexicon import Lexicon, curly_words, title_words
 from training.tagging.sentences import Sentence, read_sentences
 from training.tagging.splitting import WordSplitter
+from training.tagging.tokens import add_tokens
 from training.tagging.treebanks import Treebank, fold_numbers, kept_runs
 
 OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
@@ -342,3 +343,25 @@ def test_the_form_of_an_address_or_an_emoji_decides_its_tag() -> None:
         doc = nlp(Doc(nlp.vocab, words=words))
         assert [token.tag_ for token in doc] == [tag] * len(words)
     assert tagger(["NN", "VB"]).pipe_names == ["tagger"], "tags that a treebank does not have are not given"
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("MR. HARRIS: Yes.", "MR. HARRIS : Yes ."),
+        ("It is you and I.", "It is you and I ."),
+        ("D’you see Capt. Lee?", "D’ you see Capt. Lee ?"),
+        ("’Tis so; 'twas not.", "’T is so ; 't was not ."),
+        ("Wanna go? Gimme that.", "Wan na go ? Gim me that ."),
+        ("Apples, pears, etc.", "Apples , pears , etc."),
+        ("(Smith et al. 2005)", "( Smith et al. 2005 )"),
+    ],
+)
+def test_tokens_are_cut_as_in_treebanks(text: str, tokens: str) -> None:
+    nlp = spacy.blank("en")
+    before = nlp.tokenizer(text)
+    add_tokens(nlp)
+    after = nlp.tokenizer(text)
+    assert " ".join(token.text for token in after) == tokens
+    assert after.text == text
+    assert [token.text for token in before] != [token.text for token in after]
