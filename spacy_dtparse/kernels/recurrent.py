@@ -74,7 +74,8 @@ def multiply(left, right, out):
             a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
             a4, a5, a6, a7 = a[p + 4], a[p + 5], a[p + 6], a[p + 7]
             for j in range(n):
-                out_a[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j] + a4 * r4[j] + a5 * r5[j] + a6 * r6[j] + a7 * r7[j]
+                out_a[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
+                out_a[j] += a4 * r4[j] + a5 * r5[j] + a6 * r6[j] + a7 * r7[j]
     for p in range(whole, k):
         r0 = right[p]
         for row in range(m):

@@ -55,6 +55,23 @@ def covers_all(items, count, n):
 
 
 @kernel(error_model="numpy")
+def _may_have(never, bottom, tag, items, count, parent, start, end):
+    """Whether a constituent `bottom` over [start, end), whole children of constituent `parent`, may have a bare token
+    of the tag beside the others of these children."""
+    if never[bottom, never.shape[0] - 1, tag]:
+        return False
+    c = parent + 1
+    while c < count and items[c, 0] < end:
+        here = max(items[c, 1], items[c, 0] + 1)
+        if items[c, 0] >= start and never[bottom, items[c, 2], tag]:
+            return False
+        c += 1
+        while c < count and items[c, 0] < here:
+            c += 1
+    return True
+
+
+@kernel(error_model="numpy")
 def _insert(items, costs, count, parent, start, end, labels, cost):
     """Put a chain of labels over [start, end), whole children of constituent `parent`, below it. Returns the new
     count."""
@@ -81,10 +98,10 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     token, and one. `one_root`: whether a constituent must cover all tokens where there is any. `spans` int32 (c, 2),
     `posteriors` float64 (c,), `logs` float32 (c, chains): candidates and log-probabilities of their chains, as
     `span_network.span_probabilities` gives them. The most probable candidate wins that has the token, consists of whole
-    children of its parent, and has a bottom label that may have the token. Where none has a probability of `least` the
-    token stays.
+    children of its parent, and has a bottom label that may have the token beside these. Where none has a probability
+    of `least` the token stays.
     """
-    n, n_chains, n_labels = len(tags), len(chain_from) - 1, never.shape[0] - 1
+    n, n_chains = len(tags), len(chain_from) - 1
     parents = np.empty(n, dtype=INDEX)
     inside = np.zeros(n + 1, dtype=np.bool_)  # gaps within a child of the parent
     if one_root and count > 0 and not covers_all(items, count, n):
@@ -97,8 +114,9 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
         if best >= 0:
             chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
             count = _insert(items, costs, count, -1, 0, n, chosen, -most)
+    added = 0
     t = place_of_bare(items, count, n, tags, never, parents, 0)
-    while t >= 0:
+    while t >= 0 and added < n:
         parent = parents[t]
         start, end = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, n)
         for gap in range(start, end + 1):
@@ -115,7 +133,8 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
                 continue
             for chain in range(1, n_chains):
                 value = math.log(posteriors[c]) + logs[c, chain]
-                if value <= most or never[chain_labels[chain_from[chain + 1] - 1], n_labels, tags[t]]:
+                bottom = chain_labels[chain_from[chain + 1] - 1]
+                if value <= most or not _may_have(never, bottom, tags[t], items, count, parent, i, j):
                     continue
                 known, above = False, parent  # a unary chain has no label twice
                 while above >= 0 and items[above, 0] == i and items[above, 1] == j:
@@ -127,5 +146,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
         if best >= 0:
             chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
             count = _insert(items, costs, count, parent, spans[best, 0], spans[best, 1], chosen, -most)
-        t = place_of_bare(items, count, n, tags, never, parents, t + 1)
+            added += 1
+        again = best >= 0 and added < n  # what was added may now stand beside a token that it never does
+        t = place_of_bare(items, count, n, tags, never, parents, 0 if again else t + 1)
     return count

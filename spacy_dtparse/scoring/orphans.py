@@ -9,6 +9,16 @@ VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD TO".split())
 _CLAUSES = frozenset("S SBAR SBARQ TOP".split())
 
 
+SISTERS = ("VP", "S")
+
+
+def is_orphan(label: str, sister: str, tag: str) -> bool:
+    """Whether a bare token of the tag, child of a constituent `label`, is an orphan because of this sister."""
+    if sister not in SISTERS:
+        return False
+    return (tag in NOUNS and (label != "NP" or sister == "VP")) or (tag in VERBS and label in _CLAUSES)
+
+
 def orphans(tree: Tree) -> list[int]:
     """The tokens that stand bare beside a VP or an S, in Penn labels and tags: nouns, pronouns and determiners below
     anything but an NP with a clause for a complement (*the fact that*), and verbs below a clause.
@@ -17,15 +27,8 @@ def orphans(tree: Tree) -> list[int]:
     """
     found = []
     for node, children in enumerate(tree.child_lists()):
-        below = {tree.labels[child] for child in children if child >= 0}
-        if not below & {"VP", "S"}:
-            continue
-        label = tree.labels[node]
+        sisters = {tree.labels[child] for child in children if child >= 0}
         for child in children:
-            if child >= 0:
-                continue
-            tag = tree.tags[~child]
-            noun = tag in NOUNS and (label != "NP" or "VP" in below)
-            if noun or (tag in VERBS and label in _CLAUSES):
+            if child < 0 and any(is_orphan(tree.labels[node], sister, tree.tags[~child]) for sister in sisters):
                 found.append(~child)
     return sorted(found)

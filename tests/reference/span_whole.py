@@ -74,6 +74,12 @@ def place_of_bare(items: Sequence[Item], n: int, tags: Sequence[int], never: np.
     return next((t for t in range(first, n) if is_bare(path_to(root, t)[-1], tags[t], never)), -1)
 
 
+def may_have(home: Node, start: int, end: int, label: int, tag: int, never: np.ndarray) -> bool:
+    """Whether a constituent of the label may have a child of the tag beside those children of `home` in [start, end)."""
+    beside = (child.label for child in home.constituents if start <= child.start and child.end <= end)
+    return not any(never[label, sister, tag] for sister in (-1, *beside))
+
+
 def put_over(node: Node, start: int, end: int, chain: tuple[int, ...], cost: float) -> None:
     """A chain of labels between a node and its children in [start, end)."""
     inner, before, after = [], [], []
@@ -101,21 +107,25 @@ def take_up(
         if whole:
             log, chain = max(whole)
             put_over(root, 0, n, chain, -log)
-    for token, tag in enumerate(tags):
-        path = path_to(root, token)
+    added = token = 0
+    while token < n and added < n:
+        tag, path = tags[token], path_to(root, token)
         home = path[-1]
-        if not is_bare(home, tag, never):
-            continue
-        held = {node.label for node in path if (node.start, node.end) == (home.start, home.end)}
-        found = [
-            (math.log(posterior) + log, start, end, chain)
-            for start, end, posterior, logs in candidates
-            if posterior >= least and start <= token < end and {start, end} <= ends_of_children(home)
-            for chain, log in logs.items()
-            if not never[chain[-1], -1, tag] and not ((start, end) == (home.start, home.end) and held & set(chain))
-        ]
-        value, start, end, chain = max(found, default=(-math.inf, 0, 0, ()))
-        if found and (not least or value > math.log(least)):
-            put_over(home, start, end, chain, -value)
+        if is_bare(home, tag, never):
+            held = {node.label for node in path if (node.start, node.end) == (home.start, home.end)}
+            found = [
+                (math.log(posterior) + log, start, end, chain)
+                for start, end, posterior, logs in candidates
+                if posterior >= least and start <= token < end and {start, end} <= ends_of_children(home)
+                for chain, log in logs.items()
+                if may_have(home, start, end, chain[-1], tag, never)
+                and not ((start, end) == (home.start, home.end) and held & set(chain))
+            ]
+            value, start, end, chain = max(found, default=(-math.inf, 0, 0, ()))
+            if found and (not least or value > math.log(least)):
+                put_over(home, start, end, chain, -value)
+                added, token = added + 1, 0
+                continue
+        token += 1
     nodes = list(root.below())
     return [(node.start, node.end, node.label) for node in nodes], [node.cost for node in nodes]

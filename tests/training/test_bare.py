@@ -12,7 +12,7 @@ from spacy_dtparse.model.span import BareTables
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree, read_trees
 from training.corpus import Sentence
-from training.span.bare import LEAST_SEEN, MOST_SHARE, bare_tables
+from training.span.bare import LEAST_SEEN, MOST_SHARE, ORPHAN_SHARE, bare_tables, without_orphans
 from training.span.fitting import SpanOptions, make_material
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday" / "train.mrg"
@@ -156,10 +156,36 @@ def test_the_treebank_of_everyday_sentences() -> None:
     assert slips < 0.03 * len(trees), "its own trees hang together"
 
 
+def test_orphans_are_never_bare_however_seldom_such_phrases_were_seen() -> None:
+    trees = [parse_tree(SAID)]
+    bare = bare_tables(trees, LABELS, TAGS)
+    found = entries(without_orphans(bare, trees, LABELS, TAGS))
+    assert not bare.never.any(), "one tree says nothing"
+    assert found == {
+        *(f"{label} {tag} VP" for label in ("PP", "S", "VP", "TOP", "NP") for tag in ("DT", "NN")),
+        *(f"{label} {tag} S" for label in ("PP", "S", "VP", "TOP") for tag in ("DT", "NN")),
+        *(f"{label} VBZ {sister}" for label in ("S", "TOP") for sister in ("S", "VP")),
+    }
+
+
+def test_a_treebank_with_orphans_of_its_own_keeps_them() -> None:
+    for slips, kept in ((1, False), (2, True)):
+        trees = [parse_tree(SAID)] * round(1.5 / ORPHAN_SHARE) + [parse_tree(LOOSE)] * slips
+        bare = bare_tables(trees, LABELS, TAGS)
+        assert (without_orphans(bare, trees, LABELS, TAGS) is bare) == kept
+
+
+def test_labels_of_other_treebanks_have_no_orphans() -> None:
+    trees = [parse_tree("(TOP (IP (DP (DT the) (NN dog)) (VBZ barks)))")]
+    bare = bare_tables(trees, ("DP", "IP"), TAGS)
+    assert not without_orphans(bare, trees, ("DP", "IP"), TAGS).never.any()
+
+
 def test_a_model_is_made_with_the_tables_of_its_trees() -> None:
     trees = [parse_tree(SAID)] * LEAST_SEEN
     sentences = [Sentence(tree, tree.tags, "x") for tree in trees]
     material = make_material(sentences, [], SpanOptions(least_word=1))
     labels = tuple(sorted({label for chain in material.chains for label in chain}))
     tags = tuple(material.words.tables[1])
-    assert entries(material.bare, labels, tags) == entries(tables((LEAST_SEEN, SAID))) and material.bare.one_root
+    right = without_orphans(tables((LEAST_SEEN, SAID), labels=labels, tags=tags), trees, labels, tags)
+    assert entries(material.bare, labels, tags) == entries(right, labels, tags) and material.bare.one_root

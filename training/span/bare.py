@@ -3,6 +3,7 @@
 Looked at are tags that are mostly children of one of the two labels with the most loose tokens (noun phrases and verb
 phrases in English), those of the second kind not within the first. Others, as prepositions, mark phrases whose other
 end is what a parser is unsure of; taking these up costs more right brackets than it brings (docs/experiments.md).
+In Penn's labels a noun, determiner or verb beside a VP or S is such a token, too, unless a treebank often has it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from spacy_dtparse.model.span import BareTables
+from spacy_dtparse.scoring.orphans import SISTERS, is_orphan, orphans
 from spacy_dtparse.trees import TOP, Tree
 
 LEAST_SEEN = 60
 """Constituents of a label (with a child of another) that must have been seen with a tag anywhere below them."""
 MOST_SHARE = 0.004
 """Share of these in which a token of the tag is a bare child; in fewer it counts as a slip."""
+ORPHAN_SHARE = 0.02
+"""Share of a treebank's sentences up to which orphans (`scoring.orphans`) are slips."""
 
 
 def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str]) -> BareTables:
@@ -53,3 +57,18 @@ def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str
         elif home == second != first:
             never[first, :, tag] = False
     return BareTables(never, several <= MOST_SHARE * total)
+
+
+def without_orphans(
+    tables: BareTables, trees: Sequence[Tree], labels: Sequence[str], tags: Sequence[str]
+) -> BareTables:
+    """The tables with all that would be an orphan in Penn's labels marked as never bare, however seldom such
+    constituents were seen; unchanged where the trees have orphans in more than ORPHAN_SHARE of the sentences."""
+    if sum(bool(orphans(tree)) for tree in trees) > ORPHAN_SHARE * len(trees):
+        return tables
+    never = tables.never.copy()
+    for sister in SISTERS:
+        if sister in labels:
+            for parent, label in enumerate([*labels, TOP]):
+                never[parent, labels.index(sister)] |= [is_orphan(label, sister, tag) for tag in tags]
+    return BareTables(never, tables.one_root)

@@ -24,7 +24,7 @@ from spacy_dtparse.trees import TOP
 from ..corpus import Sentence
 from ..evaluate import own_trees, score_trees
 from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
-from .bare import bare_tables
+from .bare import bare_tables, without_orphans
 from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
 from .taught import Mixed, TaughtExamples, example_rows, taught_words
@@ -191,7 +191,8 @@ def make_material(
         believed = TaughtExamples(shards, *known, options.max_words, options.taught_weight)
         more_examples = Mixed(taught, believed) if taught else believed
     labels = tuple(sorted({label for chain in chains for label in chain}))
-    bare = bare_tables((sentence.tree for sentence in train), labels, list(words.tables[1]))
+    trees, tags = [sentence.tree for sentence in train], list(words.tables[1])
+    bare = without_orphans(bare_tables(trees, labels, tags), trees, labels, tags)
     return Material(words, chains, examples, more_examples, tuple(dev), bare, start, vectors)
 
 

@@ -222,6 +222,19 @@ def test_a_token_may_be_bare_but_not_beside_a_constituent() -> None:
     )
 
 
+def test_the_new_parent_may_have_the_token_beside_what_it_takes_along() -> None:
+    told = {"0 4 S NP": 0.5, "0 4 VP": 0.4, "0 2 NP": 0.3}
+    never = ("S NN VP", "NP NN VP", "VP NN VP")
+    assert taken_up(SUBJECT, table(*never), told) == "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks)) (. .)))"
+    assert taken_up(SUBJECT, table(*never[:2]), told) == "(TOP (S (VP (DT The) (NN dog) (VP (VBZ barks)) (. .))))"
+
+
+def test_what_was_added_is_looked_at_again() -> None:
+    before = "(TOP (S (NN dog) (IN there) (. .)))"
+    told = {"1 2 VP": 0.9, "0 1 NP": 0.8}
+    assert taken_up(before, table("S IN", "S NN VP"), told) == "(TOP (S (NP (NN dog)) (VP (IN there)) (. .)))"
+
+
 def test_a_unary_chain_has_no_label_twice() -> None:
     told = {"0 2 NP": 0.5, "0 2 S NP": 0.4, "0 2 S": 0.3, "0 2 VP": 0.2}
     assert taken_up("(TOP (NP (VBZ runs) (NN dog)))", table("NP VBZ"), told) == (
