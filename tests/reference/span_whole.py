@@ -75,7 +75,7 @@ def place_of_bare(items: Sequence[Item], n: int, tags: Sequence[int], never: np.
 
 
 def may_have(home: Node, start: int, end: int, label: int, tag: int, never: np.ndarray) -> bool:
-    """Whether a constituent of the label may have a child of the tag beside those children of `home` in [start, end)."""
+    """Whether a constituent of the label may have a child of the tag beside children of `home` in [start, end)."""
     beside = (child.label for child in home.constituents if start <= child.start and child.end <= end)
     return not any(never[label, sister, tag] for sister in (-1, *beside))
 
