@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 import spacy
 from spacy.language import Language
+from spacy.symbols import ORTH
+from spacy.tokenizer import Tokenizer
 
 from spacy_dtparse.trees import TOP, Tree, read_trees, unescape_token
 
@@ -45,6 +48,13 @@ def _tokenizer() -> Language:
     return nlp
 
 
+@lru_cache(maxsize=1)
+def _contracted() -> frozenset[str]:
+    """Tokens that the tokenizer cuts words into which it knows as a whole (d', you)."""
+    rules = cast(Tokenizer, _tokenizer().tokenizer).rules or {}
+    return frozenset(piece[ORTH] for pieces in rules.values() for piece in pieces)
+
+
 def problems(tree: Tree) -> Iterator[str]:
     """What is wrong with a tree, in words; nothing where all is well."""
     for tag in sorted(set(tree.tags) - TAGS):
@@ -67,7 +77,7 @@ def problems(tree: Tree) -> Iterator[str]:
         yield from _node_problems(tree, node)
     for word in map(unescape_token, tree.words):
         pieces = _pieces(word)
-        if len(pieces) > 1 and word[-1:] != ".":
+        if len(pieces) > 1 and word[-1:] != "." and word not in _contracted():
             yield f"{word!r} is no token of spaCy's, which makes {' '.join(pieces)!r} of it"
 
 

@@ -3,8 +3,11 @@ write them. A pipeline that is saved keeps them."""
 
 from __future__ import annotations
 
+from typing import cast
+
 from spacy.language import Language
 from spacy.symbols import ORTH
+from spacy.tokenizer import Tokenizer
 
 WHOLE = (
     "MR. MRS. MS. DR. PROF. REV. GEN. SEN. REP. GOV. JR. SR. Sr. Col. COL. Capt. CAPT. Lt. LT. Sgt. SGT. Cpl. Maj. "
@@ -27,13 +30,14 @@ SPLIT = {
 
 def add_tokens(nlp: Language) -> None:
     """Teach WHOLE and SPLIT to the tokenizer of an English pipeline, in place."""
+    tokenizer = cast(Tokenizer, nlp.tokenizer)
     for word in WHOLE:
-        nlp.tokenizer.add_special_case(word, [{ORTH: word}])
+        tokenizer.add_special_case(word, [{ORTH: word}])
     for word, pieces in SPLIT.items():
         for first in {pieces[0], pieces[0].capitalize(), _capital_after_apostrophe(pieces[0])}:
             for apostrophe in "'’" if "'" in word else "'":
                 here = [first.replace("'", apostrophe), *pieces[1:]]
-                nlp.tokenizer.add_special_case("".join(here), [{ORTH: piece} for piece in here])
+                tokenizer.add_special_case("".join(here), [{ORTH: piece} for piece in here])
 
 
 def _capital_after_apostrophe(piece: str) -> str:
