@@ -35,7 +35,7 @@ from training.teacher.vectors import chosen_sentences, mean_vectors
 from training.treebanks import TreebankFile
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday" / "train.mrg"
-QUICK = TeacherOptions(epochs=24, warm=5, encoder_rate=5e-4, head_rate=5e-3, judge_every=6)
+QUICK = TeacherOptions(epochs=24, warm=5, encoder_rate=5e-4, head_rate=5e-3, head_width=192, judge_every=6)
 """On a few trees each pass is a step."""
 TREES = TreebankFile(EVERYDAY, limit=12).read()
 WORDS = [sentence.tree.words for sentence in TREES]
@@ -137,6 +137,7 @@ def test_a_saved_teacher_believes_the_same(fitted: Fitted) -> None:
     assert sorted(path.name for path in fitted.folder.iterdir()) == ["network0.safetensors", "teacher.json"]
     loaded = load_teacher([fitted.folder])
     assert loaded.lists == fitted.teacher.lists and loaded.meta["options"]["epochs"] == 24
+    assert loaded.networks[0].width == 192
     before, after = (list(teacher.beliefs(WORDS, "everyday")) for teacher in (fitted.teacher, loaded))
     for one, other in zip(before, after, strict=True):
         assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
@@ -201,10 +202,11 @@ def test_a_run_that_was_cut_goes_on_to_the_same_teacher(tmp_path: Path, monkeypa
 
 def test_a_teacher_goes_on_from_another(fitted: Fitted) -> None:
     told: list[dict] = []
-    options = replace(QUICK, epochs=1, encoder_rate=1e-6, head_rate=1e-6, judge_every=1)
+    options = replace(QUICK, epochs=1, encoder_rate=1e-6, head_rate=1e-6, head_width=64, judge_every=1)
     more = [(1.0, replace(sentence, source="other"), True) for sentence in TREES]
     made = fit_teacher(more, TREES, options, start=fitted.teacher, log=lambda **facts: told.append(facts))
     assert made.lists == fitted.teacher.lists, "labels, tags and sources are those of the first"
+    assert made.networks[0].width == 192, "and so are the heads"
     assert told[-1]["labels"] < 0.5 and told[-1]["everyday"] > 97
 
 

@@ -20,7 +20,7 @@ from .encoder import torch
 from .examples import Lists, TeacherExample, make_example, numbers_of
 from .loss import batch_loss
 from .model import Teacher
-from .network import ANY_SOURCE, Reader, TeacherNetwork
+from .network import ANY_SOURCE, HEAD_WIDTH, Reader, TeacherNetwork
 
 Log = Callable[..., None]
 _KEEP_EVERY = 300.0
@@ -34,9 +34,10 @@ class TeacherOptions:
     `epochs`: passes, in each of which a treebank of weight W is seen W times (a broken W by chance). `batch`: sub-words
     of a step. `encoder_rate`, `head_rate`: of AdamW, reached after `warm` steps, then let down in a line.
     `layer_decay`: what a layer's rate is of that of the layer above it. `encoder_dropout`, `head_dropout`: shares set
-    to 0. `any_source`: chance that a sentence is shown without its source. `tag_share`: weight of the tags' loss.
-    `max_words`: longer sentences are left out. `judge_every`: passes between looks at development trees. `threads`: of
-    torch.
+    to 0. `head_width`: numbers that a gap is projected to, for spans and for labels (where a run goes on from another
+    teacher, that one's). `any_source`: chance that a sentence is shown without its source. `tag_share`: weight of the
+    tags' loss. `max_words`: longer sentences are left out. `judge_every`: passes between looks at development trees.
+    `threads`: of torch.
 
     Raises ConfigError for values out of range.
     """
@@ -51,6 +52,7 @@ class TeacherOptions:
     decay: float = 0.01
     encoder_dropout: float = 0.1
     head_dropout: float = 0.2
+    head_width: int = HEAD_WIDTH
     any_source: float = 0.15
     tag_share: float = 0.5
     max_words: int = 100
@@ -58,7 +60,8 @@ class TeacherOptions:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "encoder_rate", "head_rate", "warm", "max_words", "judge_every", "threads"):
+        above = "epochs batch encoder_rate head_rate warm max_words judge_every threads head_width"
+        for name in above.split():
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
         for name in ("encoder_dropout", "head_dropout"):
@@ -130,7 +133,8 @@ def fit_teacher(
         lists = start.lists if start else Lists.of([s for _, s, tree in used if tree])
     numbers = numbers_of(lists)
     examples = [(w, make_example(s, lists, numbers, reader, tree)) for w, s, tree in used]
-    network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources))
+    width = start.networks[0].width if start else options.head_width
+    network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources), width)
     if start is not None:
         network.load_state_dict(start.networks[0].state_dict())
     optimizer = torch.optim.AdamW(_groups(network, options), betas=(0.9, 0.98), fused=True)

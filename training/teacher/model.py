@@ -140,8 +140,10 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
                 raise ModelFormatError(f"{folder} has other labels, tags or sources than {folders[0]}; give one alone")
             lists, meta = own, meta or facts["meta"]
             for number in range(int(facts["networks"])):
-                network = TeacherNetwork(len(own.chains), len(own.tags), len(own.sources))
-                network.load_state_dict(load_file(folder / f"network{number}.safetensors"))
+                tensors = load_file(folder / f"network{number}.safetensors")
+                width = tensors["form"].shape[0]
+                network = TeacherNetwork(len(own.chains), len(own.tags), len(own.sources), width)
+                network.load_state_dict(tensors)
                 networks.append(network.eval())
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ModelFormatError(

@@ -19,7 +19,7 @@ from spacy_dtparse.features.lexicon import SHAPES, word_shape
 
 from .encoder import WIDTH, Encoder, Pieces, load_weights, masked, nn, torch
 
-SPAN_WIDTH = 256
+HEAD_WIDTH = 256
 ANY_SOURCE = 0
 
 
@@ -67,7 +67,7 @@ def batches(reads: Sequence[Read], most: int) -> Iterator[list[int]]:
 
 class Scores(NamedTuple):
     """Of a batch of sentences, longest n words. `spans` (sentences, n + 1, n + 1), at [start, end]; `left`, `right`
-    (sentences, n + 1, SPAN_WIDTH): a label's score is of their sum at start and end; `tags` (sentences, n, tags)."""
+    (sentences, n + 1, width): a label's score is of their sum at start and end; `tags` (sentences, n, tags)."""
 
     spans: torch.Tensor
     left: torch.Tensor
@@ -76,20 +76,22 @@ class Scores(NamedTuple):
 
 
 class TeacherNetwork(nn.Module):
-    """The encoder and its heads, for so many label chains (0: none), tags and sources (ANY_SOURCE among them)."""
+    """The encoder and its heads, `width` wide, for so many label chains (0: none), tags and sources (ANY_SOURCE among
+    them)."""
 
-    def __init__(self, n_chains: int, n_tags: int, n_sources: int):
+    def __init__(self, n_chains: int, n_tags: int, n_sources: int, width: int = HEAD_WIDTH):
         super().__init__()
+        self.width = width
         self.encoder = Encoder(load_weights())
         self.shapes = nn.Embedding(1 + len(SHAPES) + 3, WIDTH)
         self.sources = nn.Embedding(n_sources, WIDTH)
-        self.gaps = nn.Linear(2 * WIDTH, 4 * SPAN_WIDTH)
-        self.form = nn.Parameter(torch.zeros(SPAN_WIDTH, SPAN_WIDTH))
-        self.alone = nn.Linear(2 * SPAN_WIDTH, 1, bias=False)
-        self.label_norm = nn.LayerNorm(SPAN_WIDTH)
-        self.labels = nn.Linear(SPAN_WIDTH, n_chains)
-        self.tag_hidden = nn.Linear(WIDTH, SPAN_WIDTH)
-        self.tags = nn.Linear(SPAN_WIDTH, n_tags)
+        self.gaps = nn.Linear(2 * WIDTH, 4 * width)
+        self.form = nn.Parameter(torch.zeros(width, width))
+        self.alone = nn.Linear(2 * width, 1, bias=False)
+        self.label_norm = nn.LayerNorm(width)
+        self.labels = nn.Linear(width, n_chains)
+        self.tag_hidden = nn.Linear(WIDTH, width)
+        self.tags = nn.Linear(width, n_tags)
         with torch.no_grad():
             self.shapes.weight.mul_(0.02)
             self.sources.weight.mul_(0.02)
@@ -104,17 +106,17 @@ class TeacherNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Scores:
         """`dropout`: shares in the encoder and in the heads, with a `generator`."""
-        x = self.read_words(batch, sources, dropout[0], generator)
+        width, x = self.width, self.read_words(batch, sources, dropout[0], generator)
         tags = self.tags(masked(nn.functional.gelu(self.tag_hidden(x[:, 1:-1])), dropout[1], generator))
         gaps = masked(torch.cat([x[:, :-1], x[:, 1:]], 2), dropout[1], generator)
         projected = self.gaps(gaps)
-        ends = masked(nn.functional.gelu(projected[:, :, : 2 * SPAN_WIDTH]), dropout[1], generator)
-        left, right = ends[:, :, :SPAN_WIDTH], ends[:, :, SPAN_WIDTH:]
+        ends = masked(nn.functional.gelu(projected[:, :, : 2 * width]), dropout[1], generator)
+        left, right = ends[:, :, :width], ends[:, :, width:]
         form = left @ self.form.to(left.dtype)
         weights = self.alone.weight[0].to(left.dtype)
-        spans = form @ right.transpose(1, 2) + (left @ weights[:SPAN_WIDTH])[:, :, None]
-        spans = spans + (right @ weights[SPAN_WIDTH:])[:, None, :]
-        return Scores(spans, projected[:, :, 2 * SPAN_WIDTH : 3 * SPAN_WIDTH], projected[:, :, 3 * SPAN_WIDTH :], tags)
+        spans = form @ right.transpose(1, 2) + (left @ weights[:width])[:, :, None]
+        spans = spans + (right @ weights[width:])[:, None, :]
+        return Scores(spans, projected[:, :, 2 * width : 3 * width], projected[:, :, 3 * width :], tags)
 
     def read_words(
         self,
