@@ -15,7 +15,7 @@ from spacy_dtparse.parsers.dtree import DtreeParser
 from .boosting.path import PathResult
 from .fit import Fit
 from .recipe import FitRecipe
-from .treebanks import TreebankFile, provenance, read_files
+from .treebanks import TreebankFile, origin_of, read_files
 
 
 def fit_model(
@@ -34,7 +34,7 @@ def fit_model(
     """
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)
-    origin = provenance([file.name for file in train])
+    origin = origin_of(train)
     facts: dict[str, Any] = {
         "version": __version__,
         "treebanks": [

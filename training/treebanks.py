@@ -19,6 +19,7 @@ TEXTS = CATALOGUE.with_name("texts.json")
 OWN = {"sample": "sample treebank of spacy-dtparse", "everyday": "everyday trees of spacy-dtparse"}
 """Treebanks that were written for this project, by name; in the public domain."""
 OWN_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
+_KEPT = "not to be published"
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
 T = TypeVar("T")
@@ -78,6 +79,12 @@ class TreebankFile:
     def name(self) -> str:
         """The treebank's name: of the folder that the file is in."""
         return self.path.resolve().parent.name
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The raw texts that a teacher's trees were made of, as `teacher trees` lists them beside the file."""
+        listed = texts_beside(self.path)
+        return tuple(listed.read_text(encoding="utf8").split()) if listed.is_file() else ()
 
     def read(self) -> list[Sentence]:
         """The sentences. Raises TrainingDataError when there is no such file or no tree in it."""
@@ -221,11 +228,25 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
     # Attribution licences of several versions together: the share-alike one, or the latest.
     text = licence.replace("-", " ", licence.count("-")).replace("CC BY SA", "CC BY-SA")
     return {
-        "license": f"not to be published: {'; '.join(problems)}" if problems else text,
+        "license": f"{_KEPT}: {'; '.join(problems)}" if problems else text,
         "credits": credits,
         "sources": sources,
         "notices": notices,
     }
+
+
+def texts_beside(path: Path) -> Path:
+    """The file that lists the raw texts of a file of trees which a teacher made: its name, ending in .texts."""
+    return path.with_suffix(".texts")
+
+
+def origin_of(files: Sequence[TreebankFile]) -> dict[str, Any]:
+    """`provenance` of files of trees, with a credit for each raw text that a teacher read for some of them."""
+    origin = provenance([file.name for file in files if not file.texts])
+    told = text_credits([text for file in files for text in file.texts])
+    if any(_KEPT in credit for credit in told) and not origin["license"].startswith(_KEPT):
+        origin["license"] = f"{_KEPT}: see the credits of the raw texts"
+    return {**origin, "credits": [*origin["credits"], *told]}
 
 
 def text_credits(names: Sequence[str], path: Path = TEXTS) -> list[str]:
@@ -239,8 +260,8 @@ def text_credits(names: Sequence[str], path: Path = TEXTS) -> list[str]:
     for name in dict.fromkeys(names):
         entry = known.get(name)
         if entry is None:
-            found.append(f"Raw text {name}, whose terms are not known: not to be published")
+            found.append(f"Raw text {name}, whose terms are not known: {_KEPT}")
         else:
-            end = "" if entry["ships"] else ": not to be published"
+            end = "" if entry["ships"] else f": {_KEPT}"
             found.append(f"Raw text, annotated by a teacher: {entry['what']} ({entry['licence']}){end}")
     return found

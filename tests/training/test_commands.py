@@ -19,7 +19,15 @@ from spacy_dtparse.trees import read_trees
 from training.assemble import PipelineFacts, assemble, check_size
 from training.cli import main
 from training.evaluate import evaluate, performance, tag_lists
-from training.treebanks import TreebankFile, catalogue, corpus_files, provenance, weighted_names
+from training.treebanks import (
+    TreebankFile,
+    catalogue,
+    corpus_files,
+    origin_of,
+    provenance,
+    text_credits,
+    weighted_names,
+)
 from training.verify import verify
 
 RECIPE = Path(__file__).resolve().parents[2] / "training" / "recipes" / "sample.json"
@@ -232,6 +240,21 @@ def test_provenance_is_the_strictest():
     )
     assert set(catalogue()["craft"]["credits"]) <= set(mixed["credits"])
     assert provenance(["craft", "wsj"])["license"].startswith("not to be published")
+
+
+def test_trees_of_a_teacher_bring_the_credits_of_their_texts(tmp_path):
+    for name, texts in (("craft", None), ("silver", "wiki\nbio.plos\n"), ("unknown", "my.letters\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.mrg").write_text("(TOP (NP (NN test)))\n")
+        if texts:
+            (tmp_path / name / "train.texts").write_text(texts)
+    files = {name: TreebankFile(tmp_path / name / "train.mrg") for name in ("craft", "silver", "unknown")}
+    origin = origin_of([files["craft"], files["silver"]])
+    assert origin["license"] == "CC BY 3.0" and [source["name"][:5] for source in origin["sources"]] == ["CRAFT"]
+    assert origin["credits"] == [*provenance(["craft"])["credits"], *text_credits(["wiki", "bio.plos"])]
+    origin = origin_of(list(files.values()))
+    assert origin["license"] == "not to be published: see the credits of the raw texts"
+    assert origin["credits"][-1] == "Raw text my.letters, whose terms are not known: not to be published"
 
 
 FIT = ["fit", "--recipe", str(RECIPE), "--workdir", "w", "--out", "o"]

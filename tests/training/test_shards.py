@@ -239,6 +239,7 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     out = tmp_path / "trees.mrg"
     main(["teacher", "trees", str(tmp_path), "--out", str(out)])
     everything = out.read_text().splitlines()
+    assert (tmp_path / "trees.texts").read_text() == "x\ny\n", "what the texts' credits are found by"
     assert len(everything) == 30 + len(WORDS) and everything[:30] == [write_tree(tree) for tree in trees]
     main(["teacher", "trees", str(tmp_path), "--least-sure", "0.89", "--out", str(out)])
     assert 30 <= len(out.read_text().splitlines()) < len(everything)

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from spacy_dtparse.trees import Recipe
     from training.pcfg import Markov, PcfgOptions, train_pcfg
-    from training.treebanks import TreebankFile, corpus_files, provenance, read_files
+    from training.treebanks import TreebankFile, corpus_files, origin_of, read_files
 
     chosen = PcfgOptions(
         Markov(options.vertical, options.horizontal, options.binarise, options.tag_vertical),
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
     if not files:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
     began = time.perf_counter()
-    meta = {"name": options.name, "lang": options.lang, **provenance([file.name for file in files])}
+    meta = {"name": options.name, "lang": options.lang, **origin_of(files)}
     model = train_pcfg(read_files(files), chosen, meta)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     PcfgParser(model).to_disk(options.out)

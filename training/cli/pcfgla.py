@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     from training.pcfg import Markov
     from training.pcfg.latent_training import LatentOptions, train_latent
     from training.telling import tell
-    from training.treebanks import TreebankFile, corpus_files, provenance, read_files
+    from training.treebanks import TreebankFile, corpus_files, origin_of, read_files
 
     chosen = LatentOptions(
         markov=Markov(1, options.horizontal, options.binarise, 1),
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
 
     began = time.perf_counter()
-    meta = {"name": options.name, "lang": options.lang, **provenance([file.name for file in files])}
+    meta = {"name": options.name, "lang": options.lang, **origin_of(files)}
     model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, partial(tell, None))
     write_atomically(options.out, PcfgParser(model).to_bytes())
     for part in model.latent:

@@ -172,14 +172,17 @@ def _trees(options: argparse.Namespace) -> None:
     from spacy_dtparse.trees import write_tree
 
     from ..fitting import write_atomically
-    from ..teacher.shards import all_shards
+    from ..teacher.shards import all_shards, text_of
     from ..teacher.trees import trees_of
+    from ..treebanks import texts_beside
 
     if options.every < 1:
         raise ConfigError("--every is 0; give 1 or more")
     shards = all_shards(options.shards, options.every)
     lines = [write_tree(tree) for tree, _ in trees_of(shards, options.least_sure)]
     write_atomically(options.out, "".join(f"{line}\n" for line in lines).encode())
+    texts = dict.fromkeys(text_of(path) for path in shards)
+    write_atomically(texts_beside(options.out), "".join(f"{text}\n" for text in texts).encode())
     print(f"{options.out}: {len(lines)} trees")
 
 

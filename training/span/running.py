@@ -18,8 +18,9 @@ from spacy_dtparse.parsers.span import SpanParser
 from ..fitting import write_atomically
 from ..processes import worker_pool
 from ..settings import changed_fields
+from ..teacher.shards import text_of
 from ..telling import tell
-from ..treebanks import TreebankFile, provenance, read_files, text_credits
+from ..treebanks import TreebankFile, origin_of, read_files, text_credits
 from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
 from .vectors import read_vectors
 
@@ -90,7 +91,7 @@ def fit_span(
         )  # fmt: skip
         work = partial(_one, material, options, workdir)
         packed = list(pool.map(work, options.seeds) if pool and several else map(work, options.seeds))
-    origin = provenance([file.name for file in train])
+    origin = origin_of(train)
     meta = {
         "version": __version__,
         **facts,
@@ -107,7 +108,7 @@ def fit_span(
         "taught_sentences": len(material.more),
         "options": options_facts(options),
     }
-    texts = text_credits([path.name.rsplit(".", 2)[0] for path in shards]) if shards else []
+    texts = text_credits([text_of(path) for path in shards])
     meta["credits"] = [*origin["credits"], *facts.get("credits", []), *texts]
     write_atomically(out, SpanParser(make_model(material, packed, meta)).to_bytes())
     return time.perf_counter() - began

@@ -123,13 +123,18 @@ def shard_files(folder: Path, names: Sequence[str] = ()) -> dict[str, list[Path]
     has none."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.npz")):
-        found.setdefault(path.name.rsplit(".", 2)[0], []).append(path)
+        found.setdefault(text_of(path), []).append(path)
     missing = [name for name in names if name not in found] if found else ["any text"]
     if missing:
         raise TrainingDataError(
             f"{folder} has no shards of {', '.join(missing)}; make them: python -m training teacher annotate …"
         )
     return {name: found[name] for name in (names or found)}
+
+
+def text_of(path: Path) -> str:
+    """The name of the text that a shard is of."""
+    return path.name.rsplit(".", 2)[0]
 
 
 def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
