@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -156,6 +157,8 @@ def test_what_is_to_be_tagged_again(tmp_path: Path) -> None:
         for number in range(3):
             made_shard(shards / f"{name}.{number:05d}.npz")
     trees = tmp_path / "tiny" / "dev.mrg"
+    trees.parent.mkdir()
+    trees.write_text("(TOP (NP (NN cat)))\n")
     tasks = retag_tasks([shards, trees], out, keep=2)
     assert [(task.source.name, task.out.name, task.keep) for task in tasks] == [
         ("a.00000.npz", "a.00000.npz", True), ("a.00001.npz", "a.00001.npz", False),
@@ -206,6 +209,9 @@ def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixtu
     kept, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
     assert [s.tags for s in kept.sentences] == TAGS and new.sentences[3].tags == ("NN",)
     assert main(command) == 0 and capsys.readouterr().out == "", "nothing is left to do"
+    later = (tmp_path / "out" / "a.00001.npz").stat().st_mtime + 1
+    os.utime(tmp_path / "shards" / "a.00001.npz", (later, later))
+    assert main(command) == 0 and "1 of 1" in capsys.readouterr().out, "what has changed is tagged again"
 
 
 def test_what_would_be_written_twice_is_refused(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ class RetagTask(NamedTuple):
 
 
 def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[RetagTask]:
-    """What is still to be done for folders of shards and files of trees; every `keep`-th shard of a text stays as it
-    is (0: none).
+    """What is still to be done for folders of shards and files of trees, or again because they have changed; every
+    `keep`-th shard of a text stays as it is (0: none).
 
     Raises TrainingDataError for a folder without shards, ConfigError where two sources would be written to one file.
     """
@@ -50,7 +50,12 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
                 f"{other} and {task.source} would both be written to {task.out}; tag them in two calls, each with an "
                 "--out of its own"
             )
-    return [task for task in tasks if not task.out.is_file()]
+    return [task for task in tasks if not _is_done(task)]
+
+
+def _is_done(task: RetagTask) -> bool:
+    """Whether the file is there, and not older than what it is made from."""
+    return task.out.is_file() and task.out.stat().st_mtime >= task.source.stat().st_mtime
 
 
 @lru_cache(maxsize=1)
