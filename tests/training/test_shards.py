@@ -15,6 +15,7 @@ from spacy_dtparse.trees import Tree, write_tree
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
 from training.tagging.treebanks import Treebank
+from training.teacher.mixing import mixed
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
 from training.teacher.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
 from training.teacher.trees import best_tree, trees_of
@@ -251,3 +252,22 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     assert 30 <= len(out.read_text().splitlines()) < len(everything)
     assert "35 trees" in capsys.readouterr().out
     assert main(["teacher", "trees", str(tmp_path / "none"), "--out", str(out)]) == 1
+
+
+def test_beliefs_are_mixed_with_those_of_another_parser() -> None:
+    chains = ((), ("S",), ("NP",), ("NP", "QP"))
+    beliefs = np.array([0, 0, 0, 1]), np.array([3, 2, 2, 3]), np.array([1, 3, 0, 2]), np.array([0.9, 0.5, 0.4, 0.004])
+    other = {
+        (0, 3, "TOP"): 1.0, (0, 3, "S"): 0.5, (0, 2, "NP"): 0.8, (0, 2, "QP"): 0.2, (0, 1, "VP"): 0.9,
+        (2, 3, "NP"): 0.6,
+    }  # fmt: skip
+
+    def told(share: float) -> dict[tuple[int, int, int], float]:
+        rows = zip(*(part.tolist() for part in mixed(beliefs, chains, other, share)), strict=True)
+        return {(start, end, label): round(mass, 4) for start, end, label, mass in rows}
+
+    assert told(0.25) == {
+        (0, 3, 1): 0.8, (0, 2, 3): 0.425, (0, 2, 0): 0.3, (0, 2, 2): 0.2, (2, 3, 2): 0.15,
+    }, "of NP over QP as much as of QP; VP is in no chain; what is hardly believed is left out"  # fmt: skip
+    assert told(0) == {(0, 3, 1): 0.9, (0, 2, 3): 0.5, (0, 2, 0): 0.4}
+    assert told(1) == {(0, 3, 1): 0.5, (0, 2, 3): 0.2, (0, 2, 2): 0.8, (2, 3, 2): 0.6}

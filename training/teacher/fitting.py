@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.trees import Tree
 
 from ..corpus import Sentence
 from ..evaluate import score_trees
@@ -19,8 +20,10 @@ from ..resuming import check_facts
 from .encoder import torch
 from .examples import Lists, TeacherExample, make_example, numbers_of
 from .loss import batch_loss
-from .model import Teacher
+from .mixing import Beside, mixed
+from .model import Belief, Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Reader, TeacherNetwork
+from .trees import best_tree
 
 Log = Callable[..., None]
 _KEEP_EVERY = 300.0
@@ -210,14 +213,16 @@ def read_parts(sentences: Sequence[Sentence]) -> Iterator[tuple[str, list[Senten
         yield name, [sentence for sentence in sentences if sentence.source == name]
 
 
-def judge(teacher: Teacher, dev: Sequence[Sentence], source: str | None = None) -> dict[str, float]:
+def judge(
+    teacher: Teacher, dev: Sequence[Sentence], source: str | None = None, beside: Beside | None = None
+) -> dict[str, float]:
     """By treebank, in per cent: F1 of all brackets, whole trees right, tags right; each in the treebank's own
-    conventions where the teacher knows them, or in those of `source`."""
+    conventions where the teacher knows them, or in those of `source`. `beside`: a parser whose opinion is mixed in."""
     figures: dict[str, float] = {}
     for name, part in read_parts(dev):
         used = source or (name if name in teacher.lists.sources else None)
         words = [sentence.tree.words for sentence in part]
-        trees = [teacher.tree(w, b)[0] for w, b in zip(words, teacher.beliefs(words, used), strict=True)]
+        trees = [_tree(teacher, w, b, beside) for w, b in zip(words, teacher.beliefs(words, used), strict=True)]
         report, _ = score_trees(part, trees)
         totals = report.to_dict()
         right = sum(a == b for s, t in zip(part, trees, strict=True) for a, b in zip(s.tree.tags, t.tags, strict=True))
@@ -226,3 +231,12 @@ def judge(teacher: Teacher, dev: Sequence[Sentence], source: str | None = None) 
         figures[f"{name}_exact"] = round(100 * totals["all"]["exact_match"], 2)
         figures[f"{name}_tags"] = round(100 * right / sum(map(len, words)), 2)
     return figures
+
+
+def _tree(teacher: Teacher, words: Sequence[str], belief: Belief, beside: Beside | None) -> Tree:
+    if beside is None:
+        return teacher.tree(words, belief)[0]
+    tags, chains = [teacher.lists.tags[tag] for tag in belief.tags.tolist()], teacher.lists.chains
+    beliefs = *belief.spans.T, belief.labels, belief.mass
+    other = beside.parser.span_posteriors(words, tags)
+    return best_tree(words, tags, mixed(beliefs, chains, other, beside.share), chains)[0]
