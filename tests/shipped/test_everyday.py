@@ -20,9 +20,9 @@ from training.evaluate import tag_words
 pytestmark = pytest.mark.embedded
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
-LEAST_F1, LEAST_EXACT, LEAST_TAGS = 0.965, 0.78, 0.985
+LEAST_F1, LEAST_EXACT, LEAST_TAGS = 0.97, 0.79, 0.985
 """On the development trees, with the pipeline's own tags."""
-LEAST_KINDS = 60
+LEAST_KINDS = 62
 """Of the texts of kinds.jsonl, parsed as expected throughout."""
 
 FIRST_SENTENCES = """
@@ -36,9 +36,8 @@ FIRST_SENTENCES = """
 (S (S (NP (PRP It)) (VP (MD may) (VP (VB rain)))) (, ,) (CC so) (S (VP (VB take) (NP (DT an) (NN umbrella)))) (. .))
 (S (NP (NN Time)) (VP (VBZ flies)) (. .))
 (S (NP (NNP Jack) (CC and) (NNP Jill)) (VP (VBD ran) (PP (IN up) (NP (DT the) (NN hill)))) (. .))
+(S (NP (PRP They)) (VP (VBD got) (VP (VBN married) (PP (IN on) (NP (NNP Saturday))))) (. .))
 """.split("\n")[1:-1]
-"""Not among them: *They got married on Saturday.*, where the pipeline finds (VP got (ADJP married) …) and our
-guide has a passive."""
 README_SENTENCES = """
 (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .))
 (S (NP (PRP He)) (VP (VBD put) (NP (DT the) (JJ old) (NN dog)) (PP (IN in) (NP (DT the) (NN garden)))) (. .))
