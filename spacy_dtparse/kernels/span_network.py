@@ -56,13 +56,16 @@ def dot(left, right, m):
 
 
 @kernel(fastmath=True, error_model="numpy")
-def read_gaps(network, numbers, gaps, own):
-    """The projections of a sentence's n + 1 gaps.
+def read_gaps(network, numbers, firsts, gaps, own):
+    """The projections of the gaps of sentences, n + 1 of a sentence of n tokens; a sentence's are the same bits in any
+    company.
 
-    `numbers` int32 (n + 2, k): rows of the table. Filled: `gaps` float32 (4, n + 1, m), LEFT already times the bilinear
-    form and plus `from_right`, and `own` (n + 1,), what a left end scores by itself.
+    `numbers` int32 (rows, k): rows of the table, n + 2 of each sentence; `firsts` int32 (sentences + 1,): where each
+    sentence's begin, and their number. Filled: `gaps` float32, one sentence behind the other, (4, n + 1, m) of each,
+    LEFT already times the bilinear form and plus `from_right`, and `own`, n + 1 of each, what a left end scores by
+    itself.
     """
-    tokens = len(numbers)
+    tokens, sentences = len(numbers), len(firsts) - 1
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
     inputs = np.empty((tokens, network.table.shape[1]), dtype=REAL)
     sum_rows(network.table, numbers, inputs)
@@ -72,29 +75,41 @@ def read_gaps(network, numbers, gaps, own):
         products = np.empty((tokens, weights.shape[1]), dtype=REAL)
         multiply(inputs, weights, products)
         outputs = np.empty((tokens, 2 * d), dtype=REAL)
-        run_units(products, inputs, 0, tokens, network.recurrent[layer], network.bias[layer], states, outputs)
+        recurrent, bias = network.recurrent[layer], network.bias[layer]
+        for s in range(sentences):
+            run_units(products, inputs, firsts[s], firsts[s + 1], recurrent, bias, states, outputs)
         inputs = outputs
-    read = np.empty((tokens - 1, 2 * d), dtype=REAL)
-    for t in range(tokens - 1):
-        for j in range(d):
-            read[t, j] = inputs[t, j]
-            read[t, d + j] = inputs[t + 1, d + j]
-    projected = np.empty((tokens - 1, 4 * m), dtype=REAL)
+    size = max(tokens - sentences, 3)  # products of fewer rows than three are made otherwise, with other bits
+    read = np.zeros((size, 2 * d), dtype=REAL)
+    gap = 0
+    for s in range(sentences):
+        for t in range(firsts[s], firsts[s + 1] - 1):
+            for j in range(d):
+                read[gap, j] = inputs[t, j]
+                read[gap, d + j] = inputs[t + 1, d + j]
+            gap += 1
+    projected = np.empty((size, 4 * m), dtype=REAL)
     multiply(read, network.edges, projected)
-    left = np.empty((tokens - 1, m), dtype=REAL)
-    for t in range(tokens - 1):
+    left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
+    for t in range(size):
         for j in range(m):
             x = projected[t, j] + network.edge_bias[j]
             left[t, j] = max(x, LEAK * x)
-            x = projected[t, m + j] + network.edge_bias[m + j]
-            gaps[RIGHT, t, j] = max(x, LEAK * x)
-            gaps[LABEL_LEFT, t, j] = projected[t, 2 * m + j] + network.edge_bias[2 * m + j]
-            gaps[LABEL_RIGHT, t, j] = projected[t, 3 * m + j]
-    multiply(left, network.bilinear, gaps[LEFT])
-    for t in range(tokens - 1):
-        own[t] = dot(left[t], network.from_left, m)
-        for j in range(m):  # what a right end scores: part of the product with RIGHT
-            gaps[LEFT, t, j] += network.from_right[j]
+    multiply(left, network.bilinear, formed)
+    gap = 0
+    for s in range(sentences):
+        here = firsts[s + 1] - firsts[s] - 1
+        ends = gaps[4 * m * gap : 4 * m * (gap + here)].reshape((4, here, m))
+        for t in range(here):
+            row = projected[gap + t]
+            own[gap + t] = dot(left[gap + t], network.from_left, m)
+            for j in range(m):
+                ends[LEFT, t, j] = formed[gap + t, j] + network.from_right[j]  # a right end's own, with RIGHT
+                x = row[m + j] + network.edge_bias[m + j]
+                ends[RIGHT, t, j] = max(x, LEAK * x)
+                ends[LABEL_LEFT, t, j] = row[2 * m + j] + network.edge_bias[2 * m + j]
+                ends[LABEL_RIGHT, t, j] = row[3 * m + j]
+        gap += here
 
 
 @kernel(fastmath=True, error_model="numpy")

@@ -56,6 +56,18 @@ class ParseResult:
             raise TreeError(f"parse status {self.status!r} is unknown; it is one of {', '.join(STATUSES)}")
 
 
+TaggedWords = tuple[Sequence[str], Sequence[str]]
+"""A sentence's words and their tags."""
+
+
+@runtime_checkable
+class BatchParser(Protocol):
+    """A parser that is faster on several sentences at once."""
+
+    def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
+        """What `parse` finds for each of the sentences, in order."""
+
+
 @runtime_checkable
 class ConstituentParser(Protocol):
     """A trained parser: tokens with tags in, one tree out, always.

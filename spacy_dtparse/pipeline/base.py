@@ -6,7 +6,7 @@ and numba are imported where a model is loaded.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError
-from ..parsers.base import ConstituentParser, ParseResult
+from ..parsers.base import BatchParser, ConstituentParser, ParseResult
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
 from .model_pipe import ModelPipe, Setting
@@ -140,7 +140,8 @@ class ConstituentPipe(ModelPipe):
                 "component that sets them (senter, parser, sentencizer) before it",
             )
         offers = self.offers(doc)
-        parsed = [ParsedSentence(s.start, s.end, s.places, self._parse(s, offers)) for s in sentences]
+        found = self._parse_all(sentences, offers)
+        parsed = [ParsedSentence(s.start, s.end, s.places, r) for s, r in zip(sentences, found, strict=True)]
         write_constituents(doc, parsed, self.spans_key, parser.name)
         return doc
 
@@ -149,6 +150,15 @@ class ConstituentPipe(ModelPipe):
         if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
             return {}
         return read_offers(doc, self.spines_key)
+
+    def _parse_all(
+        self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]
+    ) -> list[ParseResult | None]:
+        """The parses of a Doc's sentences; None for those without words."""
+        if offers or not isinstance(self._searching, BatchParser):
+            return [self._parse(sentence, offers) for sentence in sentences]
+        found = iter(self._searching.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
+        return [next(found) if sentence.words else None for sentence in sentences]
 
     def _parse(self, sentence: SentenceInput, offers: Mapping[int, Offer]) -> ParseResult | None:
         """The sentence's parse, with its words' spines where all of them have some."""

@@ -36,9 +36,29 @@ def read(model, sentence: int = 0):
     gaps = np.zeros((len(networks), 4, n + 1, len(networks[0].from_left)), dtype=np.float32)
     own = np.zeros((len(networks), n + 1), dtype=np.float32)
     for q, network in enumerate(networks):
-        read_gaps(network, numbers, gaps[q], own[q])
+        read_gaps(network, numbers, np.array([0, n + 2], dtype=np.int32), gaps[q].reshape(-1), own[q])
     parts = gaps, own, np.stack([x.labels for x in networks]), np.stack([x.label_bias for x in networks])
     return parts, [reference.read(network, numbers) for network in networks]
+
+
+def test_sentences_are_read_alike_in_any_company() -> None:
+    model = random_model(1)
+    (network,), m = model.networks, len(model.networks[0].from_left)
+    short = [(words[:n], tags[:n]) for n in (1, 2, 3) for words, tags in SENTENCES[:1]]
+    encoded = [model.words.encode(*sentence) for sentence in (*short, *SENTENCES)]
+    firsts = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    size = firsts[-1] - len(encoded)
+    gaps, own = np.zeros(4 * m * size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+    read_gaps(network, np.concatenate(encoded), firsts, gaps, own)
+    at = 0
+    for numbers in encoded:
+        here = len(numbers) - 1
+        alone, own_alone = np.zeros(4 * m * here, dtype=np.float32), np.zeros(here, dtype=np.float32)
+        read_gaps(network, numbers, np.array([0, here + 1], dtype=np.int32), alone, own_alone)
+        assert np.array_equal(gaps[4 * m * at : 4 * m * (at + here)], alone) and alone.any()
+        assert np.array_equal(own[at : at + here], own_alone)
+        at += here
+    assert at == size
 
 
 @pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "projection": 4}])

@@ -55,6 +55,18 @@ def test_order_threads_and_processes_do_not_matter() -> None:
     same_in_a_process(parser, work)
 
 
+@pytest.mark.parametrize("networks", [1, 2])
+@pytest.mark.parametrize("confident", [0.0, 0.6])
+def test_several_sentences_at_once_get_the_same_parses(networks: int, confident: float) -> None:
+    parser = SpanParser(random_model(networks), SpanSettings(confident=confident, max_tokens=40))
+    long = 60 if SLOW else 300
+    rows = [*sentences(), (("a",) * long, ("DT",) * long), (("a",), ("DT",)), *sentences()]
+    assert parser.parse_batch(rows) == [parser.parse(*row) for row in rows]
+    assert parser.parse_batch([]) == []
+    with pytest.raises(DtparseError, match="3 words but 2 tags"):
+        parser.parse_batch([*rows[:2], (("a", "b", "c"), ("X", "Y"))])
+
+
 @pytest.mark.parametrize("most", [0, 1, 3, 6])
 def test_a_long_sentence_is_cut(most: int) -> None:
     parser = SpanParser(random_model())
