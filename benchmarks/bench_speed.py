@@ -1,6 +1,6 @@
 """Speed of the parser alone, one process, one core: tokens per second, and time by sentence length.
 
-    python benchmarks/bench_speed.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
+    python benchmarks/bench_speed.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum] [--text FILE]
 
 Figures: tokens per second on the dev sentences with gold tags, one by one and, where the parser can, eight at once
 as those of a Doc, greedy and at the model's own budget; median
@@ -14,9 +14,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
+import spacy
 from common import arguments, budgets, dev_sentences, percentile, save
+from spacy.language import Language
 
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.base import BatchParser
@@ -90,6 +94,21 @@ def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: i
     return rows
 
 
+def in_pipeline(nlp: Language, paragraphs: Sequence[str], repeats: int) -> dict[str, Any]:
+    """Tokens per second of CPU time of the component alone, over Docs that have their tags."""
+    component, seconds, tokens = nlp.get_pipe("dtparse"), float("inf"), 0
+    for _ in range(repeats):
+        with nlp.select_pipes(disable=["dtparse"]):
+            docs = list(nlp.pipe(paragraphs))
+        component(docs[0])
+        began = time.process_time()
+        for doc in docs:
+            component(doc)
+        seconds = min(seconds, time.process_time() - began)
+        tokens = sum(map(len, docs))
+    return {"docs": len(docs), "tokens": tokens, "tokens_per_second": tokens / seconds}
+
+
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
@@ -97,8 +116,10 @@ def main() -> None:
         "--repeats", type=int, default=2, help="passes over the dev sentences; the best counts"
     )
     parser.add_argument("--count", type=int, default=200, help="sentences per length")
+    parser.add_argument("--text", type=Path, help="raw text, a paragraph in a line, for the component's speed")
+    parser.add_argument("--paragraphs", type=int, default=1200, help="how many lines of --text")
     options = parser.parse_args()
-    model, _ = load_source(options.pipeline)
+    model, nlp = load_source(options.pipeline)
     sentences = dev_sentences(options)
     facts: dict[str, Any] = {"treebanks": options.names}
     for budget in budgets(model):
@@ -114,6 +135,11 @@ def main() -> None:
             print(
                 f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms"
             )
+    if options.text is not None and nlp is not None:
+        with options.text.open(encoding="utf8") as lines:
+            paragraphs = [line.strip() for line in islice(lines, options.paragraphs) if line.strip()]
+        facts["pipeline"] = in_pipeline(spacy.load(options.pipeline), paragraphs, options.repeats)
+        print(f"dtparse in a pipeline: {facts['pipeline']['tokens_per_second']:.0f} tokens/s, {len(paragraphs)} Docs")
     proven = facts["default"]["greedy_proven_optimal"]
     if proven is not None:
         print(f"greedy parse proven optimal: {100 * proven:.1f} % of sentences")
