@@ -22,7 +22,7 @@ pytestmark = pytest.mark.embedded
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
 LEAST_F1, LEAST_EXACT, LEAST_TAGS = 0.97, 0.79, 0.985
 """On the development trees, with the pipeline's own tags."""
-LEAST_KINDS = 62
+LEAST_KINDS = 63
 """Of the texts of kinds.jsonl, parsed as expected throughout."""
 
 FIRST_SENTENCES = """

@@ -333,13 +333,13 @@ def test_the_form_of_an_address_or_an_emoji_decides_its_tag() -> None:
         add_forms(nlp, tags)
         return nlp
 
-    nlp = tagger(["ADD", "NFP", "NN"])
+    nlp = tagger([":", "ADD", "NFP", "NN"])
     assert nlp.pipe_names == ["tagger", "attribute_ruler"]
     nlp.remove_pipe("tagger")
     addresses = ["https://www.example.org/a?b=c", "www.example.org", "Example.com", "a.b+c@mail.example.org", "@nina_r"]
     other = ["example", "p.m.", "e.g.", "U.S.", "etc.", "3.14", "@", "now.So", "http", "\u260e", ":", "naïve", "½"]
     emoji = ["\U0001f634", "\u2764", "\U0001f469\u200d\U0001f469", "\u2764\ufe0f"]
-    for words, tag in ((addresses, "ADD"), (emoji, "NFP"), (other, "")):
+    for words, tag in ((addresses, "ADD"), (emoji, "NFP"), (["\u2026", "\u2026\u2026"], ":"), (other, "")):
         doc = nlp(Doc(nlp.vocab, words=words))
         assert [token.tag_ for token in doc] == [tag] * len(words)
     assert tagger(["NN", "VB"]).pipe_names == ["tagger"], "tags that a treebank does not have are not given"

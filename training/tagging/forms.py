@@ -1,5 +1,5 @@
-"""Tags that a token's form alone decides: addresses (ADD) and emoji (NFP), as in the English Web Treebank. No tagger
-learns them from a few hundred examples of which no two are alike."""
+"""Tags that a token's form alone decides: addresses (ADD) and emoji (NFP), as in the English Web Treebank, of which no
+tagger learns from a few hundred examples that are all different; the ellipsis character."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ FORMS = {
         r"^@\w{2,}$",
     ),
     "NFP": (rf"^[{_EMOJI}]+$",),
+    ":": (r"^\u2026+$",),
 }
 """Regular expressions of whole tokens by tag."""
 NAME = "attribute_ruler"
