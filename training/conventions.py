@@ -36,7 +36,7 @@ _HEADS = {
     "WHADVP": frozenset("WRB WHADVP".split()),
     "WHADJP": frozenset("WRB WHADJP".split()),
     "WHPP": frozenset("WHNP WHADVP".split()),
-    "SBAR": frozenset("S SBAR SINV SQ FRAG VP NP X".split()),
+    "SBAR": frozenset("S SBAR SINV SQ FRAG VP NP X WHADVP WHNP WHPP WHADJP".split()),  # "I know why": a sluice
     "SBARQ": frozenset("SQ S SBARQ SINV FRAG VP NP PP".split()),
 }
 

@@ -74,10 +74,19 @@ def place_of_bare(items: Sequence[Item], n: int, tags: Sequence[int], never: np.
     return next((t for t in range(first, n) if is_bare(path_to(root, t)[-1], tags[t], never)), -1)
 
 
-def may_have(home: Node, start: int, end: int, label: int, tag: int, never: np.ndarray) -> bool:
-    """Whether a constituent of the label may have a child of the tag beside children of `home` in [start, end)."""
-    beside = (child.label for child in home.constituents if start <= child.start and child.end <= end)
-    return not any(never[label, sister, tag] for sister in (-1, *beside))
+def faults(node: Node, tags: Sequence[int], never: np.ndarray) -> int:
+    """How many tokens the node has bare that it never has."""
+    return sum(isinstance(child, int) and is_bare(node, tags[child], never) for child in node.children)
+
+
+def after_putting(home: Node, start: int, end: int, chain: tuple[int, ...]) -> tuple[Node, Node]:
+    """(The node, the bottom of the chain) as they would be after `put_over`."""
+    copy = Node(home.start, home.end, home.label, home.cost, list(home.children))
+    put_over(copy, start, end, chain, 0.0)
+    bottom = next(child for child in copy.constituents if (child.start, child.end) == (start, end))
+    for _ in chain[1:]:
+        bottom = bottom.constituents[0]
+    return copy, bottom
 
 
 def put_over(node: Node, start: int, end: int, chain: tuple[int, ...], cost: float) -> None:
@@ -113,16 +122,23 @@ def take_up(
         home = path[-1]
         if is_bare(home, tag, never):
             held = {node.label for node in path if (node.start, node.end) == (home.start, home.end)}
-            found = [
-                (math.log(posterior) + log, start, end, chain)
-                for start, end, posterior, logs in candidates
-                if posterior >= least and start <= token < end and {start, end} <= ends_of_children(home)
-                for chain, log in logs.items()
-                if may_have(home, start, end, chain[-1], tag, never)
-                and not ((start, end) == (home.start, home.end) and held & set(chain))
-            ]
-            value, start, end, chain = max(found, default=(-math.inf, 0, 0, ()))
-            if found and (not least or value > math.log(least)):
+            found = []
+            for start, end, posterior, logs in candidates:
+                bare = [child for child in home.children if isinstance(child, int) and start <= child < end]
+                if posterior < least or not bare or not {start, end} <= ends_of_children(home):
+                    continue
+                for chain, log in logs.items():
+                    value = math.log(posterior) + log
+                    if (least and value <= math.log(least)) or (
+                        (start, end) == (home.start, home.end) and held & set(chain)
+                    ):
+                        continue
+                    above, bottom = after_putting(home, start, end, chain)
+                    fewer = faults(above, tags, never) + faults(bottom, tags, never) < faults(home, tags, never)
+                    if fewer or (token in bare and not is_bare(bottom, tag, never)):
+                        found.append((fewer, value, start, end, chain))
+            if found:
+                _, value, start, end, chain = max(found)
                 put_over(home, start, end, chain, -value)
                 added, token = added + 1, 0
                 continue

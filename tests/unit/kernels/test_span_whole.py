@@ -266,3 +266,12 @@ def test_words_of_the_root_are_taken_up() -> None:
         "(TOP (NP (DT The) (NN dog)) (. .))"
     )
     assert taken_up("(TOP (NN dog))", table("TOP NN"), {"0 1 S NP": 0.2}) == "(TOP (S (NP (NN dog))))"
+
+
+def test_taking_up_another_token_may_be_enough() -> None:
+    before = "(TOP (VP (IN to) (VBZ call) (NP (NN mum))))"
+    told = {"0 3 NP": 0.5, "1 3 VP": 0.3, "0 1 PP": 0.2}
+    assert taken_up(before, table("VP IN NP", "NP IN NP"), told) == "(TOP (VP (IN to) (VP (VBZ call) (NP (NN mum)))))"
+    assert taken_up(before, table("VP IN NP", "VP IN VP"), told) == (
+        "(TOP (VP (NP (IN to) (VBZ call) (NP (NN mum)))))"
+    ), "where it would hang loose there, too, the most probable takes it up"
