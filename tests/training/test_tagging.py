@@ -13,7 +13,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_dtparse.errors import TreeFormatError
+from spacy_dtparse.errors import ConfigError, TreeFormatError
 from training.tagging import jackknife as jackknife_module
 from training.tagging.__main__ import main
 from training.tagging.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
@@ -217,6 +217,28 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
     for treebank in treebanks:
         lines = (tmp_path / "out" / f"{treebank.name}.dev.tags").read_text().splitlines()
         assert [line.split() for line in lines] == tag_sentences(nlp, treebank.dev)
+
+
+def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
+    config = SMALL
+    train_final(treebanks, tmp_path / "first", tmp_path / "out", config)
+    still = replace(config, fit=replace(config.fit, epochs=0.01, learn_rate=1e-9))
+    train_final(treebanks, tmp_path / "again", tmp_path / "out", still, start=tmp_path / "first")
+    train_final(treebanks, tmp_path / "anew", tmp_path / "out", still)
+    made = {name: spacy.load(tmp_path / name) for name in ("first", "again", "anew")}
+    sentences = treebanks[0].train[:20]
+    found = {name: tag_sentences(nlp, sentences) for name, nlp in made.items()}
+    assert found["again"] == found["first"] != found["anew"]
+    with pytest.raises(ConfigError, match=r"has other sizes; give the same network settings|has another shape"):
+        wider = replace(config, network=replace(config.network, width=24))
+        train_final(treebanks, tmp_path / "wide", tmp_path / "out", wider, start=tmp_path / "first")
+    made["first"].remove_pipe("senter")
+    made["first"].to_disk(tmp_path / "no_senter")
+    with pytest.raises(ConfigError, match="has no senter; give one that `tag` has made"):
+        train_final(treebanks, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "no_senter")
+    train_final(treebanks[:1], tmp_path / "fewer", tmp_path / "out", config, senter=False)
+    with pytest.raises(ConfigError, match=r"has other tags|has no senter"):
+        train_final(treebanks, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "fewer")
 
 
 def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         "train", parents=[common], help="fit the final pipeline and tag the dev parts"
     )
     train.add_argument("--model", type=Path, required=True, help="folder to save the spaCy pipeline in")
+    train.add_argument("--start", type=Path, metavar="PIPELINE", help="go on from a pipeline that this command made")
     train.add_argument("--no-senter", action="store_true", help="a tagger only")
     train.add_argument(
         "--splits-hyphens",
@@ -61,7 +62,9 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"--set {error}")
     if options.command == "train":
         senter = not options.no_senter
-        scores = train_final(treebanks, options.model, options.out, config, senter, options.splits_hyphens)
+        scores = train_final(
+            treebanks, options.model, options.out, config, senter, options.splits_hyphens, options.start
+        )
         print("\n".join(f"{name}: {100 * value:.2f} %" for name, value in scores.items()))
         return
     for name, value in jackknife(treebanks, options.out, options.folds, config, options.run).items():

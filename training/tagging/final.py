@@ -35,13 +35,15 @@ def train_final(
     config: TaggingConfig | None = None,
     senter: bool = True,
     split_evidence: Sequence[str] = (),
+    start: Path | None = None,
 ) -> dict[str, float]:
     """Train on all training sentences, save the pipeline to ``model`` and tag the dev parts with it.
 
     ``split_evidence``: names of the treebanks that split hyphenated words; they decide the tags of parts
-    when ``augment.split_hyphens`` is on. Writes ``out/{treebank}.dev.tags`` (made by the pipeline as loaded
-    from disk, one Doc per tree) and a line in ``out/log.jsonl``; returns the scores (accuracies and F1 as
-    fractions), which also stand in the pipeline's meta.
+    when ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape.
+    Writes ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line
+    in ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the
+    pipeline's meta.
     """
     config = config or FINAL
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
@@ -66,6 +68,8 @@ def train_final(
         ]
         groups.extend([encoded] * treebank.weight)
     network = TaggerNetwork(config.network, tags, senter, config.fit.seed)
+    if start is not None:
+        network.start_from(spacy.load(start))
     sampler = DocumentSampler(groups, augment, config.fit, lexicon, tag_numbers)
     seconds = fit(network, sampler, lexicon, config.fit, model.name)
     scores: dict[str, float] = {}

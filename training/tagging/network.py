@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model, NumpyOps, Ops, Optimizer, fix_random_seed, get_current_ops, set_dropout_rate
 
+from spacy_dtparse.errors import ConfigError
 from training.tagging.config import NetworkConfig
 from training.tagging.tokens import add_tokens
 
@@ -69,6 +70,30 @@ class TaggerNetwork:
         for head in self._heads:
             head.finish_update(optimizer)
         return loss
+
+    def start_from(self, nlp: Language) -> None:
+        """Take over the parameters of a trained pipeline. Raises ConfigError where its tags or its shape are others."""
+        names = ["tagger", *(["senter"] if self.has_senter else [])]
+        missing = [name for name in ("tok2vec", *names) if not nlp.has_pipe(name)]
+        if missing:
+            raise ConfigError(f"the pipeline to start from has no {', '.join(missing)}; give one that `tag` has made")
+        theirs = tuple(getattr(nlp.get_pipe("tagger"), "labels", ()))
+        if theirs != self.tags:
+            other = ", ".join(sorted(set(theirs) ^ set(self.tags)))
+            raise ConfigError(f"the pipeline to start from has other tags ({other}); give the same treebanks")
+        pairs = [(self._tok2vec, _model(nlp, "tok2vec"))]
+        pairs += [(head, _model(nlp, name).layers[1]) for head, name in zip(self._heads, names, strict=True)]
+        for mine, other_model in pairs:
+            try:
+                mine.from_bytes(other_model.to_bytes())
+            except ValueError as error:
+                raise ConfigError(
+                    "the pipeline to start from has another shape; give the same network settings"
+                ) from error
+            for one, two in zip(mine.walk(), other_model.walk(), strict=True):
+                for name in one.param_names:
+                    if one.get_param(name).shape != two.get_param(name).shape:
+                        raise ConfigError("the pipeline to start from has other sizes; give the same network settings")
 
     def use_averages(self, optimizer: Optimizer) -> None:
         """Set every parameter to its running average."""
