@@ -22,6 +22,7 @@ import spacy
 from common import arguments, budgets, dev_sentences, percentile, save
 from spacy.language import Language
 
+from spacy_dtparse.cli.pipelines import component_name, get_component
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.base import BatchParser
 from training.corpus import Sentence
@@ -96,9 +97,9 @@ def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: i
 
 def in_pipeline(nlp: Language, paragraphs: Sequence[str], repeats: int) -> dict[str, Any]:
     """Tokens per second of CPU time of the component alone, over Docs that have their tags."""
-    component, seconds, tokens = nlp.get_pipe("dtparse"), float("inf"), 0
+    component, seconds, tokens = get_component(nlp), float("inf"), 0
     for _ in range(repeats):
-        with nlp.select_pipes(disable=["dtparse"]):
+        with nlp.select_pipes(disable=[component_name(nlp)]):
             docs = list(nlp.pipe(paragraphs))
         component(docs[0])
         began = time.process_time()
@@ -139,7 +140,7 @@ def main() -> None:
         with options.text.open(encoding="utf8") as lines:
             paragraphs = [line.strip() for line in islice(lines, options.paragraphs) if line.strip()]
         facts["pipeline"] = in_pipeline(spacy.load(options.pipeline), paragraphs, options.repeats)
-        print(f"dtparse in a pipeline: {facts['pipeline']['tokens_per_second']:.0f} tokens/s, {len(paragraphs)} Docs")
+        print(f"in a pipeline: {facts['pipeline']['tokens_per_second']:.0f} tokens/s, {len(paragraphs)} Docs")
     proven = facts["default"]["greedy_proven_optimal"]
     if proven is not None:
         print(f"greedy parse proven optimal: {100 * proven:.1f} % of sentences")

@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # `training` is no part of the installed package
 
-from spacy_dtparse.models import EMBEDDED_PIPELINE  # noqa: E402 (after the line above)
+from spacy_dtparse.models import embedded_pipeline  # noqa: E402 (after the line above)
 from spacy_dtparse.parsers import ConstituentParser  # noqa: E402
 from training.corpus import Sentence  # noqa: E402
 from training.treebanks import corpus_files, read_files  # noqa: E402
@@ -23,12 +23,15 @@ RESULTS = ROOT / "build" / "bench"
 
 
 def arguments(
-    text: str | None, corpus: bool = True, pipeline: Path = EMBEDDED_PIPELINE
+    text: str | None, corpus: bool = True, pipeline: Path | None = None
 ) -> argparse.ArgumentParser:
     """The options that all benchmarks have; `pipeline`: what is measured unless told otherwise."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--pipeline", type=Path, default=pipeline, help="pipeline folder (default: the embedded one)"
+        "--pipeline",
+        type=Path,
+        default=pipeline or embedded_pipeline(),
+        help="pipeline folder (default: the embedded one)",
     )
     if corpus:
         parser.add_argument("--corpus", type=Path, default=ROOT / "assets", help="folder of treebanks")

@@ -66,18 +66,17 @@ __all__ = [
 ]
 
 
-def load(**overrides: Any) -> Language:
-    """The embedded English pipeline: tokenizer, tagger, sentence boundaries, dtparse.
+def load(name: str | None = None, **overrides: Any) -> Language:
+    """An English pipeline: tokenizer, tagger, sentence boundaries, parser.
 
-    `overrides` go to spacy.load: `exclude`, `disable`, `config`, … . Raises ModelFormatError when this
-    installation has no model.
+    `name`: of the parser, "en_span" (the network, the most accurate; None means it), "en_dtparse" (boosted decision
+    trees, whose decisions can be explained), "en_pcfgla" (a grammar with latent annotations) or "en_bpm" (en_span and
+    the dependency parser). `overrides` go to spacy.load: `exclude`, `disable`, `config`, … . Raises ConfigError for
+    another name, ModelFormatError when this installation has no model.
     """
-    import spacy
+    from .pipeline.embedded import load_embedded
 
-    from .models import embedded_pipeline
-    from .pipeline import component  # noqa: F401 (registers the factory where the package is not installed)
-
-    return spacy.load(embedded_pipeline(), **overrides)
+    return load_embedded(name, **overrides)
 
 
 def __getattr__(name: str) -> Any:

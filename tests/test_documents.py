@@ -1,6 +1,6 @@
 """README and docs are kept true: their code runs, their commands exist, their links lead somewhere.
 
-Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_dtparse.
+Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_span.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from spacy.language import Language
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES, KINDS
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
 
 from .treebanks import CATALOGUE, provenance, weighted_names
@@ -26,12 +27,13 @@ MAX_FILE = 12_000_000
 
 @dataclass(frozen=True)
 class PipelineFacts:
-    """What meta.json says about a pipeline. `treebanks`: ids of the list, of tagger and parser together."""
+    """What meta.json says about a pipeline. `treebanks`: ids of the list, of tagger and parser together. In
+    `description` {parser} is the parser's factory."""
 
     name: str = "dtparse"
     version: str = __version__
     treebanks: Sequence[str] = ()
-    description: str = "Constituency parsing: tokenizer, tagger, senter, dtparse"
+    description: str = "Constituency parsing: tokenizer, tagger, senter, {parser}"
     performance: dict[str, Any] = field(default_factory=dict)
 
 
@@ -52,20 +54,22 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
         raise ModelFormatError(
-            f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; dtparse reads tags"
+            f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers read tags"
         )
-    if nlp.has_pipe("dtparse"):
-        nlp.remove_pipe("dtparse")
+    for name in nlp.component_names:
+        if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
+            nlp.remove_pipe(name)
     if "visible_sentences" not in nlp.pipe_names and nlp.has_pipe("senter"):
         nlp.add_pipe("visible_sentences", after="senter")
-    nlp.add_pipe("dtparse", config={"model": str(model)})
+    factory = KINDS[parser.name].factory
+    nlp.add_pipe(factory, config={"model": str(model)})
     origin = provenance(list(weighted_names(facts.treebanks)))
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
     nlp.meta.update(
         {
             "name": facts.name,
             "version": facts.version,
-            "description": facts.description,
+            "description": facts.description.format(parser=factory),
             "author": "spacy-dtparse",
             "license": origin["license"],
             "sources": [{"author": "", "url": "", **source} for source in origin["sources"]],

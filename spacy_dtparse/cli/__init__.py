@@ -29,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The argument parser with all commands."""
     parser = argparse.ArgumentParser(
         prog="dtparse",
-        description="Constituency parsing for spaCy with boosted decision trees.",
+        description="Constituency parsing for spaCy.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..models import find_model
+from ..parsers import read_model
+from ..parsers.kinds import CONSTITUENTS, KINDS, TAGS, read_as
 from .pipelines import (
-    DEPENDENCIES,
-    TAGGERS,
     add_pipeline_arguments,
     dependency_component,
     get_component,
@@ -63,15 +63,10 @@ def collect(
         },
     }
     kind = None if model is None else model_kind(None, model)
-    if model is not None and kind in (DEPENDENCIES, TAGGERS):
-        from ..models import find_model
-        from ..parsers import load_dependency_parser, load_tagger
-
-        path = find_model(Path(model))
-        if kind == TAGGERS:
-            facts["tagger"] = _about(load_tagger(path), {})
-        else:
-            facts["dependency parser"] = _about(load_dependency_parser(path), {})
+    if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:
+        builds = KINDS[kind].builds
+        section = "tagger" if builds == TAGS else "dependency parser"
+        facts[section] = _about(read_as(read_model(find_model(model)), builds), {})
         return facts
     nlp = load_pipeline(pipeline, model, budget, dependencies=True)
     meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}

@@ -7,9 +7,11 @@ import gc
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DtparseError, ModelFormatError
+from ..models import DEFAULT, HERE, PARSERS, embedded_model, find_model
+from ..parsers.kinds import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -18,11 +20,6 @@ if TYPE_CHECKING:
     from ..pipeline.base import ConstituentPipe
     from ..pipeline.dependencies import BpmParser
 
-DEPENDENCIES = "dependency"
-"""The kind of model files that have no constituents."""
-TAGGERS = "tagger"
-"""The kind of model files that have no trees at all."""
-
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
     """--pipeline, --model, --budget."""
@@ -30,7 +27,8 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--pipeline",
         metavar="NAME",
-        help="a spaCy pipeline that tags, by folder or package name (default: the embedded English one)",
+        help="a spaCy pipeline that tags, by folder or package name, or the name of an embedded English parser: "
+        f"{', '.join(PARSERS)} (default: {DEFAULT})",
     )
     group.add_argument(
         "--model", metavar="FILE", help="a parser's model file, in place of the pipeline's own"
@@ -65,11 +63,11 @@ def positive_number(text: str) -> int:
 def load_pipeline(
     pipeline: str | None = None, model: str | None = None, budget: int | None = None, dependencies: bool = False
 ) -> Language:
-    """A pipeline with a dtparse or pcfgla component; `model` and `budget` replace what the first of them has.
+    """A pipeline with a constituent parser; a `model` takes the place of the first one, which is not loaded.
 
-    A pipeline that has none gets one at its end: pcfgla for a PCFG, else dtparse. With `dependencies` a pipeline with a
-    bpm_parser needs no other. Raises ModelFormatError when there is no such pipeline or model, or the model has no
-    constituents.
+    A pipeline that has none gets one at its end, that of the model or span_parser. `budget`: of a parser that has one.
+    With `dependencies` a pipeline with a bpm_parser needs no other. Raises ModelFormatError when there is no such
+    pipeline or model, or the model has no constituents.
     """
     gc.disable()  # importing and loading leave no garbage, and looking for it takes a tenth of their time
     try:
@@ -81,22 +79,16 @@ def load_pipeline(
 
 def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, dependencies: bool) -> Language:
     kind = model_kind(pipeline, model)
-    if model is not None and kind == DEPENDENCIES:
+    if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:
+        known = KINDS[kind]
         raise ModelFormatError(
-            f"{model}: a model of kind 'dependency' has no constituents, which this command is about. `dtparse info "
-            f"--model {model}` says what is in it; parse with it in a pipeline: nlp.add_pipe('bpm_parser', "
-            "config={'model': …}), nlp.to_disk, then `spacy apply` and `spacy evaluate`"
-        )
-    if model is not None and kind == TAGGERS:
-        raise ModelFormatError(
-            f"{model}: a model of kind 'tagger' labels words and builds no tree. `dtparse info --model {model}` says "
-            "what is in it; use it in a pipeline: nlp.add_pipe('spine_tagger', config={'model': …})"
+            f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command is about "
+            f"constituents. `dtparse info --model {model}` says what is in it; use it in a pipeline: "
+            f"nlp.add_pipe({known.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
+            "`spacy evaluate`"
         )
     compiles = announce_compilation(kind)  # first: another process compiles while this one imports spaCy
-    import spacy
 
-    from ..models import EMBEDDED_PIPELINE, find_model
-    from ..parsers import load_parser
     from ..pipeline import component  # noqa: F401 (registers the factories)
 
     if compiles:
@@ -104,15 +96,16 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
 
         assert kind is not None
         compile_share(kind, "HERE")
-    if pipeline is None and model is not None and not (EMBEDDED_PIPELINE / "config.cfg").is_file():
-        nlp = spacy.blank("en")  # a parser of one's own for tagged input
-        nlp.add_pipe("sentencizer")
+    if model is not None:
+        path = find_model(model)
+        if not path.is_file():
+            raise ModelFormatError(f"there is no model file {path}; give the path of a file that exists")
+        nlp = _with_model(pipeline, str(path), kind)
     else:
         nlp = load_language(pipeline)
-    given = None if model is None else load_parser(find_model(Path(model)))
-    if given is None and dependencies and not has_constituents(nlp) and dependency_component(nlp) is not None:
+    if model is None and dependencies and not has_constituents(nlp) and dependency_component(nlp) is not None:
         return nlp
-    parser = put_parser(nlp, given)
+    parser = put_parser(nlp, None)
     if budget is not None and "budget" in parser.SETTINGS:
         parser.budget = budget  # type: ignore[attr-defined]
         parser.set_parser(parser.parser)
@@ -123,18 +116,18 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     return nlp
 
 
-def load_language(pipeline: str | None = None) -> Language:
-    """A spaCy pipeline by folder or package name; None: the embedded one. Raises ModelFormatError when there is no such
-    pipeline."""
+def load_language(pipeline: str | None = None, **overrides: Any) -> Language:
+    """A spaCy pipeline by folder or package name, or an embedded one by its name; None: the best embedded one.
+    `overrides` go to spacy.load. Raises ModelFormatError when there is no such pipeline."""
     import spacy
 
     from .. import load
     from ..pipeline import component  # noqa: F401 (registers the factories)
 
-    if pipeline is None:
-        return load()
+    if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
+        return load(pipeline, **overrides)
     try:
-        return spacy.load(pipeline)
+        return spacy.load(pipeline, **overrides)
     except DtparseError:
         raise
     except OSError as error:
@@ -146,14 +139,54 @@ def load_language(pipeline: str | None = None) -> Language:
         raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
 
 
-def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPipe:
-    """The pipeline's first dtparse or pcfgla component, which gets the `parser` unless that is None.
+def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
+    """A pipeline with a model file in place of that of its first constituent parser, which is not loaded; the component
+    keeps its settings where it is of the model's factory."""
+    from spacy.util import get_package_path, is_package, load_config
 
-    A pipeline that has none gets one at its end: pcfgla for a PCFG, else dtparse. Raises ModelFormatError for a parser
-    of a kind that the component is not for.
+    if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
+        folder = HERE / DEFAULT
+        if pipeline is None and not folder.is_dir():  # a parser of one's own for tagged input, where no pipeline ships
+            import spacy
+
+            nlp = spacy.blank("en")
+            nlp.add_pipe("sentencizer")
+            nlp.add_pipe(KINDS[kind].factory if kind in KINDS else "span_parser", config={"model": model})
+            return nlp
+    else:
+        folder = get_package_path(pipeline) if is_package(pipeline) else Path(pipeline)
+    file = next((path for path in (folder / "config.cfg", *folder.glob("*/config.cfg")) if path.is_file()), None)
+    config = {"components": {}, "nlp": {"pipeline": []}} if file is None else load_config(file)
+    if pipeline in ("en_dtparse", "en_pcfgla") and folder == HERE / DEFAULT:
+        pipeline = None  # the same but for the parser, which goes
+    names = config["nlp"]["pipeline"]
+    own = next((name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None)
+    factory = None if own is None else config["components"][own]["factory"]
+    wanted = KINDS[kind].factory if kind in KINDS else factory or "span_parser"
+    if own is not None and factory == wanted:
+        return load_language(pipeline, config={"components": {own: {"model": model}}})
+    nlp = load_language(pipeline, exclude=[] if own is None else [own])
+    following = None if own is None else next(iter(names[names.index(own) + 1 :]), None)
+    kept = {} if own is None else {key: config["components"][own].get(key) for key in ("spans_key", "spines_key")}
+    settings = {"model": model, **{key: value for key, value in kept.items() if value is not None}}
+    nlp.add_pipe(wanted, before=following if following in nlp.component_names else None, config=settings)
+    return nlp
+
+
+def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPipe:
+    """The pipeline's first constituent parser, which is, or becomes one that uses, the `parser` unless that is None.
+
+    A pipeline that has none gets one at its end: of the parser's factory, or span_parser. A component of another
+    factory gives way to one of the parser's.
     """
-    if not has_constituents(nlp):
-        nlp.add_pipe("pcfgla" if parser is not None and parser.name == "pcfg" else "dtparse")
+    present, before = _first_component(nlp), None
+    factory = KINDS[parser.name].factory if parser is not None and parser.name in KINDS else None
+    if present is not None and factory not in (None, nlp.get_pipe_meta(present).factory):
+        before = next(iter(nlp.component_names[nlp.component_names.index(present) + 1 :]), None)
+        nlp.remove_pipe(present)
+        present = None
+    if present is None:
+        nlp.add_pipe(factory or "span_parser", before=before)
     component = get_component(nlp)
     if parser is not None:
         component.set_parser(parser)
@@ -161,13 +194,11 @@ def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPi
 
 
 def _first_component(nlp: Language) -> str | None:
-    from ..pipeline.base import FACTORIES
-
-    return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in FACTORIES), None)
+    return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES), None)
 
 
 def has_constituents(nlp: Language) -> bool:
-    """Whether the pipeline has a dtparse or pcfgla component."""
+    """Whether the pipeline has a constituent parser."""
     return _first_component(nlp) is not None
 
 
@@ -179,17 +210,18 @@ def dependency_component(nlp: Language) -> BpmParser | None:
 
 
 def component_name(nlp: Language) -> str:
-    """The name of the pipeline's first dtparse or pcfgla component. Raises DtparseError when it has none."""
+    """The name of the pipeline's first constituent parser. Raises DtparseError when it has none."""
     name = _first_component(nlp)
     if name is None:
         raise DtparseError(
-            f"the pipeline has no dtparse or pcfgla component, only {', '.join(nlp.pipe_names) or 'nothing'}"
+            f"the pipeline has no constituent parser ({', '.join(CONSTITUENT_FACTORIES)}), only "
+            f"{', '.join(nlp.pipe_names) or 'nothing'}"
         )
     return name
 
 
 def get_component(nlp: Language) -> ConstituentPipe:
-    """The pipeline's first dtparse or pcfgla component. Raises DtparseError when it has none."""
+    """The pipeline's first constituent parser. Raises DtparseError when it has none."""
     return cast("ConstituentPipe", nlp.get_pipe(component_name(nlp)))
 
 
@@ -212,11 +244,13 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
 def model_kind(pipeline: str | None, model: str | None) -> str | None:
     """The kind of the model that will parse, by its header; None where that cannot be told before it is loaded."""
     from ..model.container import container_kind
-    from ..models import embedded_model, find_model
 
     try:
         source = model or pipeline
-        path = embedded_model() if source is None else find_model(Path(source))
+        if source is None or (model is None and source in PARSERS and not Path(source).exists()):
+            path = Path(embedded_model(source or DEFAULT))
+        else:
+            path = find_model(source)
         with path.open("rb") as file:
             return container_kind(file.read(256))
     except (DtparseError, OSError):  # said where it is loaded

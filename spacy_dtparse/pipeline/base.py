@@ -1,5 +1,5 @@
-"""What the spaCy components `dtparse` and `pcfgla` have in common: Docs in, constituents in `doc.spans` out; the
-model's way is `model_pipe`'s. `component` has their factories.
+"""What the spaCy components `dtparse`, `span_parser` and `pcfgla` have in common: Docs in, constituents in `doc.spans`
+out; the model's way is `model_pipe`'s. `component` has their factories.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light: parsers
 and numba are imported where a model is loaded.
@@ -15,6 +15,7 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError
 from ..parsers.base import BatchParser, ConstituentParser, ParseResult
+from ..parsers.kinds import CONSTITUENT_FACTORIES
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
 from .model_pipe import ModelPipe, Setting
@@ -22,7 +23,7 @@ from .scorer import parseval_score
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .spines import SPINES_KEY, Offer, read_offers
 
-FACTORIES = ("dtparse", "pcfgla")
+FACTORIES = CONSTITUENT_FACTORIES
 """The factories of this package's constituent parsers."""
 
 SPINE_FACTORIES = ("spine_tagger", "spine_tok2vec")
@@ -50,6 +51,7 @@ def default_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
     return {
         "model": None,
         **dict.fromkeys(settings),
+        "settings": None,
         "spans_key": DEFAULT_KEY,
         "spines_key": SPINES_KEY,
         "scorer": {"@scorers": "spacy_dtparse.parseval_scorer.v1"},
@@ -67,9 +69,6 @@ class ConstituentPipe(ModelPipe):
     """
 
     OWN: ClassVar[tuple[str, ...]] = ("spans_key", "spines_key")
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {"dependency": "bpm_parser", "tagger": "spine_tagger"}
-
-    settings: dict[str, Any] | None
 
     def __init__(
         self,
@@ -80,7 +79,8 @@ class ConstituentPipe(ModelPipe):
         spans_key: str = DEFAULT_KEY,
         spines_key: str | None = SPINES_KEY,
         scorer: Callable | None = parseval_score,
-        **settings: Any,
+        settings: Mapping[str, Any] | None = None,
+        **typed: Any,
     ):
         if not isinstance(spans_key, str) or not spans_key:
             raise ConfigError(
@@ -93,7 +93,21 @@ class ConstituentPipe(ModelPipe):
             )
         self.prepare()
         self.spans_key, self.spines_key = spans_key, spines_key
-        super().__init__(name, parser=parser, model=model, scorer=scorer, **settings)
+        typed |= self._from_table(name or self.factory, settings)
+        super().__init__(name, parser=parser, model=model, scorer=scorer, **typed)
+
+    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What 0.1.0 had in a table `settings` of its own, as settings beside the others."""
+        if not table:
+            return {}
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"{name}: settings = {table!r}; give each setting by its own name")
+        warnings.warn(
+            f"{name}: the table `settings` is of pipelines saved by spacy-dtparse 0.1.0; give {', '.join(table)} "
+            "beside the other settings",
+            stacklevel=5,
+        )
+        return dict(table)
 
     def prepare(self) -> None:
         """Register the attributes that read constituents."""

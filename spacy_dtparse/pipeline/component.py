@@ -1,23 +1,24 @@
-"""The spaCy components `dtparse` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base` for what both do.
-Importing this module registers all factories of the package, those of `dependencies`, `spine_tagger` and
-`spine_tok2vec`, too.
+"""The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base`
+for what all do. Importing this module registers all factories of the package, those of `dependencies`, `spine_tagger`
+and `spine_tok2vec`, too.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
 parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
 reads the annotations of the factories.)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, List, Optional, Union  # noqa: UP035 (spaCy resolves the factories')
 
 from spacy.language import Language
 
-from ..models import embedded_latent_model, embedded_model
+from ..errors import ConfigError
+from ..models import embedded_latent_model, embedded_model, embedded_trees
 from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
 from .boundaries import visible_sentences
 from .dependencies import BpmParser, make_bpm_parser
-from .model_pipe import MORE, SAVED, more_settings, one_of, share, whole_number
+from .model_pipe import SAVED, number, one_of, share, shares, truth, whole_number
 from .spine_tagger import SpineTagger, make_spine_tagger
 from .spine_tok2vec import SpineTok2Vec, make_spine_tok2vec
 
@@ -29,11 +30,13 @@ __all__ = [
     "ConstituentPipe",
     "DtParse",
     "PcfgLa",
+    "SpanParse",
     "SpineTagger",
     "SpineTok2Vec",
     "make_bpm_parser",
     "make_dtparse",
     "make_pcfgla",
+    "make_span_parser",
     "make_spine_tagger",
     "make_spine_tok2vec",
     "visible_sentences",
@@ -41,22 +44,68 @@ __all__ = [
 
 
 class DtParse(ConstituentPipe):
-    """Parsing with a span network, with boosted decision trees, or with any other parser of the package; see
-    `make_dtparse`.
+    """Parsing with an ensemble of boosted decision trees; see `make_dtparse`.
 
-    Tags are needed, whatever the parser.
+    A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"
-    default_model = staticmethod(embedded_model)
+    default_model = staticmethod(embedded_trees)
     SETTINGS = {  # noqa: RUF012 (never changed)
         "budget": whole_number(0),
         "max_tokens": whole_number(0),
-        MORE: more_settings(),
+        "confident": number(0),
+        "gate": share(),
+        "betas": shares(),
     }
 
-    budget: Optional[int]  # noqa: UP045
-    max_tokens: Optional[int]  # noqa: UP045
+    _guest = False
+    """Whether a network that 0.1.0 saved may be taken."""
+    _of_guest: Mapping[str, Any] = {}
+    """The settings that only such a network has."""
+
+    def _from_table(self, name: str, table: Optional[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: UP045
+        typed = super()._from_table(name, table)
+        of_guest = [setting for setting in typed if setting in ("networks", "penalty", "whole")]
+        self._of_guest = {setting: typed.pop(setting) for setting in of_guest}
+        return typed
+
+    def _takes(self, parser: Any) -> bool:
+        return super()._takes(parser) or (self._guest and parser.name == "span")
+
+    def _given(self, parser: Any) -> dict[str, Any]:
+        if self._of_guest and parser.name != "span":
+            raise ConfigError(
+                f"{self.name}: a parser of kind {parser.name!r} has no setting {', '.join(self._of_guest)}; take it out"
+            )
+        return {**super()._given(parser), **self._of_guest}
+
+    def _load_saved(self, source: Union[Path, bytes]) -> None:  # noqa: UP007
+        self._guest = True
+        super()._load_saved(source)
+        self._guest = self.parser.name == "span"
+        if self._guest:
+            self._warn_once(
+                "guest",
+                f"{self.name}: the model of this pipeline is a network (kind 'span'), which spacy-dtparse 0.1.0 had "
+                "under 'dtparse'; its factory is 'span_parser' now. It is used as it is. To be rid of this warning put "
+                "nlp.add_pipe('span_parser', config={'model': …}) with this model file in the place of the component, "
+                "and save the pipeline again",
+            )
+
+
+class SpanParse(ConstituentPipe):
+    """Parsing with a network that scores spans, and a chart over them; see `make_span_parser`."""
+
+    factory = "span_parser"
+    default_model = staticmethod(embedded_model)
+    SETTINGS = {  # noqa: RUF012 (never changed)
+        "max_tokens": whole_number(0),
+        "networks": whole_number(1),
+        "confident": number(0),
+        "penalty": share(),
+        "whole": truth(),
+    }
 
 
 class PcfgLa(ConstituentPipe):
@@ -73,10 +122,10 @@ class PcfgLa(ConstituentPipe):
         "prune": share(),
         "beam": share(),
         "max_tokens": whole_number(1),
-        MORE: more_settings(),
+        "candidates_n": whole_number(1),
+        "betas": shares(),
     }
-    """A setting of PcfgSettings has a line here and one in the signature of `make_pcfgla`, or is one of `settings`."""
-    ELSEWHERE = {**ConstituentPipe.ELSEWHERE, "dtree": "dtparse", "span": "dtparse"}  # noqa: RUF012
+    """A setting of PcfgSettings has a line here and one in the signature of `make_pcfgla`."""
 
     tags: Optional[str]  # noqa: UP045
 
@@ -102,26 +151,61 @@ def make_dtparse(
     model: Optional[Union[str, Path]],  # noqa: UP007, UP045
     budget: Optional[int],  # noqa: UP045
     max_tokens: Optional[int],  # noqa: UP045
+    confident: Optional[float],  # noqa: UP045
+    gate: Optional[float],  # noqa: UP045
+    betas: Optional[List[float]],  # noqa: UP006, UP045
     settings: Optional[dict[str, Any]],  # noqa: UP045
     spans_key: str,
     spines_key: Optional[str],  # noqa: UP045
     scorer: Optional[Callable],  # noqa: UP045
 ) -> DtParse:
-    """Build the component for `nlp.add_pipe("dtparse", config={…})`.
+    """Build the component for `nlp.add_pipe("dtparse", config={…})`: boosted decision trees.
 
-    `model`: None for the embedded English model (loaded at the first Doc), or the path of a model file or
+    `model`: None for the embedded English ensemble (loaded at the first Doc), or the path of a model file or
     of a folder with one. A path is read at once; where it is gone the component waits for its data from
-    disk and says so. `budget`: of boosted trees the inferences scored per sentence before the search settles
-    for the best tree so far; 0 parses greedily, or with the first network alone. `max_tokens`: longer
-    sentences are parsed greedily, or cut. `settings`: more of them by name, those of the model's kind of parser:
-    networks, confident, penalty, whole of a span model (see `parsers.span.settings`), confident, gate, betas of boosted
-    trees (see `parsers.dtree.settings`), prune, betas and others of a PCFG (see `parsers.pcfg.settings`). None for any
-    of these is the model's own setting. `spans_key`: key of the result in `doc.spans`; warns when another component of
-    the pipeline has it. `spines_key`: key of the spines that prune the search of a parser that reads them; None: they
-    never do. Raises ConfigError for a value that is not allowed, and, when the model is loaded, for `settings` that its
-    parser does not have.
+    disk and says so. `budget`: the inferences scored per sentence before the search settles for the best tree so far; 0
+    parses greedily. `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken
+    without a look at the other inferences. `gate`: share of the right windows that may be dropped unscored. `betas`: of
+    spines, see `parsers.dtree.settings`. None for any of these is the model's own setting. `settings`: what 0.1.0 had
+    in such a table. `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it.
+    `spines_key`: key of the spines that prune the search; None: they never do. Raises ConfigError for a value that is
+    not allowed, ModelFormatError for a model of another kind.
     """
     return _attached(DtParse, locals())
+
+
+@Language.factory(
+    "span_parser",
+    requires=["token.tag"],
+    assigns=ASSIGNS,
+    default_config=default_config(SpanParse.SETTINGS),
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_span_parser(
+    nlp: Language,
+    name: str,
+    model: Optional[Union[str, Path]],  # noqa: UP007, UP045
+    max_tokens: Optional[int],  # noqa: UP045
+    networks: Optional[int],  # noqa: UP045
+    confident: Optional[float],  # noqa: UP045
+    penalty: Optional[float],  # noqa: UP045
+    whole: Optional[bool],  # noqa: UP045
+    settings: Optional[dict[str, Any]],  # noqa: UP045
+    spans_key: str,
+    spines_key: Optional[str],  # noqa: UP045
+    scorer: Optional[Callable],  # noqa: UP045
+) -> SpanParse:
+    """Build the component for `nlp.add_pipe("span_parser", config={…})`: a network that scores spans, and a chart.
+
+    `model`: None for the embedded English network, or a path as `make_dtparse` takes it, of a model of kind `span`.
+    `max_tokens`: longer sentences are cut before the chart. `networks`: how many of the model's networks read.
+    `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
+    that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
+    `parsers.span.settings`). None for any of these is the parser's own setting. `spans_key`: see `make_dtparse`;
+    `settings`, `spines_key`: there for all constituent parsers, and without meaning here. Raises ConfigError for a
+    value that is not allowed, ModelFormatError for a model of another kind.
+    """
+    return _attached(SpanParse, locals())
 
 
 @Language.factory(
@@ -139,6 +223,8 @@ def make_pcfgla(
     prune: Optional[float],  # noqa: UP045
     beam: Optional[float],  # noqa: UP045
     max_tokens: Optional[int],  # noqa: UP045
+    candidates_n: Optional[int],  # noqa: UP045
+    betas: Optional[List[float]],  # noqa: UP006, UP045
     settings: Optional[dict[str, Any]],  # noqa: UP045
     spans_key: str,
     spines_key: Optional[str],  # noqa: UP045
@@ -150,9 +236,9 @@ def make_pcfgla(
     `make_dtparse` takes it, of a model of kind `pcfg`. `tags`: "own" lets the grammar choose the words' tags, so that
     the Doc needs none, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to
     the Doc. `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out
-    nothing), see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces. `settings`: more of them
-    by name: betas, candidates_n. None for any of these is the model's or the parser's own setting. `spans_key`,
-    `spines_key`: see `make_dtparse`. Raises ConfigError for a value that is not allowed, or a decoder that the model
+    nothing), `candidates_n`, `betas`: see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces.
+    None for any of these is the model's or the parser's own setting. `settings`, `spans_key`, `spines_key`: see
+    `make_dtparse`. Raises ConfigError for a value that is not allowed, or a decoder that the model
     has not what it needs for, ModelFormatError for a model of another kind.
 
     (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)

@@ -58,14 +58,11 @@ class BpmParser(ModelPipe):
     space is not shown to the parser and depends on the word before it. A Doc without boundaries is taken as one
     sentence, and one with some of its tags missing is parsed, with a warning once each; a Doc without any tags raises
     MissingAnnotationError, which goes to nlp's error handler. On an error a Doc is left as it was. A model whose guide
-    are constituents (as the embedded one) needs them in `doc.spans[spans_key]`, where dtparse puts them.
+    are constituents (as the embedded one) needs them in `doc.spans[spans_key]`, where a constituent parser puts them.
     """
 
     factory = "bpm_parser"
     default_model = staticmethod(embedded_dependency_model)
-    ELSEWHERE = {  # noqa: RUF012 (never changed)
-        "dtree": "dtparse", "span": "dtparse", "pcfg": "pcfgla", "tagger": "spine_tagger",
-    }  # fmt: skip
     SETTINGS = {  # noqa: RUF012 (never changed)
         "decoder": one_of("projective", "spanning"),
         "stages": whole_number(1),
@@ -106,8 +103,8 @@ class BpmParser(ModelPipe):
         if parser.needs_guide and any(s.words for s in sentences) and group_key(doc, self.spans_key) is None:
             raise MissingAnnotationError(
                 f"{self.name}: its model is guided by constituents, and this Doc has none in doc.spans"
-                f"[{self.spans_key!r}]. Put dtparse before {self.name!r} in the pipeline, set spans_key to the key "
-                "that it writes, or give a model without a guide"
+                f"[{self.spans_key!r}]. Put a constituent parser (such as span_parser) before {self.name!r} in the "
+                "pipeline, set spans_key to the key that it writes, or give a model without a guide"
             )
         for sentence in sentences:
             self._parse(parser, sentence, self._guide(doc, parser, sentence), heads, labels)

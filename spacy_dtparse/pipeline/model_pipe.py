@@ -20,9 +20,7 @@ from spacy.pipeline.pipe import Pipe
 
 from ..errors import ConfigError, ModelFormatError
 from ..models import MODEL_FILE, find_model
-
-MORE = "settings"
-"""The setting that holds further ones, those that not every kind of parser has."""
+from ..parsers.kinds import KINDS
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
@@ -46,7 +44,7 @@ def whole_number(least: int) -> Setting:
 def share() -> Setting:
     """A number from 0 to below 1."""
     return Setting(
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1,
+        lambda value: _is_number(value) and 0 <= value < 1,
         "a number from 0 to below 1",
     )
 
@@ -56,12 +54,29 @@ def one_of(*choices: str) -> Setting:
     return Setting(lambda value: value in choices, " or ".join(map(repr, choices)))
 
 
-def more_settings() -> Setting:
-    """Further settings of the parser by name, which it checks itself; see `MORE`."""
+def number(least: float, above: bool = False) -> Setting:
+    """A number from `least` on, or above it."""
     return Setting(
-        lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
-        "a table of settings by name",
+        lambda value: _is_number(value) and (value > least if above else value >= least),
+        f"a number {'above' if above else 'from'} {least:g}",
     )
+
+
+def shares() -> Setting:
+    """A list of numbers from 0 to 1."""
+    return Setting(
+        lambda value: isinstance(value, list | tuple) and all(_is_number(x) and 0 <= x <= 1 for x in value),
+        "a list of numbers from 0 to 1",
+    )
+
+
+def truth() -> Setting:
+    """True or false."""
+    return Setting(lambda value: isinstance(value, bool), "true or false")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class ModelPipe(Pipe):
@@ -77,10 +92,8 @@ class ModelPipe(Pipe):
     """The settings that go to the parser's `with_settings`; None is always allowed and is the model's own."""
     OWN: ClassVar[tuple[str, ...]] = ()
     """The names of settings that stay with the component, for messages."""
-    default_model: ClassVar[Callable[[], Path]]
+    default_model: ClassVar[Callable[..., str]]
     """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
-    """Kinds of parsers that are not taken, each with the factory that is for them."""
 
     def __init__(
         self,
@@ -143,7 +156,7 @@ class ModelPipe(Pipe):
                     "while loading); save it again with its model, or set `model` to a path, or to null for the "
                     "embedded English one"
                 )
-            self._load(type(self).default_model() if self._source is None else self._find(self._source))
+            self._load(self._find(type(self).default_model() if self._source is None else self._source))
         assert self._own_parser is not None
         return self._own_parser
 
@@ -159,23 +172,33 @@ class ModelPipe(Pipe):
         Raises ModelFormatError for a kind of parser that another factory is for, ConfigError for settings that it does
         not have, and then nothing changes.
         """
-        if parser.name in self.ELSEWHERE:
+        if not self._takes(parser):
+            kind = KINDS[parser.name]
             raise ModelFormatError(
-                f"{self.name}: a model of kind {parser.name!r} is not one for the factory {self.factory!r}; use it "
-                f"with nlp.add_pipe({self.ELSEWHERE[parser.name]!r}, config={{'model': …}}), or give this one another"
+                f"{self.name}: a model of kind {kind.name!r} ({kind.noun}) is not one for the factory "
+                f"{self.factory!r}; use it with nlp.add_pipe({kind.factory!r}, config={{'model': …}}), or give this "
+                "one another"
             )
-        given = {setting: getattr(self, setting) for setting in self.SETTINGS}
-        more = given.pop(MORE, None) or {}
-        known = inspect.signature(parser.with_settings).parameters.values()
-        allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY and p.name not in given]
-        unknown = sorted(set(more) - set(allowed))
-        if unknown:
-            raise ConfigError(
-                f"{self.name}: the setting {MORE!r} has {', '.join(unknown)}; for a model of kind {parser.name!r} it "
-                f"may have {', '.join(allowed) or 'nothing'}. Take the others out, or give a model that has them"
-            )
-        self._searching = parser.with_settings(**given, **more)
+        self._searching = parser.with_settings(**self._given(parser))
         self._own_parser = parser
+
+    def _takes(self, parser: Any) -> bool:
+        """Whether the factory is for parsers of this kind; those of other packages are welcome everywhere."""
+        return parser.name not in KINDS or KINDS[parser.name].factory == self.factory
+
+    def _given(self, parser: Any) -> dict[str, Any]:
+        """This component's settings that the parser's `with_settings` knows. Raises ConfigError for one that it does
+        not."""
+        known = inspect.signature(parser.with_settings).parameters
+        values = {setting: getattr(self, setting) for setting in self.SETTINGS}
+        given = {setting: value for setting, value in values.items() if value is not None}
+        unknown = sorted(set(given) - set(known))
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+            raise ConfigError(
+                f"{self.name}: a parser of kind {parser.name!r} has no setting {', '.join(unknown)}; take it out, or "
+                "give a model that has it"
+            )
+        return given
 
     def _find(self, source: str) -> Path:
         return find_model(Path(source), self.factory)
@@ -187,6 +210,11 @@ class ModelPipe(Pipe):
             if isinstance(source, bytes) or str(source) in str(error):
                 raise
             raise ModelFormatError(f"{self.name}: {source}: {str(error).removeprefix(f'{self.name}: ')}") from error
+
+    def _load_saved(self, source: Path | bytes) -> None:
+        """Take over what a component of this factory has saved."""
+        self._load(source)
+        self._source = SAVED
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -251,8 +279,7 @@ class ModelPipe(Pipe):
         if not isinstance(message, dict):
             raise ModelFormatError(f"{self.name}: the bytes are not those of a {self.factory} component")
         if MODEL_FILE in message and MODEL_FILE not in exclude:
-            self._load(message[MODEL_FILE])
-            self._source = SAVED
+            self._load_saved(message[MODEL_FILE])
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
@@ -266,15 +293,15 @@ class ModelPipe(Pipe):
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Take over the model at `path`/model.
 
-        A folder that was never written (the component was excluded while saving) leaves the configured
-        model in place. Raises ModelFormatError when there is then no model, or the file cannot be read.
+        A model that the config names by its path stays, so that spacy.load(…, config=…) can replace one, and so does
+        what was configured where the folder was never written (the component was excluded while saving). Raises
+        ModelFormatError when there is then no model, or the file cannot be read.
         """
         file = Path(path) / MODEL_FILE
-        if MODEL_FILE in exclude:
+        if MODEL_FILE in exclude or (self._own_parser is not None and self._source not in (None, SAVED)):
             return self
         if file.exists():
-            self._load(file)
-            self._source = SAVED
+            self._load_saved(file)
         elif self._own_parser is None and self._source is not None:
             raise ModelFormatError(
                 f"{self.name}: there is no model in {path} (was the component excluded while saving?); "

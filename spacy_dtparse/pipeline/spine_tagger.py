@@ -20,7 +20,7 @@ from .spine_scorer import SCORE_WEIGHTS, spine_score
 from .spines import SPINES_KEY, check_offering, write_spines
 
 
-def _no_model() -> Path:
+def _no_model() -> str:
     raise ModelFormatError(
         "spine_tagger has no embedded model; name one of your own, nlp.add_pipe('spine_tagger', config={'model': "
         "'path/to/model'}), which `python -m training tagger-fit` trains"
@@ -38,9 +38,6 @@ class SpineTagger(ModelPipe):
 
     factory = "spine_tagger"
     default_model = staticmethod(_no_model)
-    ELSEWHERE = {  # noqa: RUF012 (never changed)
-        "dtree": "dtparse", "span": "dtparse", "pcfg": "pcfgla", "dependency": "bpm_parser",
-    }  # fmt: skip
     SETTINGS = {"beam": whole_number(1), "share": share()}  # noqa: RUF012 (never changed)
     OWN = ("beta", "spans_key")
 

@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_dtparse.parsers
-from spacy_dtparse.pipeline.component import FACTORIES, DtParse, PcfgLa
+from spacy_dtparse.pipeline.component import FACTORIES, DtParse, PcfgLa, SpanParse
 
 from ..documents import ROOT
 from .rule_parser import MAGIC, RuleParser
@@ -47,7 +47,7 @@ def model_file(tmp_path):
     return path
 
 
-COMPONENTS = {"dtparse": DtParse, "pcfgla": PcfgLa}
+COMPONENTS = {"dtparse": DtParse, "span_parser": SpanParse, "pcfgla": PcfgLa}
 both_factories = pytest.mark.parametrize("factory", FACTORIES)
 """What holds for the components of both factories."""
 

@@ -32,10 +32,9 @@ class RuleParser:
     def meta(self):
         return {"name": self.name, "note": self.note, "licence": "none"}
 
-    def with_settings(self, **settings):
-        settings = {name: value for name, value in settings.items() if value is not None}
+    def with_settings(self, budget=None, max_tokens=None):
         return RuleParser(
-            **{"note": self.note, "budget": self.budget, "max_tokens": self.max_tokens, **settings}
+            self.note, self.budget if budget is None else budget, self.max_tokens if max_tokens is None else max_tokens
         )
 
     def parse(self, words, tags):

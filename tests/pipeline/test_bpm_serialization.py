@@ -17,7 +17,7 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.pipeline.component import SAVED, BpmParser, DtParse, PcfgLa
+from spacy_dtparse.pipeline.component import SAVED, BpmParser, DtParse, PcfgLa, SpanParse
 
 from ..span_models import random_model
 from .conftest import make_links_nlp, train_links, tree_of
@@ -162,30 +162,30 @@ def span_parser():
 
 def test_models_of_constituents_given_to_bpm_parser(span_parser, link_parser, tmp_path):
     span_parser.to_disk(tmp_path / "span.model")
-    message = r"span.model: a model of kind 'span' builds constituents.*nlp.add_pipe\('dtparse', config="
+    message = r"span.model: a model of kind 'span' .* builds constituents.*nlp.add_pipe\('span_parser', config="
     with pytest.raises(ModelFormatError, match=message):
         make_links_nlp(tmp_path / "span.model")
     component = BpmParser(parser=link_parser)
-    message = r"bpm_parser: a model of kind 'span' is not one for the factory 'bpm_parser'.*add_pipe\('dtparse'"
+    message = r"bpm_parser: a model of kind 'span' .* not one for the factory 'bpm_parser'.*add_pipe\('span_parser'"
     with pytest.raises(ModelFormatError, match=message):
         component.set_parser(span_parser)
-    with pytest.raises(ModelFormatError, match="'span' builds constituents"):
-        component.from_bytes(DtParse(parser=span_parser).to_bytes())
-    with pytest.raises(ModelFormatError, match="'span' builds constituents"):
+    with pytest.raises(ModelFormatError, match=r"'span' .* builds constituents"):
+        component.from_bytes(SpanParse(parser=span_parser).to_bytes())
+    with pytest.raises(ModelFormatError, match=r"'span' .* builds constituents"):
         component.initialize(lambda: (), model=tmp_path / "span.model")
     assert component.parser is link_parser
 
 
-@pytest.mark.parametrize("kind", [DtParse, PcfgLa])
+@pytest.mark.parametrize("kind", [DtParse, SpanParse, PcfgLa])
 def test_models_of_links_given_to_others(kind, link_parser, link_model):
-    message = r"links.model: a model of kind 'dependency' has no constituents.*nlp.add_pipe\('bpm_parser', config="
+    message = r"links.model: a model of kind 'dependency' .* builds dependencies, not.*add_pipe\('bpm_parser', config="
     with pytest.raises(ModelFormatError, match=message):
         spacy.blank("en").add_pipe(kind.factory, config={"model": str(link_model)})
     component = kind()
-    message = rf"kind 'dependency' is not one for the factory '{kind.factory}'.*add_pipe\('bpm_parser'"
+    message = rf"kind 'dependency' .* not one for the factory '{kind.factory}'.*add_pipe\('bpm_parser'"
     with pytest.raises(ModelFormatError, match=message):
         component.set_parser(link_parser)
-    with pytest.raises(ModelFormatError, match="'dependency' has no constituents"):
+    with pytest.raises(ModelFormatError, match=r"'dependency' .* builds dependencies, not constituents"):
         component.from_bytes(BpmParser(parser=link_parser).to_bytes())
 
 
@@ -194,11 +194,11 @@ def test_embedded_models_given_to_bpm_parser():
     from spacy_dtparse import models
 
     for path, kind, factory in (
-        (models.EMBEDDED_PIPELINE, "span", "dtparse"),
+        (models.embedded_pipeline(), "span", "span_parser"),
         (models.embedded_trees(), "dtree", "dtparse"),
         (models.embedded_latent_model(), "pcfg", "pcfgla"),
     ):
-        with pytest.raises(ModelFormatError, match=rf"kind '{kind}' builds constituents.*add_pipe\('{factory}'"):
+        with pytest.raises(ModelFormatError, match=rf"kind '{kind}' .* builds constituents.*add_pipe\('{factory}'"):
             BpmParser(model=path)
 
 
@@ -241,8 +241,8 @@ def test_missing_models(tmp_path):
 
 
 def test_of_a_pipeline_s_folder_each_factory_takes_its_own(linked, span_parser, tmp_path):
-    linked.add_pipe("dtparse").set_parser(span_parser)
+    linked.add_pipe("span_parser").set_parser(span_parser)
     linked.to_disk(tmp_path / "both")
     assert isinstance(BpmParser(model=tmp_path / "both").parser, DependencyParser)
-    assert DtParse(model=tmp_path / "both").parser.name == "span"
-    assert load_parser(tmp_path / "both" / "dtparse" / "model").name == "span"
+    assert SpanParse(model=tmp_path / "both").parser.name == "span"
+    assert load_parser(tmp_path / "both" / "span_parser" / "model").name == "span"

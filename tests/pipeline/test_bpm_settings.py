@@ -91,7 +91,7 @@ def test_settings_that_are_not_there(link_model, link_parser):
 
 
 def test_the_embedded_model(link_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "EMBEDDED_LINKS", tmp_path / "en_bpm")
+    monkeypatch.setattr(models, "HERE", tmp_path)
     nlp = make_links_nlp(None)
     component = nlp.get_pipe("bpm_parser")
     assert component.labels == ()

@@ -182,7 +182,7 @@ def test_settings_that_are_not_there(model_file, factory):
         make_nlp(model_file, factory, foo=1)
     with pytest.raises(ConfigValidationError, match="max_tokens"):
         make_nlp(model_file, factory, max_tokens="many")
-    other = {"dtparse": "tags", "pcfgla": "budget"}[factory]
+    other = {"dtparse": "tags", "span_parser": "gate", "pcfgla": "budget"}[factory]
     with pytest.raises(ConfigError, match=f"there is no setting {other}; allowed are model, .*max_tokens.*, spans_key"):
         COMPONENTS[factory](**{other: 1})
 
@@ -232,7 +232,7 @@ def test_analyze_pipes_and_select_pipes(nlp, factory):
     assert found["problems"][factory] == [] and "doc._.constituents" in found["summary"][factory]["assigns"]
     untagged = spacy.blank("en")
     untagged.add_pipe(factory)
-    assert untagged.analyze_pipes()["problems"][factory] == (["token.tag"] if factory == "dtparse" else [])
+    assert untagged.analyze_pipes()["problems"][factory] == ([] if factory == "pcfgla" else ["token.tag"])
     with nlp.select_pipes(disable=[factory]):
         assert nlp("The cat sat.")._.constituents == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import spacy
 from spacy.tokens import Doc
@@ -9,31 +11,35 @@ from spacy.tokens import Doc
 import spacy_dtparse
 from spacy_dtparse import models
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.errors import ConfigError, ModelFormatError
 
 from .conftest import make_nlp
+from .rule_parser import RuleParser
 
 
 @pytest.fixture
 def embedded(model_file, tmp_path, monkeypatch):
-    make_nlp(model_file).to_disk(tmp_path / "en_dtparse")
-    monkeypatch.setattr(models, "EMBEDDED_PIPELINE", tmp_path / "en_dtparse")
+    make_nlp(model_file, "span_parser").to_disk(tmp_path / "en_span")
+    (tmp_path / "en_dtparse").mkdir()
+    (tmp_path / "en_dtparse" / "model").write_bytes(RuleParser("the other").to_bytes())
+    monkeypatch.setattr(models, "HERE", tmp_path)
 
 
 def test_load_and_default_model(embedded, capsys, monkeypatch):
     nlp = spacy_dtparse.load()
-    assert nlp.pipe_names == ["sentencizer", "list_tagger", "dtparse"]
+    assert nlp.pipe_names == ["sentencizer", "list_tagger", "span_parser"]
     assert len(nlp("The cat sat.")._.constituents) == 3
-    greedy = spacy_dtparse.load(config={"components.dtparse.budget": 0})
-    assert len(greedy("She sat quietly.")._.constituents) == 3
+    changed = spacy_dtparse.load(config={"components.span_parser.max_tokens": 7})
+    assert len(changed("She sat quietly.")._.constituents) == 4
+    assert changed.get_pipe("span_parser").max_tokens == 7
     default = spacy.blank("en")
-    default.add_pipe("dtparse")
-    assert default.get_pipe("dtparse").labels == ()  # not loaded before the first Doc
+    default.add_pipe("span_parser")
+    assert default.get_pipe("span_parser").labels == ()  # not loaded before the first Doc
     doc = Doc(default.vocab, words=["she", "sat"], tags=["PRP", "VBD"], sent_starts=[True, False])
     assert len(default(doc)._.constituents) == 3
-    assert default.get_pipe("dtparse").parser.note == "from the file"
-    assert default.get_pipe_config("dtparse")["model"] is None
-    assert models.embedded_model().parent.parent == models.embedded_pipeline()
+    assert default.get_pipe("span_parser").parser.note == "from the file"
+    assert default.get_pipe_config("span_parser")["model"] is None
+    assert Path(models.embedded_model()).parent.parent == models.embedded_pipeline()
     monkeypatch.setattr("spacy_dtparse.kernels.warmup.kernels_compiled", lambda: False)
     assert main(["She sat."]) == 0
     captured = capsys.readouterr()
@@ -46,12 +52,12 @@ def test_an_untouched_default_is_saved_with_its_model(embedded, tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("dtparse")
     nlp.to_disk(tmp_path / "saved")
-    assert (tmp_path / "saved" / "dtparse" / "model").read_bytes() == models.embedded_model().read_bytes()
+    assert (tmp_path / "saved" / "dtparse" / "model").read_bytes() == Path(models.embedded_trees()).read_bytes()
     assert spacy.load(tmp_path / "saved").config["components"]["dtparse"]["model"] is None
 
 
 def test_an_installation_without_the_model(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(models, "EMBEDDED_PIPELINE", tmp_path / "en_dtparse")
+    monkeypatch.setattr(models, "HERE", tmp_path)
     with pytest.raises(ModelFormatError, match=r"has no English model .*install the package again"):
         spacy_dtparse.load()
     nlp = spacy.blank("en")
@@ -62,10 +68,31 @@ def test_an_installation_without_the_model(tmp_path, monkeypatch, capsys):
     assert "has no English model" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not models.EMBEDDED_PIPELINE.exists(), reason="the English pipeline is not built yet")
 def test_the_real_thing():
     doc = spacy_dtparse.load()("The cat sat on the mat. (It was black.)\n\nNobody saw it!")
     assert doc.has_annotation("TAG") and len(list(doc.sents)) == 3
     for sentence, tree in zip(doc.sents, spacy_dtparse.pipeline.attributes.trees(doc), strict=True):
         assert len(tree.words) == sum(not token.is_space for token in sentence)
     assert "(NP (DT The) (NN cat))" in next(doc.sents)._.parse_string
+
+
+def test_the_english_parsers_by_name():
+    text = "The old dog sleeps."
+    for name, pipe in models.PARSERS.items():
+        nlp = spacy_dtparse.load(name)
+        assert nlp.pipe_names[-1] == pipe and nlp.meta["name"] == name.removeprefix("en_")
+        assert next(nlp(text).sents)._.parse_string == "(S (NP (DT The) (JJ old) (NN dog)) (VP (VBZ sleeps)) (. .))"
+    assert [token.dep_ for token in nlp(text)] == ["det", "amod", "nsubj", "ROOT", "punct"]
+    trees = spacy_dtparse.load("en_dtparse", config={"components.dtparse.budget": 0}, exclude=["senter"])
+    assert trees.get_pipe("dtparse").budget == 0 and "senter" not in trees.pipe_names
+    with pytest.raises(ConfigError, match="parser 'en_core'; there are en_span, en_dtparse, en_pcfgla, en_bpm"):
+        spacy_dtparse.load("en_core")
+
+
+@pytest.mark.parametrize("name", list(models.PARSERS))
+def test_a_path_may_be_given_as_it_comes(name):
+    path = models.embedded_model(name)
+    nlp = spacy.blank("en")
+    nlp.add_pipe(models.PARSERS[name], config={"model": path})
+    component = type(nlp.get_pipe(models.PARSERS[name]))(model=Path(path).parent)
+    assert component.parser.to_bytes() == nlp.get_pipe(models.PARSERS[name]).parser.to_bytes()

@@ -84,9 +84,9 @@ def test_the_pipeline_gives_it_the_doc_s_constituents(nlp, taught):
 
 
 def test_without_constituents_the_error_says_what_to_do(model_path):
-    nlp = spacy_dtparse.load(exclude=["dtparse"])
+    nlp = spacy_dtparse.load(exclude=["span_parser"])
     nlp.add_pipe("bpm_parser", config={"model": str(model_path)})
-    with pytest.raises(MissingAnnotationError, match=r"guided by constituents.*Put dtparse before"):
+    with pytest.raises(MissingAnnotationError, match=r"guided by constituents.*Put a constituent parser .* before"):
         nlp(TEXT)
     assert len(nlp("")) == 0
     caught = []
@@ -95,8 +95,8 @@ def test_without_constituents_the_error_says_what_to_do(model_path):
 
 
 def test_constituents_under_another_key(model_path, nlp):
-    other = spacy_dtparse.load(exclude=["dtparse"])
-    other.add_pipe("dtparse", config={"spans_key": "phrases"})
+    other = spacy_dtparse.load(exclude=["span_parser"])
+    other.add_pipe("span_parser", config={"spans_key": "phrases"})
     other.add_pipe("bpm_parser", config={"model": str(model_path), "spans_key": "phrases"})
     assert heads_of(other(TEXT)) == heads_of(nlp(TEXT))
     with pytest.raises(ConfigError, match="spans_key"):
@@ -111,7 +111,7 @@ def test_white_space_and_long_docs(nlp):
     long = tagger(nlp.get_pipe("tok2vec")(Doc(nlp.vocab, words=words)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it has no sentence boundaries
-        long = nlp.get_pipe("bpm_parser")(nlp.get_pipe("dtparse")(long))
+        long = nlp.get_pipe("bpm_parser")(nlp.get_pipe("span_parser")(long))
     assert sum(token.dep_ == "ROOT" for token in long) == 1
 
 

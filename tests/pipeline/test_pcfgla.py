@@ -80,10 +80,11 @@ def test_the_decoder_is_a_setting(latent, parser):
     assert to_tree(next(doc.sents)).labels == wanted.labels
     with pytest.raises(ConfigError, match="candidates"):
         blank(latent, decoder="rerank")
-    found = blank(latent, settings={"candidates_n": 7}).get_pipe("pcfgla").configured_parser.settings
+    found = blank(latent, candidates_n=7).get_pipe("pcfgla").configured_parser.settings
     assert (found.candidates_n, found.decoder) == (7, "max-rule")
-    with pytest.raises(ConfigError, match=r"'settings' has gate; for a model of kind 'pcfg' it may have .*, betas"):
-        blank(latent, settings={"gate": 0.1})
+    with pytest.warns(UserWarning, match="the table `settings` is of pipelines saved by .*; give betas"):
+        old = blank(latent, settings={"betas": [0.5]})
+    assert old.get_pipe("pcfgla").configured_parser.settings.betas == (0.5,)
 
 
 def test_tags_given_are_needed_and_kept(latent, parser):
@@ -96,8 +97,9 @@ def test_tags_given_are_needed_and_kept(latent, parser):
     seen = []
     nlp.set_error_handler(lambda name, proc, docs, error: seen.append((name, type(error))))
     assert list(nlp.pipe(TEXTS[:1])) == [] and seen == [("pcfgla", MissingAnnotationError)]
-    with pytest.raises(MissingAnnotationError):  # a decision tree's habit, whatever the model
-        spacy.blank("en").add_pipe("dtparse", config={"model": str(latent)})(Doc(Vocab(), words=["She", "sat"]))
+    for factory in ("dtparse", "span_parser"):
+        with pytest.raises(ModelFormatError, match=rf"'pcfg' .*one for the factory '{factory}'; use .*'pcfgla'"):
+            spacy.blank("en").add_pipe(factory, config={"model": str(latent)})
 
 
 def test_settings_reach_the_parser(latent):
@@ -139,7 +141,7 @@ def test_models_of_the_other_factory(tmp_path):
     class DecisionTrees(RuleParser):
         name = "dtree"
 
-    message = r"pcfgla: a model of kind 'dtree' is not one for the factory 'pcfgla'.*nlp.add_pipe\('dtparse'"
+    message = r"pcfgla: a model of kind 'dtree' .* not one for the factory 'pcfgla'.*nlp.add_pipe\('dtparse'"
     component = PcfgLa(parser=RuleParser("kept"))
     with pytest.raises(ModelFormatError, match=message):
         component.set_parser(DecisionTrees())
@@ -150,14 +152,14 @@ def test_models_of_the_other_factory(tmp_path):
 
 @pytest.mark.embedded
 def test_a_real_model_of_the_other_factory():
-    with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'dtree' is .*'dtparse'"):
+    with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'dtree' .*'dtparse'"):
         spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.embedded_trees())})
-    with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'span' is .*'dtparse'"):
-        spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.EMBEDDED_PIPELINE)})
+    with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'span' .*'span_parser'"):
+        spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.embedded_pipeline())})
 
 
 def test_the_embedded_grammar(latent, tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "EMBEDDED_LATENT", tmp_path / "en_pcfgla")
+    monkeypatch.setattr(models, "HERE", tmp_path)
     nlp = spacy.blank("en")
     component = nlp.add_pipe("pcfgla")
     doc = Doc(nlp.vocab, words=["She", "sleeps"], sent_starts=[True, False])

@@ -56,16 +56,17 @@ def test_a_dead_path_in_a_config_does_not_matter_when_the_data_is_there(nlp, mod
 
 
 @both_factories
-def test_saved_model_wins_over_the_configured_one(nlp, tmp_path, factory):
+def test_a_configured_model_replaces_the_saved_one(nlp, tmp_path, factory):
     other = tmp_path / "other"
     other.write_bytes(RuleParser("another").to_bytes())
     nlp.to_disk(tmp_path / "pipeline")
     loaded = spacy.load(tmp_path / "pipeline", config={f"components.{factory}.model": str(other)})
+    assert loaded.get_pipe(factory).parser.note == "another"
+    loaded.to_disk(tmp_path / "again")
+    other.unlink()
+    assert spacy.load(tmp_path / "again").get_pipe(factory).parser.note == "another"
+    loaded = spacy.load(tmp_path / "pipeline", config={f"components.{factory}.max_tokens": 1})
     assert loaded.get_pipe(factory).parser.note == "from the file"
-    loaded = spacy.load(
-        tmp_path / "pipeline",
-        config={f"components.{factory}.model": str(other), f"components.{factory}.max_tokens": 1},
-    )
     assert loaded("She sat quietly.").spans["constituents"].attrs["sentences"][0]["status"] == "greedy"
 
 

@@ -114,7 +114,7 @@ def test_where_no_spines_lead_to_a_tree_the_last_search_has_none(models, parser)
 def test_betas_are_a_setting(models, parser, tmp_path):
     counts = {}
     for betas in ([], [1.0], [0.01], [0.5, 0.01]):
-        nlp = make_nlp(models, settings={"betas": betas})
+        nlp = make_nlp(models, betas=betas)
         doc = nlp(TEXTS[0])
         assert [to_tree(s) for s in doc.sents] == [r.tree for r in direct(parser, doc, betas=betas)]
         counts[str(betas)] = [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)]
@@ -122,12 +122,12 @@ def test_betas_are_a_setting(models, parser, tmp_path):
     assert len({str(count) for count in counts.values()}) == 4, "every list prunes differently"
     nlp.to_disk(tmp_path / "pipeline")
     config = load_config(tmp_path / "pipeline" / "config.cfg")["components"][models.factory]
-    assert config["settings"] == {"betas": [0.5, 0.01]} and config["spines_key"] == "spines"
+    assert config["betas"] == [0.5, 0.01] and config["spines_key"] == "spines"
     loaded = spacy.load(tmp_path / "pipeline")
     assert loaded.get_pipe(models.factory).configured_parser.settings.betas == (0.5, 0.01)
     assert record(loaded(TEXTS[0])) == record(nlp(TEXTS[0]))
-    with pytest.raises(ConfigError, match=r"'betas' is 0\.1; it must be a list of numbers from 0 to 1"):
-        make_nlp(models, settings={"betas": 0.1})
+    with pytest.raises(ConfigError, match=r"betas = \[0\.1, 3\]; it is a list of numbers from 0 to 1"):
+        make_nlp(models, betas=[0.1, 3])
 
 
 def test_the_key_of_the_spines(models):
@@ -139,13 +139,6 @@ def test_the_key_of_the_spines(models):
     for key in ("", 3):
         with pytest.raises(ConfigError, match=r"spines_key = .*; it is a non-empty string, a key of doc\.spans, or"):
             DtParse(spines_key=key)
-
-
-@pytest.mark.parametrize("factory", ["pcfgla"], indirect=True)
-def test_a_grammar_in_dtparse(models):
-    """As in pcfgla."""
-    doc = make_nlp(models._replace(factory="dtparse"))(TEXTS[0])
-    assert record(doc) == record(make_nlp(models)(TEXTS[0])) and sentence_infos(doc)[0]["ambiguity"] > 1
 
 
 @pytest.mark.parametrize("factory", ["pcfgla"], indirect=True)

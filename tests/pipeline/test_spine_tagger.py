@@ -186,16 +186,16 @@ def test_a_tagger_that_reads_no_tags_needs_none():
 
 
 def test_each_kind_of_model_has_its_component(tagger, tmp_path):
-    with pytest.raises(ModelFormatError, match=r"'tagger' is not one for the factory 'dtparse'.*'spine_tagger'"):
+    with pytest.raises(ModelFormatError, match=r"'tagger' .* not one for the factory 'dtparse'.*'spine_tagger'"):
         DtParse(parser=tagger)
-    with pytest.raises(ModelFormatError, match=r"'tagger' is not one for the factory 'bpm_parser'.*'spine_tagger'"):
+    with pytest.raises(ModelFormatError, match=r"'tagger' .* not one for the factory 'bpm_parser'.*'spine_tagger'"):
         BpmParser(parser=tagger)
     links = DependencyParser(random_dependency_model(1))
-    with pytest.raises(ModelFormatError, match=r"'dependency' is not one for the factory 'spine_tagger'"):
+    with pytest.raises(ModelFormatError, match=r"'dependency' .* not one for the factory 'spine_tagger'"):
         SpineTagger(parser=links)
     path = tmp_path / "links.model"
     links.to_disk(path)
-    with pytest.raises(ModelFormatError, match=r"links\.model: a model of kind 'dependency' builds trees"):
+    with pytest.raises(ModelFormatError, match=r"links\.model: .*kind 'dependency' .* builds dependencies, not tags"):
         make_nlp(path)
 
 
@@ -223,4 +223,4 @@ def test_the_command_line_says_what_such_a_model_is(model, capsys):
     printed = capsys.readouterr().out
     assert "kind: tagger" in printed and "words in the tag dictionary: 0" in printed and "name: random" in printed
     assert main(["A sentence.", "--model", str(model)]) == 1
-    assert "labels words and builds no tree" in capsys.readouterr().err
+    assert "builds tags, and this command is about constituents" in capsys.readouterr().err

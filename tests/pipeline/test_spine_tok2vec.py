@@ -19,7 +19,7 @@ from spacy_dtparse import sentence_infos
 from spacy_dtparse.cli.pipelines import sentence_pipes
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.pipeline.component import DtParse, SpineTok2Vec
+from spacy_dtparse.pipeline.component import PcfgLa, SpineTok2Vec
 from spacy_dtparse.pipeline.corpus import BracketCorpus, blank_copy
 from spacy_dtparse.pipeline.spine_tok2vec import multitags
 from spacy_dtparse.pipeline.spines import read_offers, spine, write_spines
@@ -266,7 +266,7 @@ def test_what_it_writes_prunes_a_chart():
     examples = sample(nlp, "sided")
     learn(nlp, examples)
     parser = PcfgParser(train_pcfg(read_treebank(SAMPLE / "train.mrg", limit=TREES)))
-    component = DtParse(parser=parser.with_settings(betas=(0.01,)))
+    component = PcfgLa(parser=parser.with_settings(betas=(0.01,)))
     docs = [blank_copy(example.reference, tags=True) for example in examples[:3]]
     for doc in nlp.pipe(docs):
         offers = read_offers(doc)

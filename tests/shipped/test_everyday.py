@@ -67,7 +67,7 @@ def test_the_first_sentence_that_one_types(nlp, tree: str) -> None:
 def test_everyday_development_trees(nlp) -> None:
     gold = read_treebank(EVERYDAY / "dev.mrg")
     tags = tag_words(nlp, gold)
-    parser = nlp.get_pipe("dtparse").parser
+    parser = nlp.get_pipe("span_parser").parser
     report, right = ParsevalReport(strict=True), 0
     for sentence, row in zip(gold, tags, strict=True):
         found = parser.parse(sentence.tree.words, row).tree

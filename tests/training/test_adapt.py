@@ -164,10 +164,10 @@ def with_parser(nlp, folder, model, factory="dtparse", **config):
 
 def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
     bare = str(saved(nlp, tmp_path))
-    with pytest.raises(ConfigError, match="has no dtparse and no pcfgla, only sentencizer, attribute_ruler; add one"):
+    with pytest.raises(ConfigError, match="has no constituent parser, only sentencizer, attribute_ruler; add one"):
         open_pipeline(bare)
     SpanParser(random_model()).to_disk(tmp_path / "span.model")
-    spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model"))
+    spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model", "span_parser"))
     with pytest.raises(ConfigError, match=r"of kind 'span', whose search spines do not prune; give in its place"):
         open_pipeline(spans)
     with pytest.raises(ModelFormatError, match="neither an installed spaCy package nor a folder of one"):
@@ -183,28 +183,25 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
 
 
 def test_grammars_take_their_places(nlp, grammar, tmp_path, monkeypatch):
-    """In a dtparse, in a pcfgla, in one that is new; the English one goes by a name of its own."""
+    """In the place of a dtparse, in a pcfgla, in one that is new; the English one goes by a name of its own."""
     trees = tmp_path / "random.model"
     DtreeParser(hand_made("shift_reduce", seed=1).model).to_disk(trees)
     data = grammar.read_bytes()
     for source, given, factory in (
         (with_parser(nlp, tmp_path / "a", grammar, "pcfgla"), None, "pcfgla"),
-        (with_parser(nlp, tmp_path / "b", trees), grammar, "dtparse"), (tmp_path / "a" / "tagging", grammar, "pcfgla"),
-        (tmp_path / "a" / "tagging", trees, "dtparse"),
+        (with_parser(nlp, tmp_path / "b", trees), grammar, "pcfgla"), (tmp_path / "a" / "tagging", grammar, "pcfgla"),
+        (tmp_path / "a" / "tagging", trees, "dtparse"), (tmp_path / "a" / "pipeline", trees, "dtparse"),
     ):  # fmt: skip
         opened = open_pipeline(str(source), given)
         assert opened.pipe_names[-1] == factory and len(opened.pipe_names) == 3
         assert (get_component(opened).parser.to_bytes() == data) == (given != trees)
-    monkeypatch.setattr(models, "EMBEDDED_LATENT", grammar.parent)
+    monkeypatch.setattr(models, "HERE", tmp_path)
     with pytest.raises(ModelFormatError, match="no English model"):
         open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
-    (tmp_path / "english").mkdir()
-    (tmp_path / "english" / "model").write_bytes(data)
-    monkeypatch.setattr(models, "EMBEDDED_LATENT", tmp_path / "english")
+    (tmp_path / "en_pcfgla").mkdir()
+    (tmp_path / "en_pcfgla" / "model").write_bytes(data)
     opened = open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
-    assert opened.pipe_names[-1] == "dtparse" and get_component(opened).parser.to_bytes() == data
-    with pytest.raises(ModelFormatError, match=r"pcfgla: a model of kind 'dtree' is not one for the factory 'pcfgla'"):
-        open_pipeline(str(tmp_path / "a" / "pipeline"), trees)
+    assert opened.pipe_names[-1] == "pcfgla" and get_component(opened).parser.to_bytes() == data
 
 
 @pytest.mark.filterwarnings("ignore:.*of the same pipeline writes")
@@ -218,7 +215,7 @@ def test_of_two_parsers_the_first_gets_the_tagger(nlp, grammar, tmp_path):
     made = write_pipeline(open_pipeline(str(tmp_path / "both"), betas=(0.3, 0.02)), spines, tmp_path / "out")
     assert made.pipe_names[-3:] == ["spine_tagger", "pcfgla", "dtparse"]
     first, second = made.get_pipe("pcfgla"), made.get_pipe("dtparse")
-    assert (first.spines_key, second.spines_key) == ("spines", None) and first.settings == {"betas": [0.3, 0.02]}
+    assert (first.spines_key, second.spines_key) == ("spines", None) and first.betas == [0.3, 0.02]
     settings, others = first.configured_parser.settings, second.configured_parser.settings
     assert (settings.betas, settings.prune, others.betas) == ((0.3, 0.02), 0.001, (0.1, 0.01))
     assert made.get_pipe_config("spine_tagger")["beta"] == 0.02 and "the grammar" in made.meta["credits"]

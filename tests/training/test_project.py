@@ -47,14 +47,15 @@ def filled(line: str, project: dict) -> list[str]:
 
 def test_workflow_and_commands(project):
     assert project["workflows"]["train"] == STEPS
-    assert project["workflows"]["train-span"] == [{"fit": "span", "assemble": "assemble-span"}.get(s, s) for s in STEPS]
+    assert project["workflows"]["train-span"] == [*STEPS[:3], "span", "assemble-span", "evaluate-span"]
     commands = {command["name"]: command for command in project["commands"]}
     assert project["workflows"]["train-bpm"] == ["bpm"]
     assert project["workflows"]["adapt"] == ["adapt-pipeline"]
     assert project["workflows"]["train-spines"] == ["spine-tok2vec"]
     taught = ["teach", "tag-taught", "span-taught"]
-    assert project["workflows"]["train-taught"] == ["verify", "convert", *taught, "assemble-span", "evaluate"]
-    later = ["span", *taught, "assemble-span", "bpm", "pcfgla", "self-train", "adapt-pipeline", "spine-tok2vec"]
+    assert project["workflows"]["train-taught"] == ["verify", "convert", *taught, "assemble-taught", "evaluate-taught"]
+    later = ["span", *taught, "assemble-span", "evaluate-span", "assemble-taught", "evaluate-taught", "bpm", "pcfgla"]
+    later += ["self-train", "adapt-pipeline", "spine-tok2vec"]
     assert list(commands) == [*STEPS, *later, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]
@@ -157,7 +158,8 @@ def test_train_from_nothing(tmp_path):
     spans = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=900)
     assert spans.returncode == 0, spans.stdout + spans.stderr
     assert spans.stdout.count("nothing changed") == 2, "convert and tag need not run again"
-    assert spacy.load(out / "pipeline").get_pipe("dtparse").parser.name == "span"
+    assert spacy.load(out / "pipeline").get_pipe("dtparse").parser.to_bytes() == model, "what train made is still there"
+    assert spacy.load(out / "span_pipeline").get_pipe("span_parser").parser.name == "span"
 
 
 def test_train_dependencies_from_nothing(tmp_path):

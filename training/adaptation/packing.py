@@ -32,7 +32,7 @@ _INSTEAD = (
 
 
 def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float, ...] | None = None) -> Language:
-    """A pipeline whose first dtparse or pcfgla reads spines; `parser`, `betas`: see `Adaptation`.
+    """A pipeline whose first constituent parser reads spines; `parser`, `betas`: see `Adaptation`.
 
     Raises ModelFormatError when there is no such pipeline or model, or the component is not for such models,
     ConfigError when its parser makes no use of spines.
@@ -40,7 +40,7 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
     nlp = load_language(None if pipeline == EMBEDDED else pipeline)
     if parser is None and not has_constituents(nlp):
         raise ConfigError(
-            f"the pipeline {pipeline} has no dtparse and no pcfgla, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
+            f"the pipeline {pipeline} has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
             f"one, or give {_INSTEAD}"
         )
     component = put_parser(nlp, None if parser is None else _given_parser(parser))
@@ -58,11 +58,11 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
 
 
 def set_betas(nlp: Language, betas: Sequence[float]) -> None:
-    """Give the first dtparse or pcfgla these betas, in its config, too."""
+    """Give the first constituent parser these betas, in its config, too."""
     component = get_component(nlp)
-    component.settings = {**(component.settings or {}), "betas": list(betas)}
+    component.betas = list(betas)  # type: ignore[attr-defined]
     component.set_parser(component.parser)
-    nlp.get_pipe_config(component_name(nlp))["settings"] = component.settings
+    nlp.get_pipe_config(component_name(nlp))["betas"] = list(betas)
 
 
 def _given_parser(parser: Path) -> ConstituentParser:
@@ -78,8 +78,8 @@ def head_rules_of(parser: Prunable) -> HeadRules:
 
 
 def write_pipeline(nlp: Language, tagger: Path, out: Path) -> Language:
-    """Put a tagger's model file before the first dtparse or pcfgla of `nlp`, in place of a spine_tagger that writes the
-    same key, and write the folder `out`, with licence files; what is returned is loaded from there.
+    """Put a tagger's model file before the first constituent parser of `nlp`, in place of a spine_tagger that writes
+    the same key, and write the folder `out`, with licence files; what is returned is loaded from there.
 
     Raises ConfigError when `out` is something else than a pipeline.
     """

@@ -15,6 +15,7 @@ from spacy.tokens import Doc
 
 from spacy_dtparse import load as load_embedded
 from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES
 
 from ..treebanks import TreebankFile
 from .text import TextFile
@@ -64,12 +65,12 @@ class Reading:
 
 
 def load_tagger(pipeline: str | None = None) -> Language:
-    """A pipeline that tags and finds sentences, without its dtparse; None: the embedded English one.
+    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one.
 
     Raises ModelFormatError when there is no such pipeline.
     """
     if pipeline is None:
-        return load_embedded(exclude=["dtparse"])
+        return load_embedded(exclude=["span_parser"])
     try:
         nlp = spacy.load(pipeline)
     except (OSError, ValueError) as error:
@@ -77,7 +78,7 @@ def load_tagger(pipeline: str | None = None) -> Language:
             f"{pipeline} is no spaCy pipeline that can be loaded ({error}); give a folder or an installed package"
         ) from error
     for name in list(nlp.pipe_names):
-        if nlp.get_pipe_meta(name).factory == "dtparse":
+        if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
             nlp.remove_pipe(name)
     return nlp
 

@@ -10,8 +10,8 @@ import spacy
 from spacy.tokens import Doc
 
 import spacy_dtparse
-from spacy_dtparse.models import EMBEDDED_PIPELINE, MODEL_FILE
-from spacy_dtparse.pipeline.component import DtParse
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.pipeline.component import SpanParse
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word
 from spacy_dtparse.trees.brackets import parse_tree, unescape_token
 
@@ -43,17 +43,17 @@ class Bench:
         )
 
     def parse(self, *arguments: str | None) -> Doc:
-        """The Doc of `doc` through a dtparse component that has not warned yet."""
-        component = DtParse(parser=self.nlp.get_pipe("dtparse").parser)
+        """The Doc of `doc` through a span_parser component that has not warned yet."""
+        component = SpanParse(parser=self.nlp.get_pipe("span_parser").parser)
         return component(self.doc(*arguments))  # type: ignore[arg-type]
 
     def rule_parser(self) -> Any:
         return RuleParser()
 
     def model(self) -> bytes:
-        return (EMBEDDED_PIPELINE / "dtparse" / MODEL_FILE).read_bytes()
+        return Path(embedded_model()).read_bytes()
 
-    def component(self, factory: str = "dtparse", **settings: Any) -> DtParse:
+    def component(self, factory: str = "dtparse", **settings: Any) -> SpanParse:
         return spacy.blank("en").add_pipe(factory, config=settings)  # type: ignore[return-value]
 
 

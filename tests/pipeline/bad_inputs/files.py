@@ -200,7 +200,7 @@ MODELS = [
         "model file",
         "of a span network, given to pcfgla",
         lambda bench: bench.component("pcfgla", model=str(bench.file(bench.model(), "my.model"))),
-        Raises(ModelFormatError, "is not one for the factory 'pcfgla'; use it with nlp.add_pipe('dtparse'"),
+        Raises(ModelFormatError, "is not one for the factory 'pcfgla'; use it with nlp.add_pipe('span_parser'"),
     ),
     Case(
         "model file",

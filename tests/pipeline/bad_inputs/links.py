@@ -176,22 +176,22 @@ LINKS = [
     damaged(
         "of a span network",
         lambda data: container_to_bytes("span", {}, {}),
-        "builds constituents, not dependencies; use it with nlp.add_pipe('dtparse'",
+        "builds constituents, not dependencies; use it with nlp.add_pipe('span_parser'",
     ),
     case(
         "model file: of dependencies, given to dtparse",
         lambda bench: bench.component("dtparse", model=str(bench.link_model())),
-        Raises(ModelFormatError, "has no constituents; use it with nlp.add_pipe('bpm_parser'"),
+        Raises(ModelFormatError, "builds dependencies, not constituents; use it with nlp.add_pipe('bpm_parser'"),
     ),
     case(
         "model file: of dependencies, given to pcfgla",
         lambda bench: bench.component("pcfgla", model=str(bench.link_model())),
-        Raises(ModelFormatError, "has no constituents; use it with nlp.add_pipe('bpm_parser'"),
+        Raises(ModelFormatError, "builds dependencies, not constituents; use it with nlp.add_pipe('bpm_parser'"),
     ),
     case(
         "model file: of dependencies, given to `dtparse parse`",
         lambda bench: main(["parse", "--text", "a", "--model", str(bench.link_model())]),
-        Exits(1, "has no constituents, which this command is about"),
+        Exits(1, "builds dependencies, and this command is about constituents"),
     ),
 ]
 

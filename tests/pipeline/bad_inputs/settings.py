@@ -25,12 +25,7 @@ SETTINGS = [
     setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
     setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
     setting("settings that are no table", "dtparse -> settings", "ConfigValidationError", settings=3),
-    Case(
-        "component setting",
-        "settings of another kind of model",
-        lambda bench: bench.component(model=str(bench.file(bench.model(), "my.model")), settings={"gate": 0}),
-        Raises(ConfigError, "has gate; for a model of kind 'span' it may have networks, confident, penalty"),
-    ),
+    setting("one of another factory", "span_parser -> gate", "ConfigValidationError", factory="span_parser", gate=0),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
     setting("pcfgla: empty spines_key", "a key of doc.spans, or None", factory="pcfgla", spines_key=""),

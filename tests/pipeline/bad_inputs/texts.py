@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 
 import spacy_dtparse
 from spacy_dtparse.errors import TreeError
-from spacy_dtparse.pipeline.component import DtParse
+from spacy_dtparse.pipeline.component import SpanParse
 from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
@@ -171,7 +171,7 @@ DOCS = [
     Case(
         "Doc",
         "only white-space tokens",
-        lambda bench: DtParse(parser=bench.nlp.get_pipe("dtparse").parser)(
+        lambda bench: SpanParse(parser=bench.nlp.get_pipe("span_parser").parser)(
             Doc(bench.nlp.vocab, words=["\n", "\t"], tags=["_SP", "_SP"], sent_starts=[True, False])
         ),
         Returns("no constituents, status `empty`", lambda doc: not doc._.constituents and statuses(doc) == {"empty"}),
@@ -209,7 +209,7 @@ DOCS = [
     Case(
         "Doc",
         "retokenized and parsed again",
-        lambda bench: bench.nlp.get_pipe("dtparse")(merged(bench)),
+        lambda bench: bench.nlp.get_pipe("span_parser")(merged(bench)),
         Returns(TREES + "; white space in a merged token is `_`", lambda doc: whole(doc) and has("The_old_cat")(doc)),
     ),
     Case("Doc", "DocBin into a fresh vocabulary", stored, Returns("the constituents as they were", whole)),

@@ -1,0 +1,75 @@
+"""The kinds of models: what each builds, which factory is for it, which parser reads it. The only place that knows."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ..errors import ModelFormatError
+
+CONSTITUENTS, DEPENDENCIES, TAGS = "constituents", "dependencies", "tags"
+"""What a model builds."""
+
+LOADERS = {CONSTITUENTS: "load_parser", DEPENDENCIES: "load_dependency_parser", TAGS: "load_tagger"}
+"""Functions of this package that load them."""
+
+
+class Kind(NamedTuple):
+    """A kind of model.
+
+    `name`: as the header of its files has it, and `name` of its parser. `builds`: CONSTITUENTS, DEPENDENCIES or TAGS.
+    `factory`: of the component, for nlp.add_pipe. `module`, `parser`: the class, in a folder beside this file. `noun`:
+    for messages.
+    """
+
+    name: str
+    builds: str
+    factory: str
+    module: str
+    parser: str
+    noun: str
+
+    def parser_class(self) -> Any:
+        """The class of its parser, imported now."""
+        return getattr(import_module(f".{self.module}", __package__), self.parser)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("dtree", CONSTITUENTS, "dtparse", "dtree", "DtreeParser", "an ensemble of boosted decision trees"),
+        Kind("span", CONSTITUENTS, "span_parser", "span", "SpanParser", "a network that scores spans"),
+        Kind("pcfg", CONSTITUENTS, "pcfgla", "pcfg", "PcfgParser", "a probabilistic context-free grammar"),
+        Kind("dependency", DEPENDENCIES, "bpm_parser", "dependency", "DependencyParser", "a dependency parser"),
+        Kind("tagger", TAGS, "spine_tagger", "tagging", "SequenceTagger", "a tagger of words"),
+    )
+}
+"""By name."""
+
+CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.builds == CONSTITUENTS)
+"""The factories of constituent parsers."""
+
+
+def kind_for(factory: str) -> Kind:
+    """The kind that a factory is for."""
+    return next(kind for kind in KINDS.values() if kind.factory == factory)
+
+
+def read_as(data: bytes, builds: str) -> Any:
+    """The parser of a model's bytes. Raises ModelFormatError for a damaged or unknown model, and for one that builds
+    something else than `builds`."""
+    from ..model.container import container_kind
+
+    name = container_kind(data)
+    kind = KINDS.get(name)
+    if kind is None:
+        raise ModelFormatError(
+            f"this release has no parser for model files of kind {name!r}, only {', '.join(map(repr, KINDS))}; install "
+            "a newer spacy-dtparse"
+        )
+    if kind.builds != builds:
+        raise ModelFormatError(
+            f"a model of kind {name!r} ({kind.noun}) builds {kind.builds}, not {builds}; use it with "
+            f"nlp.add_pipe({kind.factory!r}, config={{'model': …}}) or parsers.{LOADERS[kind.builds]}"
+        )
+    return kind.parser_class().from_bytes(data)

@@ -1,0 +1,54 @@
+"""The English pipelines that ship: one on disk, and those with another of the package's parsers in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.language import Language
+from spacy.util import Config, dict_to_dot, load_config, load_meta, load_model_from_config
+
+from ..models import DEFAULT, PARSERS, embedded_model, embedded_pipeline
+from . import component  # noqa: F401 (registers the factories where the package is not installed)
+
+
+def load_embedded(name: str | None = None, **overrides: Any) -> Language:
+    """The English pipeline with the parser of that name; see `spacy_dtparse.load`."""
+    name = DEFAULT if name is None else name
+    embedded_model(name)  # raises for what is not there
+    folder = embedded_pipeline()
+    if name == DEFAULT:
+        return spacy.load(folder, **overrides)
+    return _with_parser(folder, name, **overrides)
+
+
+def _with_parser(
+    folder: Path,
+    name: str,
+    *,
+    vocab: Any = True,
+    disable: str | Iterable[str] = (),
+    enable: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
+) -> Language:
+    """What spacy.load does, with the components of a pipeline that is not on disk as a whole."""
+    own, factory = PARSERS[DEFAULT], PARSERS[name]
+    wanted = load_config(folder / "config.cfg")
+    if factory == "bpm_parser":  # it reads the constituents of the other
+        wanted["nlp"]["pipeline"].append(factory)
+    else:
+        wanted["nlp"]["pipeline"] = [factory if pipe == own else pipe for pipe in wanted["nlp"]["pipeline"]]
+        del wanted["components"][own]
+    wanted["components"][factory] = {"factory": factory}
+    wanted = Config().from_str(wanted.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
+    nlp = load_model_from_config(
+        wanted, vocab=vocab, disable=disable, enable=enable, exclude=exclude, auto_fill=True,
+        meta=load_meta(folder / "meta.json"),
+    )  # fmt: skip
+    nlp.from_disk(folder, exclude=[exclude] if isinstance(exclude, str) else list(exclude))
+    description = nlp.meta["description"].replace(own, factory)
+    nlp.meta.update(name=name.removeprefix("en_"), description=description)
+    return nlp
