@@ -14,9 +14,9 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.scoring.report import ParsevalReport
 from spacy_dtparse.scoring.significance import paired_bootstrap
 from spacy_dtparse.trees import Tree
-from training.adaptation.measuring import no_collecting
-from training.corpus import Sentence
-from training.sequence.corpus import LabelledSentence
+from training.data.corpus import Sentence
+from training.loglinear_tagger.corpus import LabelledSentence
+from training.supertag_adaptation.measuring import no_collecting
 
 LENGTHS = ((5, 20), (21, 40), (41, 250))
 """Classes of lengths in words (Kummerfeld et al. 2010)."""
@@ -162,7 +162,7 @@ def figures(
 
 
 def shaped(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
-    """A run on held-out text as `training.adaptation.tables.changes` takes it."""
+    """A run on held-out text as `training.supertag_adaptation.tables.changes` takes it."""
     seconds, searches, offered = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
     return {
         "size": int(run.name.split("-")[1]),

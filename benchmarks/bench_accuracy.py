@@ -12,8 +12,8 @@ from pathlib import Path
 
 from common import arguments, budgets, save
 
-from training.evaluate import evaluate, load_source, table
-from training.treebanks import TreebankFile, corpus_files
+from training.data.evaluate import evaluate, load_source, table
+from training.data.treebanks import TreebankFile, corpus_files
 
 EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
 

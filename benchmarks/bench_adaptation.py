@@ -35,19 +35,19 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.categories import written_categories
 from spacy_dtparse.trees.heads import COLLINS
-from training.adaptation.sentences import labelled, split
-from training.adaptation.tables import changes
-from training.corpus import Sentence
-from training.fitting import write_atomically
+from training.data.corpus import Sentence
+from training.data.reading import load_tagger as tagging_pipeline
+from training.data.spines import Token, without_rare
+from training.data.treebanks import TreebankFile
+from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
+from training.loglinear_tagger.fitting import fit_tagger, judge
+from training.loglinear_tagger.options import SequenceOptions
+from training.loglinear_tagger.running import jackknife
+from training.runs.files import write_atomically
+from training.runs.telling import tell
 from training.self_train import Reading, Teaching, teach, text_files
-from training.self_train.tagging import load_tagger as tagging_pipeline
-from training.sequence.corpus import LabelledSentence, read_labelled, write_labelled
-from training.sequence.fitting import fit_tagger, judge
-from training.sequence.options import SequenceOptions
-from training.sequence.running import jackknife
-from training.spines import Token, without_rare
-from training.telling import tell
-from training.treebanks import TreebankFile
+from training.supertag_adaptation.sentences import labelled, split
+from training.supertag_adaptation.tables import changes
 
 FOLDS = 5
 TREEBANKS, TEXT, HELD, ALONE = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"

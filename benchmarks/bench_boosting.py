@@ -19,13 +19,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from training.boosting import learner as learner_module
-from training.boosting.config import LearnerConfig
-from training.boosting.labels import LabelData
-from training.boosting.learner import STEPS, LabelLearner
-from training.boosting.leaves import log_loss
-from training.boosting.store import DirectStore
-from training.boosting.tree import n_parameters
+from training.dtree.boosting import learner as learner_module
+from training.dtree.boosting.config import LearnerConfig
+from training.dtree.boosting.labels import LabelData
+from training.dtree.boosting.learner import STEPS, LabelLearner
+from training.dtree.boosting.leaves import log_loss
+from training.dtree.boosting.store import DirectStore
+from training.dtree.boosting.tree import n_parameters
 
 
 def synthetic(

@@ -30,14 +30,14 @@ from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
 from spacy_dtparse.features.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
-from training.dependency.corpus import DependencySentence
+from training.data.dependencies import DependencySentence
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
 from training.dependency.tags import jackknifed_tags, labelled, retagged
-from training.processes import worker_pool
-from training.sequence.options import SequenceOptions
-from training.telling import tell
+from training.loglinear_tagger.options import SequenceOptions
+from training.runs.processes import worker_pool
+from training.runs.telling import tell
 
 CZECH = ("cs_fictree/cs_fictree-ud-dev.conllu", "cs_cac/cs_cac-ud-dev.conllu")
 FILES = {

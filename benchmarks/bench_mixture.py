@@ -20,8 +20,8 @@ from spacy_dtparse.kernels.spans import best_inside, best_spans
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import TOP, Tree
-from training.corpus import Sentence
-from training.treebanks import TreebankFile
+from training.data.corpus import Sentence
+from training.data.treebanks import TreebankFile
 
 PENALTY = 0.5
 Beliefs = dict[tuple[int, int, str], float]

@@ -15,9 +15,9 @@ from common import arguments, save
 
 from spacy_dtparse import to_tree
 from spacy_dtparse.scoring.orphans import orphans
-from training.evaluate import load_source, tag_words
-from training.self_train.text import text_files
-from training.treebanks import TreebankFile, corpus_files
+from training.data.evaluate import load_source, tag_words
+from training.data.text import text_files
+from training.data.treebanks import TreebankFile, corpus_files
 
 EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
 

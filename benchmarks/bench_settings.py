@@ -20,9 +20,9 @@ from spacy_dtparse.kernels.state import make_nodes
 from spacy_dtparse.models import embedded_trees, find_model
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.trees import Recipe
-from training.corpus import Sentence, read_treebank, training_tree
-from training.fit import evaluate_parser
-from training.oracle import derivation
+from training.data.corpus import Sentence, read_treebank, training_tree
+from training.dtree.fit import evaluate_parser
+from training.dtree.oracle import derivation
 
 infer = from_python(state.infer)
 list_windows = from_python(state.list_windows)

@@ -17,8 +17,8 @@ from common import arguments, save
 
 from spacy_dtparse.models import embedded_trees, find_model
 from spacy_dtparse.parsers import ConstituentParser, load_parser
-from training.corpus import Sentence, read_treebank
-from training.evaluate import own_trees, score_trees
+from training.data.corpus import Sentence, read_treebank
+from training.data.evaluate import own_trees, score_trees
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "first network, greedy cuts": {"networks": 1, "max_tokens": 0},

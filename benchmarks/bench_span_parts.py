@@ -18,7 +18,7 @@ from common import arguments, dev_sentences, save
 from spacy_dtparse.kernels.span_network import span_probabilities
 from spacy_dtparse.models import find_model
 from spacy_dtparse.parsers.span import SpanParser
-from training.corpus import Sentence
+from training.data.corpus import Sentence
 
 LEAST = 0.01
 """Posterior probability from which on spans are labelled, as in a parse."""

@@ -25,8 +25,8 @@ from spacy.language import Language
 from spacy_dtparse.cli.pipelines import component_name, get_component
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.base import BatchParser
-from training.corpus import Sentence
-from training.evaluate import load_source
+from training.data.corpus import Sentence
+from training.data.evaluate import load_source
 
 LENGTHS = (10, 20, 40, 80, 160, 1000)
 TOGETHER = 8

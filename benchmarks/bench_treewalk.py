@@ -29,9 +29,9 @@ from spacy_dtparse.models import embedded_trees, find_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from spacy_dtparse.trees.transforms import Recipe
-from training.corpus import Sentence, training_tree
-from training.examples import Derivation, Replayer, example_rows
-from training.oracle import derivation
+from training.data.corpus import Sentence, training_tree
+from training.dtree.examples import Derivation, Replayer, example_rows
+from training.dtree.oracle import derivation
 
 
 @kernel

@@ -16,8 +16,8 @@ sys.path.insert(0, str(ROOT))  # `training` is no part of the installed package
 
 from spacy_dtparse.models import embedded_pipeline  # noqa: E402 (after the line above)
 from spacy_dtparse.parsers import ConstituentParser  # noqa: E402
-from training.corpus import Sentence  # noqa: E402
-from training.treebanks import corpus_files, read_files  # noqa: E402
+from training.data.corpus import Sentence  # noqa: E402
+from training.data.treebanks import corpus_files, read_files  # noqa: E402
 
 RESULTS = ROOT / "build" / "bench"
 

@@ -21,7 +21,7 @@ from spacy.cli.init_config import init_config
 from spacy.tokens import Doc, DocBin
 
 from spacy_dtparse.scoring.attachment import AttachmentReport
-from training.dependency.corpus import DependencySentence
+from training.data.dependencies import DependencySentence
 
 FINISHED = "Saved pipeline"
 """What spaCy says at the end."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from common import save
 
-from training.boosting.checkpoints import read_lines
-from training.boosting.learner import STEPS
-from training.boosting.path import LOG_FILE, REPORTS_FILE
+from training.dtree.boosting.learner import STEPS
+from training.dtree.boosting.path import LOG_FILE, REPORTS_FILE
+from training.runs.files import read_lines
 
 
 def profile(workdir: Path, label: str) -> dict[str, Any]:

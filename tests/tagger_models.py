@@ -9,8 +9,8 @@ import numpy as np
 from spacy_dtparse.features.tagparts import TagParts
 from spacy_dtparse.model.linear import pack_pairs
 from spacy_dtparse.model.tagger import TaggerModel
-from training.sequence.corpus import LabelledSentence, make_data
-from training.sequence.listing import list_features
+from training.loglinear_tagger.corpus import LabelledSentence, make_data
+from training.loglinear_tagger.listing import list_features
 
 SENTENCES = [
     LabelledSentence(

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.span_models import SENTENCES
-from training.corpus import Sentence
-from training.span.examples import count_chains, label_chains
-from training.teacher.shards import LEVELS, save_shard
+from training.data.corpus import Sentence
+from training.data.shards import LEVELS, save_shard
+from training.data.spans import count_chains, label_chains
 
 CHAINS = ((), ("NP",), ("VP",), ("S",), ("FRAG", "S"), ("X",))
 WORDS = [*(words for words, _ in SENTENCES), ("Stop",), ("caf\u00e9s", "\u2026", "\u20ac5")]

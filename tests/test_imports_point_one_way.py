@@ -37,6 +37,19 @@ ALLOWED: dict[str, set[str]] = {
     # line
     "package": {"base", "models", "pipeline", "cli"},
 }  # fmt: skip
+TRAINERS = {"dtree", "span", "pcfg", "dependency", "pos_tagger", "loglinear_tagger", "teacher"}
+COMPOSITES = {"self_train", "supertag_adaptation"}
+TRAINING: dict[str, set[str]] = {
+    "runs": set(),
+    "data": {"runs"},
+    **{room: {"runs", "data"} for room in TRAINERS},
+    "self_train": {"runs", "data"} | TRAINERS,
+    "supertag_adaptation": {"runs", "data", "self_train"} | TRAINERS,
+    "studies": {"runs", "data"} | TRAINERS | COMPOSITES,
+    "cli": {"runs", "data", "studies"} | TRAINERS | COMPOSITES,
+    "__main__": {"cli"},
+}
+"""Room of training/: rooms of training/ that it may import beside its own. All may import the package."""
 EXCEPTIONS = {
     "trees/heads_compiled.py": {"kernels"},
 }
@@ -105,6 +118,21 @@ def test_rooms_import_only_what_is_below(path):
             raise AssertionError(f"{name} ({room}) imports spaCy")
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "training").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_trainers_do_not_import_one_another(path):
+    room = path.relative_to(ROOT / "training").with_suffix("").parts[0]
+    if room == "__init__":
+        return
+    assert room in TRAINING, f"{path} is in a room of training/ that docs/design.md does not know"
+    for module in imported_modules(path):
+        top, *rest = module.split(".")
+        assert top not in ("tests", "benchmarks"), f"{path} imports {module}"
+        if top == "training" and rest[0] != room:
+            assert rest[0] in TRAINING[room], f"{path} imports {module}; allowed are {sorted(TRAINING[room])}"
+
+
 def test_sibling_parsers_do_not_import_one_another():
     siblings = {path.name for path in (PACKAGE / "parsers").iterdir() if (path / "__init__.py").is_file()}
     assert "dtree" in siblings
@@ -130,6 +158,14 @@ def test_the_design_document_says_the_same():
         assert ALLOWED[room] - {"package"} <= said, (
             f"{room} may import more in this test than in docs/design.md"
         )
+    trainers = dict(re.findall(r"^\| `training/([a-z_]+)/` \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
+    assert set(trainers) == set(TRAINING) - {"__main__"}
+    for room, said in trainers.items():
+        words = set(re.findall(r"[a-z_]+", said))
+        named = words & set(TRAINING) | (TRAINERS if "trainers" in words else set())
+        if words == {"all", "above"}:
+            named = set(list(trainers)[: list(trainers).index(room)])
+        assert TRAINING[room] == named, f"{room} may import other rooms in this test than in docs/design.md"
     for name, rooms in EXCEPTIONS.items():
         assert re.search(rf"`{re.escape(name)}`[^\n]*`{'`, `'.join(sorted(rooms))}`", text), name
 
@@ -140,13 +176,13 @@ def test_the_test_sees_imports(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(
         "from typing import TYPE_CHECKING\nfrom ..model import rules\nfrom . import heads\n"
-        "if TYPE_CHECKING:\n    import spacy\ndef f():\n    from training.fit import Fit\n    import numba\n"
+        "if TYPE_CHECKING:\n    import spacy\ndef f():\n    from training.dtree.fit import Fit\n    import numba\n"
     )
     assert imported_modules(path, tmp_path) == {
         "typing.TYPE_CHECKING",
         "spacy_dtparse.model.rules",
         "spacy_dtparse.trees.heads",
-        "training.fit.Fit",
+        "training.dtree.fit.Fit",
         "numba",
     }
 

@@ -74,7 +74,7 @@ def nlp(model_file, factory):
 def latent_parser():
     """Two small grammars with latent annotations that choose their own tags, and one that prunes for them."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
-    from training.corpus import read_treebank
+    from training.data.corpus import read_treebank
     from training.pcfg.latent_training import LatentOptions, train_latent
 
     options = LatentOptions(cycles=3, iterations=3, merge_iterations=1, smooth_iterations=1, seeds=(0, 1))

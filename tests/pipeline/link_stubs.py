@@ -8,7 +8,7 @@ import random
 from spacy.tokens import Doc
 
 from spacy_dtparse.parsers.dependency import DependencyResult
-from training.dependency.corpus import tree_problem
+from training.data.dependencies import tree_problem
 
 
 class Chain:

@@ -14,7 +14,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy_dtparse.features.linkparts import TokenColumns
 from spacy_dtparse.pipeline.component import BpmParser
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
-from training.dependency.corpus import is_projective
+from training.data.dependencies import is_projective
 from training.dependency.running import read_treebank_file
 
 from ..documents import ROOT

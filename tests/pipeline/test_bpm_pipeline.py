@@ -16,8 +16,8 @@ from spacy.vocab import Vocab
 
 from spacy_dtparse.cli import main
 from spacy_dtparse.pipeline.corpus import BracketCorpus
-from training.corpus import read_treebank
-from training.evaluate import tag_words
+from training.data.corpus import read_treebank
+from training.data.evaluate import tag_words
 
 from .conftest import make_links_nlp, make_nlp, tree_of
 from .link_stubs import Chain

@@ -25,8 +25,8 @@ from spacy_dtparse.pipeline.corpus import BracketCorpus, convert_brackets, guess
 from spacy_dtparse.pipeline.spines import spine, spines
 from spacy_dtparse.trees import COLLINS, Recipe
 from spacy_dtparse.trees.categories import CATEGORIES, written_categories
-from training.corpus import read_treebank
-from training.spines import categorised
+from training.data.corpus import read_treebank
+from training.data.spines import categorised
 
 from .conftest import both_factories
 

@@ -23,7 +23,7 @@ from spacy_dtparse.pipeline.component import PcfgLa, SpineTok2Vec
 from spacy_dtparse.pipeline.corpus import BracketCorpus, blank_copy
 from spacy_dtparse.pipeline.spine_tok2vec import multitags
 from spacy_dtparse.pipeline.spines import read_offers, spine, write_spines
-from training.corpus import read_treebank
+from training.data.corpus import read_treebank
 from training.pcfg import train_pcfg
 
 from ..documents import ROOT

@@ -1,4 +1,4 @@
-"""Slow twins of `training.boosting`: plain Python, numpy for arrays only, no code shared with what they
+"""Slow twins of `training.dtree.boosting`: plain Python, numpy for arrays only, no code shared with what they
 check.
 """
 

@@ -14,8 +14,8 @@ import spacy_dtparse
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.scoring.orphans import orphans
 from spacy_dtparse.trees import parse_tree
-from training.corpus import read_treebank
-from training.evaluate import tag_words
+from training.data.corpus import read_treebank
+from training.data.evaluate import tag_words
 
 pytestmark = pytest.mark.embedded
 

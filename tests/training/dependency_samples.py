@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spacy_dtparse.features.linkparts import LinkParts, TextRules
-from training.dependency.corpus import DependencySentence, read_conllu
+from training.data.dependencies import DependencySentence, read_conllu
 from training.dependency.fitting import make_examples
 from training.dependency.listing import Example
 from training.dependency.options import DependencyOptions

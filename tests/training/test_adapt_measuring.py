@@ -12,11 +12,11 @@ from spacy_dtparse.trees import COLLINS
 from spacy_dtparse.trees.categories import written_categories
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import hand_made
-from training.adaptation import measuring
-from training.adaptation.measuring import Offering, best_betas, breakdown, measure, no_collecting
-from training.adaptation.sentences import labelled
-from training.adaptation.tables import changes
-from training.corpus import Sentence
+from training.data.corpus import Sentence
+from training.supertag_adaptation import measuring
+from training.supertag_adaptation.measuring import Offering, best_betas, breakdown, measure, no_collecting
+from training.supertag_adaptation.sentences import labelled
+from training.supertag_adaptation.tables import changes
 
 
 def test_breakdown_by_search_and_categories():

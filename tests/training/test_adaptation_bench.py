@@ -13,9 +13,9 @@ import pytest
 
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from tests.bench_modules import bench_module
+from training.data.treebanks import TreebankFile
+from training.loglinear_tagger.corpus import read_labelled
 from training.pcfg import Markov, PcfgOptions, train_pcfg
-from training.sequence.corpus import read_labelled
-from training.treebanks import TreebankFile
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"

@@ -12,10 +12,10 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from tests.teacher_shards import made_shard
-from training.self_train.text import TextFile
+from training.data.shards import read_shard, shard_files
+from training.data.text import TextFile
 from training.teacher import annotating
 from training.teacher.annotating import Annotation, annotate, looks_like_language, split
-from training.teacher.shards import read_shard, shard_files
 
 HARBOUR = "the ferry left the harbour"
 LINES = [HARBOUR, "rain fell on the town", "we walked home", "THE FERRY , left the harbour", "the dog saw a cat"]

@@ -11,7 +11,7 @@ from spacy_dtparse.kernels.span_whole import place_of_bare
 from spacy_dtparse.model.span import BareTables
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree, read_trees
-from training.corpus import Sentence
+from training.data.corpus import Sentence
 from training.span.bare import LEAST_SEEN, MOST_SHARE, ORPHAN_SHARE, bare_tables, without_orphans
 from training.span.fitting import SpanOptions, make_material
 

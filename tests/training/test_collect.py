@@ -11,8 +11,8 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeFormatError
 from spacy_dtparse.trees import read_trees, write_tree, write_tree_pretty
 from training.cli import collect
-from training.collecting import SPLITS, UNLISTED, Layout, collect_treebank, find_documents, layouts
-from training.treebanks import catalogue
+from training.data.collecting import SPLITS, UNLISTED, Layout, collect_treebank, find_documents, layouts
+from training.data.treebanks import catalogue
 
 SAMPLE = SPLITS.parent / "sample"
 TREES = list(read_trees(SAMPLE / "train.mrg"))
@@ -236,7 +236,7 @@ def test_interrupted(fetched, tmp_path, monkeypatch):
     def stop(*paths):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("training.collecting.os.replace", stop)
+    monkeypatch.setattr("training.data.collecting.os.replace", stop)
     with pytest.raises(KeyboardInterrupt):
         collect_treebank(fetched, "gum", tmp_path / "out")
     assert not written(tmp_path / "out")

@@ -6,20 +6,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 import spacy
 from spacy.training import Example
 
-import training.assemble
+import training.data.assemble
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees import read_trees
-from training.assemble import PipelineFacts, assemble, check_size
-from training.cli import main
-from training.evaluate import evaluate, performance, tag_lists
-from training.treebanks import (
+from training.cli import COMMANDS, GROUPS, build_parser, main
+from training.data.assemble import PipelineFacts, assemble, check_size
+from training.data.evaluate import evaluate, performance, tag_lists
+from training.data.treebanks import (
     TreebankFile,
     catalogue,
     corpus_files,
@@ -28,7 +29,7 @@ from training.treebanks import (
     text_credits,
     weighted_names,
 )
-from training.verify import verify
+from training.data.verify import verify
 
 RECIPE = Path(__file__).resolve().parents[2] / "training" / "recipes" / "sample.json"
 TREES = [
@@ -187,7 +188,7 @@ def test_assemble(bank, tagger, tmp_path, monkeypatch):
 
     assemble(tagger, bank / "tiny.model", out, PipelineFacts(treebanks=["sample"]))  # again over the first
     assert not (out / "LICENSE.GENIA.txt").exists()
-    monkeypatch.setattr(training.assemble, "MAX_FILE", 1000)
+    monkeypatch.setattr(training.data.assemble, "MAX_FILE", 1000)
     with pytest.raises(ConfigError, match="allowed are"):
         check_size(out)
 
@@ -288,6 +289,21 @@ def test_bad_input_gets_one_line(arguments, message, tmp_path, monkeypatch, caps
     error = capsys.readouterr().err
     assert error.startswith("training: error: ") and message in error
     assert "Traceback" not in error and error.count("\n") == 1
+
+
+def test_every_command_has_an_example(capsys):
+    """The examples of --help can be parsed, and none is left out."""
+    parser = build_parser()
+    examples = [shlex.split(example) for group in GROUPS.values() for example in group.values()]
+    assert [words[0] for words in examples] == list(COMMANDS)
+    for words in examples:
+        assert parser.parse_args(words).command == words[0]
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0 and "Parsers:\n\n  span " in shown
+    for words in examples:
+        assert f"  {words[0]} " in shown and f"      $ python -m training {words[0]} " in shown
 
 
 def test_the_teachers_commands_are_listed(capsys):

@@ -9,7 +9,7 @@ import pytest
 
 from spacy_dtparse.trees import parse_tree, read_trees, write_tree
 from training.cli import main
-from training.conventions import TAGS, check_file, problems
+from training.data.conventions import TAGS, check_file, problems
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
 PARTS = ("train", "dev")

@@ -19,13 +19,14 @@ from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.scoring.attachment import AttachmentReport
 from tests.training.dependency_samples import CONLLU, FEW, SAMPLE, examples_of, sentences
 from training.cli import main
-from training.dependency.corpus import is_projective
+from training.data.dependencies import is_projective
+from training.data.folds import folds_of
 from training.dependency.fitting import fit_model, judge, tree_heads
-from training.dependency.learning import folds_of, learn, members_weights, train_member
+from training.dependency.learning import learn, members_weights, train_member
 from training.dependency.listing import feature_keys, open_listing, write_listing
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
-from training.processes import worker_pool
+from training.runs.processes import worker_pool
 
 BOUNDS = {"projective": (0.96, 0.95), "spanning": (0.98, 0.96)}
 """UAS and LAS of what CONLLU teaches, on CONLLU; two of its links are in no projective tree."""

@@ -15,7 +15,7 @@ from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.dependencies import is_projective as twin_is_projective
 from tests.reference.dependencies import is_tree, trees
 from tests.training.dependency_samples import CONLLU, SAMPLE, sentences
-from training.dependency.corpus import from_tree, is_projective, read_conllu, tree_problem
+from training.data.dependencies import from_tree, is_projective, read_conllu, tree_problem
 from training.dependency.running import read_treebank_file
 
 

@@ -16,7 +16,7 @@ from spacy.tokens import DocBin
 from spacy_dtparse.features.linkparts import TokenColumns
 from tests.bench_modules import bench_module
 from tests.training.dependency_samples import sentences
-from training.dependency.corpus import DependencySentence
+from training.data.dependencies import DependencySentence
 
 
 @pytest.fixture(scope="module")

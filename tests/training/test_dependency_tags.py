@@ -13,13 +13,14 @@ from spacy_dtparse.parsers import load_dependency_parser, load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from tests.training.dependency_samples import CONLLU, SAMPLE, sentences
 from training.cli import main
-from training.dependency.corpus import DependencySentence
+from training.data.dependencies import DependencySentence
+from training.data.parts_of_speech import part_labels, retagged, with_labels
 from training.dependency.fitting import judge
 from training.dependency.running import read_treebank_file
-from training.dependency.tags import jackknifed_tags, labelled, retagged, with_labels
-from training.sequence.corpus import LabelledSentence
-from training.sequence.fitting import fit_tagger
-from training.sequence.options import SequenceOptions
+from training.loglinear_tagger.corpus import LabelledSentence
+from training.loglinear_tagger.fitting import fit_tagger
+from training.loglinear_tagger.options import SequenceOptions
+from training.loglinear_tagger.parts_of_speech import jackknifed_tags
 
 QUICK = SequenceOptions(epochs=2)
 
@@ -41,7 +42,7 @@ def test_a_label_is_what_the_parser_reads(rules: TextRules, wanted: tuple[str, .
     start = sentences()[0]
     columns = start.columns._replace(words=("Dogs", "bark"), tags=("NNS-P-", "Vrc"), pos=("NOUN", "VERB"), lemmas=())
     sentence = DependencySentence(columns, (2, 0), ("nsubj", "root"), (False, False))
-    assert labelled(sentence, rules) == LabelledSentence(("Dogs", "bark"), (), wanted)
+    assert part_labels(sentence, rules) == wanted
     again = with_labels(sentence, wanted).columns
     read = [rules.tag(*both) for both in zip(columns.tags, columns.pos, strict=True)]
     assert [rules.tag(*both) for both in zip(again.tags, again.pos, strict=True)] == read
@@ -55,7 +56,7 @@ def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> 
     found, tagger = jackknifed_tags(
         train, TextRules(), QUICK, 4, tmp_path / "a", 2, lambda **facts: told.append(facts), {"lang": "en"}
     )
-    gold = [labelled(sentence, TextRules()) for sentence in train]
+    gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, TextRules())) for s in train]
     own = fit_tagger((*gold[:10], *gold[20:]), (), QUICK, tmp_path / "own", {})
     assert found[10:20] == retagged(SequenceTagger(own), train[10:20])
     right = [

@@ -6,8 +6,8 @@ import pytest
 
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.trees import parse_tree
-from training.corpus import Sentence
-from training.evaluate import score_trees
+from training.data.corpus import Sentence
+from training.data.evaluate import score_trees
 
 
 def sentence(text: str, source: str) -> Sentence:

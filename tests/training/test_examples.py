@@ -25,9 +25,9 @@ from tests.unit.kernels.harness import (
     small_lexicon,
     templates,
 )
-from training.corpus import Sentence, raw_word, read_treebank, survey, training_tree
-from training.examples import STORES, collect_atoms, example_rows, write_stores
-from training.oracle import child_lists, derivation
+from training.data.corpus import Sentence, raw_word, read_treebank, survey, training_tree
+from training.dtree.examples import STORES, collect_atoms, example_rows, write_stores
+from training.dtree.oracle import child_lists, derivation
 
 pytestmark = KERNEL_MARKS
 LEXICON = small_lexicon(("NP", "VP", "TOP"))

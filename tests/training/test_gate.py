@@ -22,11 +22,12 @@ from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, hand_made
 from tests.unit.model.damage import GONE, refuses, rewritten
 from training.cli import main
-from training.corpus import read_treebank
-from training.examples import Replayer, Sieve
-from training.fit import Fit
-from training.gate import derivations_of, gate_shares, train_gate, with_gate
-from training.recipe import FitRecipe
+from training.data.corpus import read_treebank
+from training.dtree.examples import Replayer, Sieve
+from training.dtree.fit import Fit
+from training.dtree.gate import derivations_of, gate_shares, train_gate, with_gate
+from training.dtree.recipe import FitRecipe
+from training.studies.turian2006.indirect import IndirectStore
 
 pytestmark = KERNEL_MARKS
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
@@ -39,8 +40,8 @@ def model_of(strategy: str):
     from spacy_dtparse.model.dtree import untrained
     from spacy_dtparse.trees import Recipe
     from spacy_dtparse.trees.heads import COLLINS
-    from training.corpus import training_tree
-    from training.fit import build_lexicon
+    from training.data.corpus import training_tree
+    from training.dtree.fit import build_lexicon
 
     steps = ("strip_empty", "drop_repeated_unary")
     trees = [training_tree(sentence, Recipe(steps)) for sentence in read_treebank(SAMPLE / "train.mrg")]
@@ -235,5 +236,8 @@ def test_a_share_without_a_gate():
 @compiled
 def test_rows_that_do_not_fit_cannot_be_sieved(tmp_path):
     recipe = FitRecipe(gate_bits=12, gate_share=0.05, memory_gib=0, n_workers=1, templates="baseline")
-    with pytest.raises(TrainingDataError, match="with 'gate_share' they must be written out"):
-        Fit(recipe, read_treebank(SAMPLE / "train.mrg", limit=40), [], tmp_path).prepare()
+    for share, large in ((0.05, IndirectStore.build_all), (0.0, None)):
+        trees = read_treebank(SAMPLE / "train.mrg", limit=40)
+        fit = Fit(replace(recipe, gate_share=share), trees, [], tmp_path, large=large)
+        with pytest.raises(TrainingDataError, match=r"GiB and may take 0 \(recipe setting 'memory_gib'\); give more"):
+            fit.prepare()

@@ -20,16 +20,22 @@ from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from tests.unit.kernels.harness import gold
-from training.boosting.config import LearnerConfig
-from training.boosting.labels import open_label_data
-from training.boosting.learner import LabelLearner
-from training.boosting.store import DirectStore, Store, open_store
-from training.boosting.tree import Tree, single_leaf
-from training.corpus import read_treebank, training_tree
-from training.examples import STORES, collect_atoms, write_stores
-from training.fit import build_lexicon
-from training.indirect import IndirectStore
-from training.reduced_tables import UNKNOWN, atom_templates, is_hashed, reduce_table, sequence_template
+from training.data.corpus import read_treebank, training_tree
+from training.dtree.boosting.config import LearnerConfig
+from training.dtree.boosting.labels import open_label_data
+from training.dtree.boosting.learner import LabelLearner
+from training.dtree.boosting.store import DirectStore, Store, open_store
+from training.dtree.boosting.tree import Tree, single_leaf
+from training.dtree.examples import STORES, collect_atoms, write_stores
+from training.dtree.fit import build_lexicon
+from training.studies.turian2006.indirect import IndirectStore
+from training.studies.turian2006.reduced_tables import (
+    UNKNOWN,
+    atom_templates,
+    is_hashed,
+    reduce_table,
+    sequence_template,
+)
 
 pytestmark = pytest.mark.kernel
 
@@ -229,7 +235,7 @@ def test_another_process_opens_the_same_store(built):
     folder, _, _ = built("r2l", "standard")
     path = folder / "indirect" / "window"
     code = (
-        "import sys; from training.boosting.store import open_store; import numpy as np\n"
+        "import sys; from training.dtree.boosting.store import open_store; import numpy as np\n"
         "store = open_store(sys.argv[1])\n"
         "indptr, atoms = store.rows(np.arange(0, store.n_examples, 5))\n"
         "checksum = int((atoms * np.arange(len(atoms)) % 9973).sum())\n"

@@ -15,7 +15,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.wordclasses import WordClasses
 from spacy_dtparse.trees import Recipe, parse_tree
 from tests.unit.kernels.harness import SLOW
-from training.corpus import read_treebank, training_tree
+from training.data.corpus import read_treebank, training_tree
 from training.pcfg import Markov, binarise
 from training.pcfg.latent import (
     Backbone,
@@ -50,7 +50,7 @@ def tables(texts=TINY, markov=None):
 
 
 def _sentence(text):
-    from training.corpus import Sentence
+    from training.data.corpus import Sentence
 
     tree = parse_tree(text)
     return Sentence(tree, tree.tags, "tiny", 1.0)

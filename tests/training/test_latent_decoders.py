@@ -14,7 +14,7 @@ from spacy_dtparse.model.pcfg_bundle import read_model, write_model
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.parsers.pcfg.settings import DECODERS
 from tests.unit.model.damage import GONE, refuses
-from training.corpus import read_treebank
+from training.data.corpus import read_treebank
 
 from .test_latent import SAMPLE, compiled, small_options, trained
 

@@ -11,10 +11,10 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from training.cli import main
-from training.latent_study.plan import PLAN, chosen_runs
-from training.latent_study.running import RESULT, Study, execute, read_result
-from training.latent_study.tables import TABLES, count
-from training.pages import fill_blocks
+from training.studies.matsuzaki2005.plan import PLAN, chosen_runs
+from training.studies.matsuzaki2005.running import RESULT, Study, execute, read_result
+from training.studies.matsuzaki2005.tables import TABLES, count
+from training.studies.pages import fill_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"

@@ -16,12 +16,12 @@ from spacy_dtparse.features.wordclasses import UNKNOWN, WordClasses, signatures
 from spacy_dtparse.model.pcfg import TAG, PcfgModel
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
 from training.cli import pcfg as command
-from training.corpus import Sentence, read_treebank, training_tree
-from training.evaluate import evaluate
+from training.data.corpus import Sentence, read_treebank, training_tree
+from training.data.evaluate import evaluate
+from training.data.treebanks import TreebankFile
 from training.pcfg import BINARISATIONS, BinaryTree, Markov, PcfgOptions, Symbol, binarise, debinarise, train_pcfg
 from training.pcfg.counting import RuleCounts, relative_frequencies, smoothed_frequencies
 from training.pcfg.grammar import count_trees
-from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 MARKOVS = [

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DRIVER = """
 import os, sys, time
-from training.processes import worker_pool
+from training.runs.processes import worker_pool
 
 if __name__ == "__main__":
     with worker_pool(1, sys.argv[1]) as pool:

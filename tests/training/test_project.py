@@ -24,12 +24,12 @@ from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.features.linkparts import TokenColumns
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
-from training.boosting.config import PathConfig
 from training.cli import TAGGING
 from training.cli import build_parser as training_parser
-from training.collecting import layouts
-from training.recipe import FitRecipe
-from training.treebanks import catalogue
+from training.data.collecting import layouts
+from training.data.treebanks import catalogue
+from training.dtree.boosting.config import PathConfig
+from training.dtree.recipe import FitRecipe
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ["verify", "convert", "tag", "fit", "assemble", "evaluate"]

@@ -11,16 +11,19 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.ensemble import LabelEnsemble
-from training.boosting.labels import open_label_data
 from training.cli import main
-from training.reproduce.measuring import example_counts, measure_scale
-from training.reproduce.plan import KINDS, PLAN, chosen_runs, run_recipe
-from training.reproduce.profiling import profile_trees
-from training.reproduce.report import draw_plots, fill_page, load_results
-from training.reproduce.running import RESULT, read_result, seconds_used
-from training.reproduce.sources import Sources, corpus_sources, every, section_files, treebank_sources
-from training.reproduce.statistics import above_nodes, ensemble_statistics, margin_statistics
-from training.reproduce.tables import PAPER, TABLES, at_lambda, markdown
+from training.dtree.boosting.labels import open_label_data
+from training.dtree.boosting.rows import seconds_used
+from training.runs.files import read_result
+from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
+from training.studies.tables import markdown
+from training.studies.turian2006.measuring import example_counts, measure_scale
+from training.studies.turian2006.plan import KINDS, PLAN, chosen_runs, run_recipe
+from training.studies.turian2006.profiling import profile_trees
+from training.studies.turian2006.report import draw_plots, fill_page, load_results
+from training.studies.turian2006.running import RESULT
+from training.studies.turian2006.statistics import above_nodes, ensemble_statistics, margin_statistics
+from training.studies.turian2006.tables import PAPER, TABLES, at_lambda
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = "( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD slept)) (. .)) )"
@@ -315,8 +318,8 @@ def test_small_helpers():
 
 
 def test_profile_ends_when_nothing_can_be_grown(done):
-    from training.boosting.config import LearnerConfig
-    from training.boosting.store import open_store
+    from training.dtree.boosting.config import LearnerConfig
+    from training.dtree.boosting.store import open_store
 
     path = (done / "r2l" / "stores" / "window").resolve()
     found = profile_trees(

@@ -17,11 +17,11 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import COLLINS, tree_guide
 from tests.tagger_models import SENTENCES, random_tagger
 from training.cli import main
-from training.corpus import read_treebank
-from training.sequence import online
-from training.sequence.corpus import LabelledSentence, read_labelled, write_labelled
-from training.sequence.fitting import fit_scale, fit_tagger, judge
-from training.sequence.options import ESTIMATORS, SequenceOptions
+from training.data.corpus import read_treebank
+from training.loglinear_tagger import online
+from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
+from training.loglinear_tagger.fitting import fit_scale, fit_tagger, judge
+from training.loglinear_tagger.options import ESTIMATORS, SequenceOptions
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 QUICK = SequenceOptions(epochs=4, iterations=15, cutoff=10)

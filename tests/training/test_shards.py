@@ -14,12 +14,12 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import Tree, write_tree
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
-from training.tagging.treebanks import Treebank
+from training.data.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
+from training.data.treebanks import TreebankFile
+from training.pos_tagger.treebanks import Treebank
 from training.teacher.mixing import mixed
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
-from training.teacher.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
 from training.teacher.trees import best_tree, trees_of
-from training.treebanks import TreebankFile
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"
@@ -43,7 +43,7 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
 
 
 def test_who_reads_shards_needs_no_torch() -> None:
-    modules = "training.span.running, training.tagging.treebanks, training.teacher.retagging, training.cli"
+    modules = "training.span.running, training.pos_tagger.treebanks, training.teacher.retagging, training.cli"
     code = f"import sys; sys.modules['torch'] = None; import {modules}; print('imported')\n"
     code += "sys.exit(training.cli.main(['teacher', 'evaluate', 'nothing', '--dev', 'nothing.mrg']))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

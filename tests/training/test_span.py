@@ -21,14 +21,22 @@ from spacy_dtparse.trees import Tree
 from tests.reference.spans import binary_trees, tree_score
 from tests.span_models import CHAINS, SENTENCES, random_model
 from training.cli import main
-from training.corpus import Sentence
-from training.processes import worker_pool
-from training.span.examples import chain_numbers, count_chains, crossing_spans, label_chains, make_example, number_of
+from training.data.corpus import Sentence
+from training.data.slopes import believed_slopes, bracket_slopes
+from training.data.spans import (
+    chain_numbers,
+    count_chains,
+    crossing_spans,
+    label_chains,
+    make_example,
+    number_of,
+)
+from training.data.treebanks import TreebankFile
+from training.runs.processes import worker_pool
 from training.span.fitting import SpanOptions, make_material, make_model, run_facts, train_network
-from training.span.network import Dropout, Shape, Trainer, believed_slopes, bracket_slopes, first_values
+from training.span.network import Dropout, Shape, Trainer, first_values
 from training.span.running import parse_settings
 from training.span.teaching import Teaching, believed_example
-from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 TREE = Tree.from_spans(

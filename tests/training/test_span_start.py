@@ -9,8 +9,8 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.parsers import load_parser
+from training.data.treebanks import TreebankFile
 from training.span.running import fit_span, parse_settings
-from training.treebanks import TreebankFile
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 SMALL = [

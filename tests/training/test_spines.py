@@ -14,18 +14,9 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
 from spacy_dtparse.trees.categories import written_controls, written_spines
 from training.cli import main
-from training.corpus import Sentence, read_treebank
-from training.sequence.corpus import read_labelled
-from training.spines import (
-    SHARES,
-    Inventory,
-    Token,
-    categorised,
-    check_file,
-    entropy,
-    report,
-    without_rare,
-)
+from training.data.corpus import Sentence, read_treebank
+from training.data.spines import SHARES, Inventory, Token, categorised, check_file, entropy, report, without_rare
+from training.loglinear_tagger.corpus import read_labelled
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 TREES = (

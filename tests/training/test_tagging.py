@@ -14,19 +14,20 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_dtparse.errors import ConfigError, TreeFormatError
-from training.tagging import jackknife as jackknife_module
-from training.tagging.__main__ import main
-from training.tagging.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.tagging.corpus import VARIANTS, Document, DocumentSampler, encode
-from training.tagging.final import folder_bytes, sentence_f1, tag_sentences, train_final
-from training.tagging.fit import batch_sizes, learn_rate
-from training.tagging.forms import add_forms
-from training.tagging.jackknife import jackknife, plan_folds
-from training.tagging.lexicon import Lexicon, curly_words, title_words
-from training.tagging.sentences import Sentence, read_sentences
-from training.tagging.splitting import WordSplitter
-from training.tagging.tokens import add_tokens
-from training.tagging.treebanks import Treebank, fold_numbers, kept_runs
+from training.cli import main
+from training.data.folds import fold_numbers
+from training.data.tokens import add_tokens
+from training.pos_tagger import jackknife as jackknife_module
+from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
+from training.pos_tagger.corpus import VARIANTS, Document, DocumentSampler, encode
+from training.pos_tagger.final import folder_bytes, sentence_f1, tag_sentences, train_final
+from training.pos_tagger.fit import batch_sizes, learn_rate
+from training.pos_tagger.forms import add_forms
+from training.pos_tagger.jackknife import jackknife, plan_folds
+from training.pos_tagger.lexicon import Lexicon, curly_words, title_words
+from training.pos_tagger.sentences import Sentence, read_sentences
+from training.pos_tagger.splitting import WordSplitter
+from training.pos_tagger.treebanks import Treebank, kept_runs
 
 OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
 SMALL = TaggingConfig(
@@ -245,8 +246,8 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
     small = ["network.width=16", "network.depth=1", "network.embed_size=100", "fit.epochs=0.5"]
     settings = [part for setting in small for part in ("--set", setting)]
     alpha, out = str(tmp_path / "alpha"), str(tmp_path / "out")
-    main(["jackknife", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
-    main(["train", "--treebank", alpha, "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings])
+    assert not main(["jackknife", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
+    assert not main(["tag", "--treebank", alpha, "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings])
     text = capsys.readouterr().out
     assert "alpha: " in text and "tag_acc_alpha: " in text
     assert spacy.load(f"{out}/new/m").pipe_names == ["tok2vec", "tagger"]

@@ -19,12 +19,12 @@ from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
 from tests.teacher_shards import TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
-from training.span.examples import chain_numbers, make_example
+from training.data.spans import chain_numbers, make_example
+from training.data.treebanks import TreebankFile
 from training.span.fitting import SpanOptions, make_material, run_facts, train_network
 from training.span.kernels import fit_scores, score_matrix
 from training.span.network import Shape
 from training.span.taught import Mixed, TaughtExamples, taught_words
-from training.treebanks import TreebankFile
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"

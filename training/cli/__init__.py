@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+import textwrap
 from collections.abc import Sequence
 
-from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.errors import DtparseError
 
 from . import (
     adapt,
@@ -21,80 +22,141 @@ from . import (
     evaluate,
     fit,
     gate,
-    latent_study,
+    jackknife,
     pcfg,
     pcfgla,
+    pcfgla_study,
     reproduce,
     reproduce_report,
     self_train,
     self_train_compare,
     span,
     spines,
+    tag,
     tagger_fit,
     teacher,
     verify,
 )
 
+GROUPS: dict[str, dict[str, str]] = {
+    "Data": {
+        "collect": "collect build/assets --names craft genia gum masc --out build/treebanks",
+        "verify": "verify assets sample",
+        "convert": "convert assets sample --out build/corpus",
+        "conventions": "conventions assets/everyday/train.mrg",
+    },
+    "Taggers": {
+        "jackknife": "jackknife --corpus build/corpus --names sample --folds 4 --out build/tags",
+        "tag": "tag --corpus build/corpus --names sample --out build/tags --model build/tagger",
+        "spines": "spines build/corpus/sample/train.mrg --write build/spines.train",
+        "tagger-fit": "tagger-fit --train build/spines.train --out build/spines.model",
+    },
+    "Parsers": {
+        "span": "span --corpus build/corpus --names sample --tags build/tags --out build/span.model",
+        "fit": "fit --recipe training/recipes/sample.json --corpus build/corpus --names sample "
+        "--tags build/tags --workdir build/fit --out build/dtparse.model",
+        "gate": "gate build/dtparse.model --corpus build/corpus --names sample --out build/gated.model",
+        "pcfg": "pcfg --corpus build/corpus --names sample --out build/pcfg.model",
+        "pcfgla": "pcfgla --corpus build/corpus --names sample --cycles 2 --out build/pcfgla.model",
+        "bpm": "bpm --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/bpm.model",
+        "bpm-evaluate": "bpm-evaluate build/bpm.model build/corpus/sample/dev.mrg",
+        "evaluate": "evaluate build/span.model build/corpus/sample/dev.mrg --tags gold",
+    },
+    "Whole pipelines": {
+        "assemble": "assemble --tagger build/tagger --model build/span.model --names sample --out build/pipeline",
+        "teacher": "teacher fit --corpus build/corpus --names sample --workdir build/teacher --out build/teacher/out",
+        "self-train": "self-train --teacher build/pcfgla.model --text assets/sample/plain.txt "
+        "--workdir build/self_train --out build/taught",
+        "adapt": "adapt embedded --parser embedded --text assets/sample/plain.txt --out build/adapted",
+        "clean": "clean build/sample",
+    },
+    "Studies of the papers": {
+        "self-train-compare": "self-train-compare build/taught --recipe training/recipes/sample.json --sizes 0 "
+        "10 --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/students",
+        "reproduce": "reproduce --corpus build/corpus --names sample --runs r2l",
+        "reproduce-report": "reproduce-report build/2006",
+        "pcfgla-study": "pcfgla-study --corpus build/corpus --runs split-merge",
+    },
+}
+"""The commands by group, each with an example of its arguments."""
 COMMANDS = {
     "collect": collect,
     "verify": verify,
-    "conventions": conventions,
     "convert": convert,
+    "conventions": conventions,
+    "jackknife": jackknife,
+    "tag": tag,
+    "spines": spines,
+    "tagger-fit": tagger_fit,
+    "span": span,
     "fit": fit,
     "gate": gate,
-    "assemble": assemble,
-    "evaluate": evaluate,
     "pcfg": pcfg,
     "pcfgla": pcfgla,
-    "span": span,
-    "spines": spines,
     "bpm": bpm,
     "bpm-evaluate": bpm_evaluate,
-    "tagger-fit": tagger_fit,
+    "evaluate": evaluate,
+    "assemble": assemble,
     "teacher": teacher,
-    "adapt": adapt,
-    "pcfgla-study": latent_study,
     "self-train": self_train,
+    "adapt": adapt,
+    "clean": clean,
     "self-train-compare": self_train_compare,
     "reproduce": reproduce,
     "reproduce-report": reproduce_report,
-    "clean": clean,
+    "pcfgla-study": pcfgla_study,
 }
-TAGGING = {"tag": "train", "jackknife": "jackknife"}
 
-EPILOG = """\
-tag and jackknife have options of their own: python -m training tag --help
 
-a parser for the sample treebank:
-  python -m training fit --recipe training/recipes/sample.json --train assets/sample/train.mrg \\
-    --dev assets/sample/dev.mrg --workdir build/fit --out build/dtparse.model
-  python -m training evaluate build/dtparse.model assets/sample/dev.mrg
-"""
+def overview() -> str:
+    """The commands by group, each with what it does and an example."""
+    parts = []
+    for group, commands in GROUPS.items():
+        parts.append(f"{group}:\n")
+        for name, example in commands.items():
+            does, first, *rest = _summary(name), *textwrap.wrap(f"python -m training {example}", 96)
+            lines = [f"  {name:19} {does}", f"      $ {first}", *(f"          {line}" for line in rest)]
+            if rest:
+                lines[1:-1] = [f"{line} \\" for line in lines[1:-1]]
+            parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The argument parser with all commands."""
+    plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m training",
-        description="Train, evaluate and put together parsers.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="python -m training [--verbose] COMMAND …",
+        description="Train, evaluate and put together parsers. Each command says its options: "
+        "python -m training COMMAND --help",
+        epilog=overview(),
+        formatter_class=plain,
     )
     parser.add_argument("--verbose", action="store_true", help="say more on standard error")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
+    examples = {name: example for group in GROUPS.values() for name, example in group.items()}
     for name, module in COMMANDS.items():
-        summary = str(module.__doc__).splitlines()[0]
-        module.add_arguments(commands.add_parser(name, help=summary, description=module.__doc__))
-    commands.add_parser("tag", help="Train the tagger (and senter) as a spaCy pipeline.")
-    commands.add_parser("jackknife", help="Tag the training trees, each by a tagger that has not seen it.")
+        example = f"example:\n  python -m training {examples[name]}"
+        module.add_arguments(
+            commands.add_parser(
+                name,
+                prog=f"python -m training {name}",
+                description=module.__doc__,
+                epilog=example,
+                formatter_class=plain,
+            )
+        )
     return parser
+
+
+def _summary(name: str) -> str:
+    return str(COMMANDS[name].__doc__).splitlines()[0]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments and arguments[0] in TAGGING:
-        return _guarded(lambda: run_tagging(TAGGING[arguments[0]], arguments[1:]))
     options = build_parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING,
@@ -102,26 +164,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         stream=sys.stderr,
     )
     return _guarded(lambda: COMMANDS[options.command].run(options))
-
-
-def run_tagging(command: str, arguments: Sequence[str]) -> None:
-    """Run a command of `training.tagging`.
-
-    `--corpus DIR --names NAME[:WEIGHT] …` stand for its --treebank options, and `--settings NAME=VALUE …`
-    for its --set options: a variable of project.yml cannot have `--` in it (weasel drops it).
-    """
-    from training.tagging.__main__ import main as tagging
-
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--corpus")
-    parser.add_argument("--names", nargs="+", default=[])
-    parser.add_argument("--settings", nargs="*", default=[])
-    options, rest = parser.parse_known_args(list(arguments))
-    if options.names and options.corpus is None:
-        raise ConfigError("--names needs --corpus, the folder that the treebanks are in")
-    treebanks = [part for name in options.names for part in ("--treebank", f"{options.corpus}/{name}")]
-    settings = [part for setting in options.settings for part in ("--set", setting)]
-    tagging([command, *treebanks, *settings, *rest])
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]

@@ -1,4 +1,7 @@
-"""Make the parser of a pipeline faster on a kind of text: a tagger learns from its trees which spines it will need."""
+"""Make the parser of a pipeline faster on a kind of text.
+
+A tagger learns from its trees which spines it will need.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
     parser.add_argument(
         "--settings", nargs="*", default=[], metavar="NAME=VALUE",
-        help="options of training.sequence.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
+        help="options of training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
     )  # fmt: skip
     parser.add_argument("--workers", type=positive_number, default=2, help="processes and threads (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps what is parsed, trained and measured")
@@ -75,11 +78,11 @@ def betas_of(text: str) -> tuple[float, ...]:
 
 def run(options: argparse.Namespace) -> None:
     """Parse, train, measure, write; the last lines are the tables."""
-    from training.adaptation import BETAS, Adaptation, adapt
+    from training.data.treebanks import TreebankFile
+    from training.loglinear_tagger.options import SequenceOptions
+    from training.runs.settings import changed_fields
     from training.self_train import Reading, text_files
-    from training.sequence.options import SequenceOptions
-    from training.settings import changed_fields
-    from training.treebanks import TreebankFile
+    from training.supertag_adaptation import BETAS, Adaptation, adapt
 
     adaptation = Adaptation(
         options.pipeline,

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Assemble and say what came out."""
-    from training.assemble import PipelineFacts, assemble, check_size
+    from training.data.assemble import PipelineFacts, assemble, check_size
 
     facts = PipelineFacts(name=options.name, treebanks=options.names)
     if options.version:

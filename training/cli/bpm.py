@@ -1,4 +1,7 @@
-"""Train a dependency parser, a Bayes point machine; the same command goes on where a killed run stopped."""
+"""Train a dependency parser, a Bayes point machine.
+
+The same command goes on where a killed run stopped.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,8 @@ def run(options: argparse.Namespace) -> None:
     from spacy_dtparse.features.linkparts import TextRules
     from training.dependency.options import DependencyOptions
     from training.dependency.running import fit_dependency
-    from training.settings import changed_fields
+    from training.loglinear_tagger.parts_of_speech import Jackknife
+    from training.runs.settings import changed_fields
 
     if not options.train:
         raise ConfigError("there is nothing to learn from; give --train FILE …")
@@ -70,6 +74,6 @@ def run(options: argparse.Namespace) -> None:
     facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
         options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,
-        options.tagger, options.guide, options.jackknife,
+        options.tagger, options.guide, Jackknife(options.jackknife) if options.jackknife else None,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -26,8 +26,8 @@ def run(options: argparse.Namespace) -> int:
 
     A treebank that fails does not keep the others from being collected.
     """
-    from training.collecting import collect_treebank, layouts
-    from training.treebanks import weighted_names
+    from training.data.collecting import collect_treebank, layouts
+    from training.data.treebanks import weighted_names
 
     known, names, failed = layouts(), list(weighted_names(options.names)), []
     for name in names:

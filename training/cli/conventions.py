@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from ..conventions import check_file
+from ..data.conventions import check_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Convert every treebank and say how many trees it has."""
-    from training.converting import convert_treebank
-    from training.treebanks import weighted_names
+    from training.data.converting import convert_treebank
+    from training.data.treebanks import weighted_names
 
     for name in weighted_names(options.names):
         counts = convert_treebank(options.folder, name, options.out)

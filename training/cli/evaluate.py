@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a table."""
-    from training.evaluate import evaluate, record_performance, table
-    from training.treebanks import TreebankFile, corpus_files
+    from training.data.evaluate import evaluate, record_performance, table
+    from training.data.treebanks import TreebankFile, corpus_files
 
     files = [TreebankFile.parse(text) for text in options.files]
     if options.corpus is not None:

@@ -1,4 +1,7 @@
-"""Train a parser from treebanks; the same command goes on where a killed run stopped."""
+"""Train an ensemble of boosted decision trees.
+
+The same command goes on where a killed run stopped.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and write the model; the last lines say how good it is and how large."""
-    from training.fitting import fit_model
-    from training.recipe import FitRecipe
-    from training.settings import changed
-    from training.treebanks import TreebankFile, corpus_files
+    from training.data.treebanks import TreebankFile, corpus_files
+    from training.dtree.fitting import fit_model
+    from training.dtree.recipe import FitRecipe
+    from training.runs.settings import changed
 
     recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
     extra = {}

@@ -27,9 +27,9 @@ def run(options: argparse.Namespace) -> None:
     """Write the model with its new gate; the table shows what each setting of `gate` loses and keeps."""
     from spacy_dtparse.models import find_model
     from spacy_dtparse.parsers.dtree import DtreeParser
-    from training.fitting import write_atomically
-    from training.gate import derivations_of, gate_shares, train_gate, with_gate
-    from training.treebanks import TreebankFile, corpus_files, read_files
+    from training.data.treebanks import TreebankFile, corpus_files, read_files
+    from training.dtree.gate import derivations_of, gate_shares, train_gate, with_gate
+    from training.runs.files import write_atomically
 
     if not 2 <= options.bits <= 24:
         raise ConfigError(f"--bits is {options.bits}; it must be from 2 to 24")

@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> None:
     """Make the grammar, write the model, say how large it is."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from spacy_dtparse.trees import Recipe
+    from training.data.treebanks import TreebankFile, corpus_files, origin_of, read_files
     from training.pcfg import Markov, PcfgOptions, train_pcfg
-    from training.treebanks import TreebankFile, corpus_files, origin_of, read_files
 
     chosen = PcfgOptions(
         Markov(options.vertical, options.horizontal, options.binarise, options.tag_vertical),

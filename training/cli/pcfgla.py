@@ -1,4 +1,7 @@
-"""Train a PCFG with latent annotations by EM; the same command goes on where a killed run stopped."""
+"""Train a PCFG with latent annotations by EM.
+
+The same command goes on where a killed run stopped.
+"""
 
 from __future__ import annotations
 
@@ -55,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
-    from training.fitting import write_atomically
+    from training.data.treebanks import TreebankFile, corpus_files, origin_of, read_files
     from training.pcfg import Markov
     from training.pcfg.latent_training import LatentOptions, train_latent
-    from training.telling import tell
-    from training.treebanks import TreebankFile, corpus_files, origin_of, read_files
+    from training.runs.files import write_atomically
+    from training.runs.telling import tell
 
     chosen = LatentOptions(
         markov=Markov(1, options.horizontal, options.binarise, 1),

@@ -1,5 +1,6 @@
-"""Run the experiments of Turian & Melamed 2006; the same command goes on where a killed run stopped.
+"""Run the experiments of Turian & Melamed 2006.
 
+The same command goes on where a killed run stopped.
 Results are OUT/RUN/result.json; `reproduce-report` makes tables and plots of them.
 """
 
@@ -54,10 +55,10 @@ def run(options: argparse.Namespace) -> None:
 
     What belongs to the data (treebanks, sections) is checked before anything runs.
     """
-    from training.plans import run_each
-    from training.reproduce.plan import PLAN, chosen_runs
-    from training.reproduce.running import Job, execute
-    from training.reproduce.sources import corpus_sources, treebank_sources
+    from training.studies.plans import run_each
+    from training.studies.sources import corpus_sources, treebank_sources
+    from training.studies.turian2006.plan import PLAN, chosen_runs
+    from training.studies.turian2006.running import Job, execute
 
     if options.list:
         for run in PLAN:

@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Parse, choose, write; the last lines say how much was kept."""
+    from training.data.reading import without_files
     from training.self_train import Reading, Selection, Teaching, load_tagger, teach, text_files, write_selection
-    from training.self_train.tagging import without_files
 
     selection = Selection(options.sure, options.least_sure, tuple(options.sizes), options.seed)
     reading = Reading(options.min_words, options.max_words, options.keep_hyphens, without_files(options.without))

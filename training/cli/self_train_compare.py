@@ -1,4 +1,7 @@
-"""Train students on a treebank with more and more of a teacher's trees, and compare them; resumes after a kill."""
+"""Train students with more and more of a teacher's trees, and compare them.
+
+The same command goes on where a killed run stopped.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, score, print the table."""
-    from training.recipe import FitRecipe
+    from training.data.treebanks import TreebankFile
+    from training.dtree.recipe import FitRecipe
+    from training.runs.settings import changed
     from training.self_train import Experiment, run_experiment
     from training.self_train.students import named_file, table
-    from training.settings import changed
-    from training.treebanks import TreebankFile
 
     recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
     judges = [named_file(text) for text in options.judge]

@@ -1,4 +1,7 @@
-"""Train a span parser; the same command goes on where a killed run stopped."""
+"""Train a span parser.
+
+The same command goes on where a killed run stopped.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
+    from training.data.shards import all_shards
+    from training.data.treebanks import TreebankFile, corpus_files
     from training.span.running import fit_span, parse_settings
-    from training.teacher.shards import all_shards
-    from training.treebanks import TreebankFile, corpus_files
 
     if options.workers < 1:
         raise ConfigError("--workers is 0; give 1 or more")

@@ -1,4 +1,7 @@
-"""Count the spines of treebanks: inventory, ambiguity, coverage of held-out text; and write them for a tagger."""
+"""Count the spines of treebanks, and write them for a tagger.
+
+Inventory, ambiguity, and coverage of held-out text.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from .pcfg import RECIPES
 
 if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
-    from training.treebanks import TreebankFile
+    from training.data.treebanks import TreebankFile
 
 SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
 
@@ -50,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the figures; with --check a line per file, and the exit code is 1 when a tree does not come back."""
     from spacy_dtparse.trees import HeadRules, Recipe, head_rules
-    from training import spines
-    from training.sequence.corpus import LabelledSentence, write_labelled
-    from training.treebanks import TreebankFile, read_files
+    from training.data import spines
+    from training.data.treebanks import TreebankFile, read_files
+    from training.loglinear_tagger.corpus import LabelledSentence, write_labelled
 
     rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
     files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
@@ -80,8 +83,8 @@ def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> 
     """The lines of --check, and its exit code."""
     if categories == "control":
         raise ConfigError("--check: no tree comes back from control tags; give --categories spine or sided")
-    from training.spines import check_file
-    from training.treebanks import TreebankFile
+    from training.data.spines import check_file
+    from training.data.treebanks import TreebankFile
 
     bad = 0
     for file in files:

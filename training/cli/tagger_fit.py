@@ -1,4 +1,7 @@
-"""Train a log-linear tagger of spines or other labels; the same command goes on where a killed run stopped."""
+"""Train a log-linear tagger of spines or other labels.
+
+The same command goes on where a killed run stopped.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
     parser.add_argument(
         "--settings", nargs="*", default=[], metavar="NAME=VALUE",
-        help="options of training.sequence.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
+        help="options of training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
     )  # fmt: skip
     parser.add_argument(
         "--betas", nargs="+", type=float, default=[0.075, 0.03, 0.01, 0.005, 0.001], metavar="BETA",
@@ -40,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, write, and print the scores."""
-    from training.sequence.options import SequenceOptions
-    from training.sequence.running import fit_files, jackknife, report
-    from training.settings import changed_fields
+    from training.loglinear_tagger.options import SequenceOptions
+    from training.loglinear_tagger.running import fit_files, jackknife, report
+    from training.runs.settings import changed_fields
 
     if not options.train:
         raise ConfigError("there is nothing to learn from; give --train FILE …")

@@ -1,4 +1,4 @@
-"""Train the teacher that reads raw text for the parsers to learn from; let it annotate text; score it.
+"""Train the teacher, let it read raw text, score it.
 
 Needs the extra `teacher`. A killed `fit` or `annotate` goes on with the same command.
 """
@@ -109,12 +109,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _fit(options: argparse.Namespace) -> None:
-    from ..settings import changed_fields
+    from ..data.treebanks import TreebankFile, corpus_files, read_files
+    from ..runs.settings import changed_fields
+    from ..runs.telling import tell
     from ..teacher.examples import Lists, partial_sentences
     from ..teacher.fitting import TeacherOptions, fit_teacher
     from ..teacher.model import load_teacher, save_teacher
-    from ..telling import tell
-    from ..treebanks import TreebankFile, corpus_files, read_files
 
     files = [TreebankFile.parse(text) for text in options.train]
     dev = [TreebankFile.parse(text) for text in options.dev]
@@ -142,7 +142,7 @@ def _fit(options: argparse.Namespace) -> None:
 
 
 def _annotate(options: argparse.Namespace) -> None:
-    from ..self_train.text import text_files
+    from ..data.text import text_files
     from ..teacher.annotating import Annotation, annotate
 
     chosen = dict(text.rpartition("=")[::2] for text in options.source_of)
@@ -156,10 +156,10 @@ def _annotate(options: argparse.Namespace) -> None:
 
 
 def _vectors(options: argparse.Namespace) -> None:
-    from ..span.vectors import save_vectors
+    from ..data.shards import all_shards
+    from ..data.word_vectors import save_vectors
     from ..teacher.annotating import check_sources
     from ..teacher.model import load_teacher
-    from ..teacher.shards import all_shards
     from ..teacher.vectors import chosen_sentences, mean_vectors
 
     check_sources(options.teachers, [options.source])
@@ -174,10 +174,10 @@ def _vectors(options: argparse.Namespace) -> None:
 def _trees(options: argparse.Namespace) -> None:
     from spacy_dtparse.trees import write_tree
 
-    from ..fitting import write_atomically
-    from ..teacher.shards import all_shards, text_of
+    from ..data.shards import all_shards, text_of
+    from ..data.treebanks import texts_beside
+    from ..runs.files import write_atomically
     from ..teacher.trees import trees_of
-    from ..treebanks import texts_beside
 
     if options.every < 1:
         raise ConfigError("--every is 0; give 1 or more")
@@ -190,9 +190,9 @@ def _trees(options: argparse.Namespace) -> None:
 
 
 def _retag(options: argparse.Namespace) -> None:
-    from ..processes import worker_pool
+    from ..data.treebanks import corpus_files
+    from ..runs.processes import worker_pool
     from ..teacher.retagging import retag_tasks, run_task
-    from ..treebanks import corpus_files
 
     sources = list(options.sources)
     if options.corpus is not None:
@@ -210,10 +210,10 @@ def _retag(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from spacy_dtparse.parsers import load_parser
 
+    from ..data.treebanks import TreebankFile, read_files
     from ..teacher.fitting import judge
     from ..teacher.mixing import Believer, Beside
     from ..teacher.model import load_teacher
-    from ..treebanks import TreebankFile, read_files
 
     if not 0 <= options.share <= 1:
         raise ConfigError(f"--share is {options.share}; give what --beside weighs, from 0 to 1")

@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line per file; the exit code is 1 when any differs from what was published."""
-    from training.treebanks import weighted_names
-    from training.verify import verify
+    from training.data.treebanks import weighted_names
+    from training.data.verify import verify
 
     checks = verify(options.folder, list(weighted_names(options.names)))
     for check in checks:

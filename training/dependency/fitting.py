@@ -26,10 +26,11 @@ from spacy_dtparse.parsers.dependency.decoding import best_tree
 from spacy_dtparse.parsers.dependency.labeller import Labeller
 from spacy_dtparse.scoring.attachment import AttachmentReport
 
-from ..resuming import own_folder
-from .corpus import DependencySentence
+from ..data.dependencies import DependencySentence
+from ..data.folds import folds_of
+from ..runs.resuming import own_folder
 from .labelling import label_list, train_labels
-from .learning import folds_of, members_weights, train_members
+from .learning import members_weights, train_members
 from .listing import Example, feature_keys, write_listing
 from .options import DependencyOptions
 

@@ -9,19 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..resuming import save_arrays, saved_arrays
+from ..data.folds import folds_of
+from ..runs.resuming import save_arrays, saved_arrays
 from .kernels import mira_pass, perceptron_pass
 from .listing import Listed, open_listing
 from .options import DependencyOptions
-
-_BLOCK = 10
-"""Neighbouring sentences that share a fold: fewer documents are torn apart, and yet all folds have a part of each
-genre."""
-
-
-def folds_of(n: int, folds: int) -> np.ndarray:
-    """The fold of each of n sentences, int64."""
-    return np.arange(n) // _BLOCK % folds
 
 
 def learn(

@@ -4,40 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.features.linkparts import TextRules
 from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
-from ..evaluate import tag_lists
-from ..fitting import write_atomically
-from ..processes import worker_pool
-from ..resuming import run_folder
-from ..sequence.options import SequenceOptions
-from ..telling import tell
-from ..treebanks import TreebankFile, blocks, read_files
-from .corpus import DependencySentence, from_tree, read_conllu
+from ..data.dependencies import DependencySentence, from_tree, read_conllu
+from ..data.evaluate import tag_lists
+from ..data.parts_of_speech import retagged
+from ..data.treebanks import TreebankFile, blocks, read_files
+from ..runs.files import write_atomically
+from ..runs.processes import worker_pool
+from ..runs.resuming import run_folder
+from ..runs.telling import tell
 from .fitting import fit_model
 from .options import DependencyOptions
-from .tags import jackknifed_tags, retagged
 
 if TYPE_CHECKING:
     from spacy.language import Language
+
+
+class Jackknife(Protocol):
+    """Taggers for training sentences that they have not seen; see `loglinear_tagger.parts_of_speech`."""
+
+    @property
+    def folds(self) -> int:
+        """How many there are."""
+
+    def tag(
+        self, train: Sequence[DependencySentence], rules: TextRules, folder: Path, workers: int,
+        say: Callable[..., None], meta: dict[str, Any],
+    ) -> tuple[list[DependencySentence], SequenceTagger]:
+        """The sentences with parts of speech, and a tagger of them all for others."""
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     """The sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose heads
     come by the rules of the language.
 
-    `tags`: a line of fine tags for each sentence, in place of the file's own. `block`: see `training.treebanks.blocks`.
+    `tags`: a line of fine tags for each sentence, in place of the file's own. `block`: see `data.treebanks.blocks`.
     Raises ConfigError, TrainingDataError.
     """
     path, *parts = text.split(",")
@@ -131,15 +145,15 @@ def fit_dependency(
     workers: int = 2,
     tagger: str | None = None,
     guide: Path | None = None,
-    jackknife: int = 0,
+    jackknife: Jackknife | None = None,
 ) -> float:
     """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
     model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
     pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
     not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
-    whose trees guide the first stage, for options with such rules; the same holds for it. `jackknife`: if not 0, so
-    many taggers each tag the part of the training sentences that they have not seen, and one of them all the others; it
-    is written beside `out`, with the suffix .tagger.
+    whose trees guide the first stage, for options with such rules; the same holds for it. `jackknife`: how
+    taggers each tag the part of the training sentences that they have not seen, and one of them all the others; it is
+    written beside `out`, with the suffix .tagger.
 
     Raises TrainingDataError and ConfigError for what cannot be used.
     """
@@ -154,11 +168,9 @@ def fit_dependency(
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(run_folder(workdir))
         log = partial(tell, None if workdir is None else folder / "log.jsonl")
-        if jackknife:
-            sentences, own = jackknifed_tags(
-                sentences, options.rules, SequenceOptions(), jackknife, folder / "tags", workers, log, facts
-            )
-            held_out, tags = retagged(own, held_out), f"jackknifed, {jackknife} folds"
+        if jackknife is not None:
+            sentences, own = jackknife.tag(sentences, options.rules, folder / "tags", workers, log, facts)
+            held_out, tags = retagged(own, held_out), f"jackknifed, {jackknife.folds} folds"
             write_atomically(out.with_suffix(".tagger"), own.to_bytes())
         if guide is not None:
             constituents = load_parser(guide)

@@ -16,7 +16,7 @@ from spacy_dtparse.model.pcfg import PcfgGrammar, PcfgModel
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import Recipe, Tree
 
-from ..corpus import Sentence, training_tree
+from ..data.corpus import Sentence, training_tree
 from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
 from .counting import Rule, RuleCounts, relative_frequencies, smoothed_frequencies
 from .lexicon import emissions

@@ -19,8 +19,8 @@ from spacy_dtparse.model.pcfg import PcfgGrammar, PcfgModel
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import Recipe, Tree
 
-from ..corpus import Sentence, training_tree
-from ..resuming import check_facts, save_arrays, saved_arrays
+from ..data.corpus import Sentence, training_tree
+from ..runs.resuming import check_facts, save_arrays, saved_arrays
 from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
 from .counting import RuleCounts, relative_frequencies
 from .grammar import make_grammar

@@ -5,11 +5,11 @@ disk chunk by chunk), `selecting` (which trees are kept, and the files that `fit
 amount of the teacher's trees, and their scores).
 """
 
+from ..data.reading import Reading, load_tagger, read_sentences
+from ..data.text import TextFile, text_files
 from .selecting import Selection, write_selection
 from .students import Experiment, run_experiment
-from .tagging import Reading, load_tagger, read_sentences
 from .teaching import Teaching, teach
-from .text import TextFile, text_files
 
 __all__ = [
     "Experiment",

@@ -13,7 +13,7 @@ from typing import Any
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
-from ..fitting import write_atomically
+from ..runs.files import write_atomically
 from .teaching import Lesson
 
 BIN = 5

@@ -15,13 +15,13 @@ from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.parsers import load_parser
 
-from ..boosting.checkpoints import read_lines
-from ..boosting.path import LOG_FILE
-from ..evaluate import evaluate
-from ..fitting import fit_model, write_atomically
-from ..recipe import FitRecipe
-from ..reproduce.running import NO_FACTS, read_result, seconds_used
-from ..treebanks import TreebankFile, read_files
+from ..data.evaluate import evaluate
+from ..data.treebanks import TreebankFile, read_files
+from ..dtree.boosting.path import LOG_FILE
+from ..dtree.boosting.rows import seconds_used
+from ..dtree.fitting import fit_model
+from ..dtree.recipe import NO_FACTS, FitRecipe
+from ..runs.files import read_lines, read_result, write_atomically
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 

@@ -23,11 +23,11 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import write_tree
 
-from ..fitting import write_atomically
-from ..processes import worker_pool
-from ..resuming import check_facts
-from .tagging import Reading, TaggedSentence, read_sentences, tagger_facts
-from .text import TextFile
+from ..data.reading import Reading, TaggedSentence, read_sentences, tagger_facts
+from ..data.text import TextFile
+from ..runs.files import write_atomically
+from ..runs.processes import worker_pool
+from ..runs.resuming import check_facts
 
 CHUNK = 200
 """Sentences that are parsed and written together."""

@@ -21,15 +21,16 @@ from spacy_dtparse.model.span import BareTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP
 
-from ..corpus import Sentence
-from ..evaluate import own_trees, score_trees
-from ..resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from ..data.corpus import Sentence
+from ..data.evaluate import own_trees, score_trees
+from ..data.spans import SpanExample, chain_numbers, count_chains, make_example
+from ..data.word_vectors import WordVectors
+from ..runs.resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
 from .bare import bare_tables, without_orphans
-from .examples import SpanExample, chain_numbers, count_chains, make_example
 from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
 from .taught import Mixed, TaughtExamples, example_rows, taught_words
 from .teaching import Teaching, believed_examples
-from .vectors import WordVectors, begin_with
+from .vectors import begin_with
 
 Log = Callable[..., None]
 _DROPOUT, _ORDER = 1, 2

@@ -17,14 +17,12 @@ from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD
 from spacy_dtparse.kernels.recurrent import LEAK, sum_rows
 from spacy_dtparse.kernels.span_network import SpanNetwork
-from spacy_dtparse.kernels.spans import tree_posteriors
 
-from .examples import SpanExample
+from ..data.slopes import believed_slopes, bracket_slopes
+from ..data.spans import SpanExample
 from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
 
 Arrays = dict[str, np.ndarray]
-_FORBIDDEN = REAL(-60.0)
-"""Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
 _SEEN = 0.05
 """Posterior probability from which on a span counts as one without a label."""
 
@@ -93,33 +91,6 @@ def _rectified(x: np.ndarray) -> np.ndarray:
 
 def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
     return np.where(x > 0, slope, LEAK * slope)
-
-
-def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of a sentence; nats.
-
-    `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
-    """
-    log_all, all_spans = tree_posteriors(_without_tokens(scores))
-    log_right, right_spans = tree_posteriors(_without_tokens(np.where(crossing, _FORBIDDEN, scores)))
-    return log_all - log_right, all_spans - right_spans, right_spans
-
-
-def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
-    """(Loss, its derivative by every span's score): -ln of the probability of a tree, in the mean over the trees of a
-    teacher who believes in spans with these probabilities; nats.
-
-    `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
-    """
-    log_all, all_spans = tree_posteriors(_without_tokens(scores))
-    return log_all - float(np.vdot(believed, scores)), all_spans - believed
-
-
-def _without_tokens(scores: np.ndarray) -> np.ndarray:
-    """A copy of spans' scores, float32 (n + 1, n + 1), with 0 for single tokens."""
-    scores = np.array(scores, dtype=REAL)
-    np.fill_diagonal(scores[:, 1:], 0)
-    return scores
 
 
 class Trainer:
@@ -369,4 +340,3 @@ class Trainer:
         if self.steps % 10 == 0:  # the table is large and its rows change seldom
             ten = REAL(1 - (1 - share) ** 10)
             follow(self.averages["table"].reshape(-1), self.values["table"].reshape(-1), ten)
-

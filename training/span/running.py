@@ -15,14 +15,14 @@ from spacy_dtparse.model.span import PackedNetwork, SpanModel
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
 
-from ..fitting import write_atomically
-from ..processes import worker_pool
-from ..settings import changed_fields
-from ..teacher.shards import text_of
-from ..telling import tell
-from ..treebanks import TreebankFile, origin_of, read_files, text_credits
+from ..data.shards import text_of
+from ..data.treebanks import TreebankFile, origin_of, read_files, text_credits
+from ..data.word_vectors import read_vectors
+from ..runs.files import write_atomically
+from ..runs.processes import worker_pool
+from ..runs.settings import changed_fields
+from ..runs.telling import tell
 from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
-from .vectors import read_vectors
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:

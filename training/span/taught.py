@@ -1,4 +1,4 @@
-"""A teacher's beliefs of raw text (`training.teacher.shards`) as examples, kept small and made when they are asked
+"""A teacher's beliefs of raw text (`training.data.shards`) as examples, kept small and made when they are asked
 for."""
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from spacy_dtparse.features.wordparts import WordParts
 from spacy_dtparse.kernels.spans import tree_posteriors
 from spacy_dtparse.model.span import Chain
 
-from ..teacher.shards import LEVELS, read_shard
-from .examples import SpanExample, number_of
+from ..data.shards import LEVELS, read_shard
+from ..data.spans import SpanExample, number_of
 from .kernels import fit_scores, score_matrix
 
 

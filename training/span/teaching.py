@@ -18,9 +18,9 @@ from spacy_dtparse.kernels.span_network import label_spans, score_spans
 from spacy_dtparse.model.span import Chain
 from spacy_dtparse.parsers.span import SpanParser
 
-from ..corpus import Sentence
-from .examples import SpanExample, crossing_spans, label_chains, make_example, number_of
-from .network import bracket_slopes
+from ..data.corpus import Sentence
+from ..data.slopes import bracket_slopes
+from ..data.spans import SpanExample, crossing_spans, label_chains, make_example, number_of
 
 _LEAST = 0.02
 """Beliefs of a smaller probability are left out."""

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
-
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD, WordParts
 
-from ..resuming import save_arrays, saved_arrays
+from ..data.word_vectors import WordVectors
 
 _SPREAD = REAL(0.4)
 """Root mean square of the rows, as of those drawn at random (`network.first_values`)."""
-
-
-class WordVectors(NamedTuple):
-    """Normal words, their vectors float32 (words, width), and how often each occurs, int64 (words,)."""
-
-    words: tuple[str, ...]
-    vectors: np.ndarray
-    counts: np.ndarray
-
-
-def save_vectors(path: Path, found: WordVectors) -> None:
-    """Write .npz: `words`, a line each, `vectors` float16, `counts`."""
-    text = np.frombuffer("\n".join(found.words).encode(), dtype=np.uint8)
-    save_arrays(path, {"words": text, "vectors": found.vectors.astype(np.float16), "counts": found.counts})
-
-
-def read_vectors(path: Path) -> WordVectors:
-    """What `save_vectors` wrote. Raises TrainingDataError where it cannot be read."""
-    with saved_arrays(path) as held:
-        words = tuple(held["words"].tobytes().decode().split("\n"))
-        vectors, counts = held["vectors"].astype(REAL), held["counts"]
-    if not len(words) == len(vectors) == len(counts) or vectors.ndim != 2:
-        raise TrainingDataError(
-            f"{path}: {len(words)} words with vectors {vectors.shape} and {len(counts)} counts; make the file again: "
-            "python -m training teacher vectors …"
-        )
-    return WordVectors(words, vectors, counts)
 
 
 def reduced(found: WordVectors, width: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,13 +14,13 @@ from typing import Any
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 
-from ..fitting import write_atomically
-from ..processes import worker_pool
-from ..resuming import check_facts
-from ..self_train.tagging import load_tagger, sentence_key
-from ..self_train.text import TextFile
-from ..treebanks import TreebankFile
-from .shards import save_shard
+from ..data.reading import load_tagger, sentence_key
+from ..data.shards import save_shard
+from ..data.text import TextFile
+from ..data.treebanks import TreebankFile
+from ..runs.files import write_atomically
+from ..runs.processes import worker_pool
+from ..runs.resuming import check_facts
 
 SHARD = 2000
 """Sentences of a shard."""

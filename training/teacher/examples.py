@@ -14,9 +14,9 @@ from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import TOP, Tree
 
-from ..corpus import Sentence
-from ..dependency.corpus import read_conllu
-from ..span.examples import chain_numbers, count_chains, crossing_spans, label_chains, number_of
+from ..data.corpus import Sentence
+from ..data.dependencies import read_conllu
+from ..data.spans import chain_numbers, count_chains, crossing_spans, label_chains, number_of
 from .network import Read, Reader
 
 NO_SOURCE = "*"

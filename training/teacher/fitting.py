@@ -14,9 +14,9 @@ import numpy as np
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import Tree
 
-from ..corpus import Sentence
-from ..evaluate import score_trees
-from ..resuming import check_facts
+from ..data.corpus import Sentence
+from ..data.evaluate import score_trees
+from ..runs.resuming import check_facts
 from .encoder import torch
 from .examples import Lists, TeacherExample, make_example, numbers_of
 from .loss import batch_loss

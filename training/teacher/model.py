@@ -16,11 +16,11 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.spans import tree_posteriors
 from spacy_dtparse.trees import Tree
 
-from ..fitting import write_atomically
+from ..data.shards import LEAST
+from ..runs.files import write_atomically
 from .encoder import torch
 from .examples import Lists
 from .network import Read, Reader, TeacherNetwork, batches
-from .shards import LEAST
 from .trees import PENALTY, best_tree
 
 

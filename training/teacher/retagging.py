@@ -11,12 +11,12 @@ from spacy.language import Language
 
 from spacy_dtparse.errors import ConfigError
 
-from ..corpus import read_treebank
-from ..evaluate import tag_lists, tag_words
-from ..fitting import write_atomically
-from ..self_train.tagging import load_tagger
-from ..tagging.treebanks import write_tags
-from .shards import read_shard, retag, shard_files
+from ..data.corpus import read_treebank
+from ..data.evaluate import tag_lists, tag_words
+from ..data.reading import load_tagger
+from ..data.shards import read_shard, retag, shard_files
+from ..data.treebanks import write_tags
+from ..runs.files import write_atomically
 
 
 class RetagTask(NamedTuple):

@@ -11,7 +11,7 @@ from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.kernels.spans import best_inside, best_spans
 from spacy_dtparse.trees import TOP, Tree
 
-from .shards import read_shard
+from ..data.shards import read_shard
 
 PENALTY = 0.45
 """What a constituent's posterior must exceed to be worth a place in the tree."""

@@ -11,11 +11,11 @@ import numpy as np
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.features.lexicon import normal_word
 
-from ..span.vectors import WordVectors
+from ..data.shards import read_shard
+from ..data.word_vectors import WordVectors
 from .encoder import WIDTH, torch
 from .model import Teacher
 from .network import Reader, batches
-from .shards import read_shard
 
 BATCH = 1500
 """Sub-words that are read together."""

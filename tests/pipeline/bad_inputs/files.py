@@ -14,10 +14,10 @@ from spacy_dtparse.model.container import container_to_bytes
 from spacy_dtparse.models import embedded_trees
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.brackets import read_trees
-from training.corpus import read_treebank
-from training.fit import Fit
-from training.recipe import FitRecipe
-from training.treebanks import TreebankFile
+from training.data.corpus import read_treebank
+from training.data.treebanks import TreebankFile
+from training.dtree.fit import Fit
+from training.dtree.recipe import FitRecipe
 
 from .cases import Bench, Case, Raises, Returns
 

@@ -18,7 +18,7 @@ from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline.component import BpmParser, DtParse
 from spacy_dtparse.pipeline.constituents import NotParsedError
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
-from training.dependency.corpus import read_conllu, tree_problem
+from training.data.dependencies import read_conllu, tree_problem
 from training.dependency.options import DependencyOptions
 from training.dependency.running import fit_dependency, read_treebank_file
 

@@ -9,8 +9,8 @@ from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, Tr
 from spacy_dtparse.features.offers import check_offered
 from spacy_dtparse.parsers.dtree import SearchSettings
 from spacy_dtparse.trees import read_sided, tree_from_sided
-from training.recipe import FitRecipe
-from training.treebanks import TreebankFile
+from training.data.treebanks import TreebankFile
+from training.dtree.recipe import FitRecipe
 
 from .cases import Case, Exits, Raises, Returns
 

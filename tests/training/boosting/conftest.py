@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.reference.boosting import random_rows, to_csr
-from training.boosting.labels import LabelData, save_label_data
-from training.boosting.store import DirectStore
+from training.dtree.boosting.labels import LabelData, save_label_data
+from training.dtree.boosting.store import DirectStore
 
 
 def make_data(seed: int, n: int = 400, n_atoms: int = 40) -> tuple[list[set[int]], LabelData]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.boosting.growing import grow_tree
-from training.boosting.matrix import Workspace, make_matrix, on_grid, seek
-from training.boosting.store import DirectStore
+from training.dtree.boosting.growing import grow_tree
+from training.dtree.boosting.matrix import Workspace, make_matrix, on_grid, seek
+from training.dtree.boosting.store import DirectStore
 
 pytestmark = pytest.mark.kernel
 

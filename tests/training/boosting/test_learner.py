@@ -11,14 +11,14 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from tests.reference import boosting as naive
-from training.boosting.config import LearnerConfig, PathConfig
-from training.boosting.labels import LabelData, save_label_data
-from training.boosting.learner import LabelLearner, ensemble_scores
-from training.boosting.leaves import log_loss
-from training.boosting.matrix import on_grid
-from training.boosting.sampling import label_key, stream_keys
-from training.boosting.store import DirectStore
-from training.boosting.tree import first_trees, n_parameters, tree_at
+from training.dtree.boosting.config import LearnerConfig, PathConfig
+from training.dtree.boosting.labels import LabelData, save_label_data
+from training.dtree.boosting.learner import LabelLearner, ensemble_scores
+from training.dtree.boosting.leaves import log_loss
+from training.dtree.boosting.matrix import on_grid
+from training.dtree.boosting.sampling import label_key, stream_keys
+from training.dtree.boosting.store import DirectStore
+from training.dtree.boosting.tree import first_trees, n_parameters, tree_at
 
 from .conftest import make_data
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.boosting.leaves import (
+from training.dtree.boosting.leaves import (
     all_weights,
     leaf_curvatures,
     leaf_sums,

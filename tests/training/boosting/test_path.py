@@ -14,14 +14,15 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from tests.reference.boosting import to_csr
-from training.boosting.checkpoints import ensemble_digest, load_scores, load_state, read_lines
-from training.boosting.config import LearnerConfig, PathConfig
-from training.boosting.labels import Label, LabelData, save_label_data
-from training.boosting.learner import ensemble_scores
-from training.boosting.path import train_path
-from training.boosting.plot import plot_path
-from training.boosting.store import DirectStore, open_store
-from training.boosting.tree import n_parameters
+from training.dtree.boosting.checkpoints import ensemble_digest, load_scores, load_state
+from training.dtree.boosting.config import LearnerConfig, PathConfig
+from training.dtree.boosting.labels import Label, LabelData, save_label_data
+from training.dtree.boosting.learner import ensemble_scores
+from training.dtree.boosting.path import train_path
+from training.dtree.boosting.plot import plot_path
+from training.dtree.boosting.store import DirectStore, open_store
+from training.dtree.boosting.tree import n_parameters
+from training.runs.files import read_lines
 
 from .conftest import make_data
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.boosting.sampling import PrioritySampler, first_guess, label_key, stream_keys, uniforms
+from training.dtree.boosting.sampling import PrioritySampler, first_guess, label_key, stream_keys, uniforms
 
 pytestmark = pytest.mark.kernel
 

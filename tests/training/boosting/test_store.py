@@ -7,8 +7,8 @@ import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from tests.reference import boosting as naive
-from training.boosting.store import BITSET_SHARE, DirectStore, Store, open_store, read_store_file
-from training.boosting.tree import Tree, single_leaf
+from training.dtree.boosting.store import BITSET_SHARE, DirectStore, Store, open_store, read_store_file
+from training.dtree.boosting.tree import Tree, single_leaf
 
 pytestmark = pytest.mark.kernel
 
@@ -63,7 +63,7 @@ def test_rows_gathers_in_order_and_counts_decide_the_kind_of_column():
 
 @pytest.mark.parametrize("part_bytes", [1, 300, 2**29])
 def test_columns_are_written_part_by_part(tmp_path, monkeypatch, part_bytes):
-    monkeypatch.setattr("training.boosting.store.PART_BYTES", part_bytes)
+    monkeypatch.setattr("training.dtree.boosting.store.PART_BYTES", part_bytes)
     for seed, n in ((1, 500), (2, 40), (3, 0)):  # both kinds of column, bitsets only, nothing
         rows = naive.random_rows(np.random.default_rng(seed), n, 50)
         memory = DirectStore(*naive.to_csr(rows), n_atoms=50)

@@ -28,8 +28,8 @@ from tests.reference.decision_trees import GRID, flatten, random_tree, score
 from tests.reference.features import Reader
 from tests.reference.states import SHIFT, STRATEGIES, Rules, State, spans
 from tests.reference.states import random_tree as random_gold
-from training.examples import Derivation, Replayer
-from training.oracle import derivation, ready_steps
+from training.dtree.examples import Derivation, Replayer
+from training.dtree.oracle import derivation, ready_steps
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
 """The kernels run as plain Python: fewer and smaller cases."""

@@ -15,7 +15,7 @@ from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.search import GLUE, agenda, exhaustive, price
 from tests.reference.states import SHIFT, Rules, spans
-from training.oracle import derivation
+from training.dtree.oracle import derivation
 
 from .harness import KERNEL_MARKS, SLOW, STRATEGIES, HandMade, hand_made, sentence, small_lexicon, templates
 

@@ -17,7 +17,7 @@ from spacy_dtparse.trees import Tree, control_bits, sided_spines, spines, write_
 from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
-from training.corpus import Sentence, read_treebank, training_tree
+from training.data.corpus import Sentence, read_treebank, training_tree
 from training.pcfg import BINARISATIONS, BinaryTree, Markov, PcfgOptions, Symbol, binarise, train_pcfg
 
 pytestmark = KERNEL_MARKS

@@ -13,8 +13,8 @@ from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.states import SHIFT, Rules, correct_right_to_left, spans
 from tests.reference.states import random_tree as random_gold
-from training.corpus import read_treebank, training_tree
-from training.oracle import child_lists, derivation
+from training.data.corpus import read_treebank, training_tree
+from training.dtree.oracle import child_lists, derivation
 
 from .harness import KERNEL_MARKS, SLOW, STRATEGIES, TAGS, KernelState, sentence, small_lexicon
 

@@ -29,7 +29,7 @@ from tests.unit.parsers.checks import (
     same_in_any_order,
     same_in_threads,
 )
-from training.corpus import Sentence, read_treebank
+from training.data.corpus import Sentence, read_treebank
 from training.pcfg import Markov, PcfgOptions, binarise, train_pcfg
 from training.pcfg.counting import RuleCounts
 

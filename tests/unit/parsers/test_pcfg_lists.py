@@ -10,7 +10,7 @@ from spacy_dtparse.errors import ConfigError, DtparseError
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.trees import Recipe
 from tests.unit.kernels.harness import KERNEL_MARKS
-from training.corpus import Sentence
+from training.data.corpus import Sentence
 from training.pcfg import train_pcfg
 
 from .test_pcfg import model, sample, work

@@ -9,9 +9,9 @@ from spacy_dtparse.errors import TreeFormatError
 from spacy_dtparse.pipeline.corpus import read_docs
 from spacy_dtparse.trees import read_trees, write_tree
 from spacy_dtparse.trees.psd import plain_lines
-from training.converting import convert_treebank
-from training.treebanks import corpus_files
-from training.verify import verify
+from training.data.converting import convert_treebank
+from training.data.treebanks import corpus_files
+from training.data.verify import verify
 
 TEXT = r"""( (META (ID-CORPUS 1.7)
         (ID-LOCAL made_up.psd,.1)

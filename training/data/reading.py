@@ -1,0 +1,222 @@
+"""Raw text to the tagged sentences that a teacher is to parse."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_dtparse import load as load_embedded
+from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES
+
+from .text import TextFile
+from .treebanks import TreebankFile
+
+HYPHENS = frozenset("-\u2010\u2011")
+LEAST_WORDS_SHARE = 0.5
+"""At least this share of a sentence's tokens must be words (begin with a letter), and one of them in lower case."""
+
+DROPPED = ("short", "long", "no_language", "in_treebank", "duplicate")
+"""Why sentences are left out before the teacher sees them; what several of them hold for counts as the first."""
+
+
+class TaggedSentence(NamedTuple):
+    """A sentence of raw text. `file`: number of the text; words and tags: one each per token."""
+
+    file: int
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read of the texts.
+
+    `min_words`, `max_words`: tokens of a sentence, punctuation counted. `keep_hyphens`: words with hyphens inside stay
+    whole, as in the Wall Street Journal and GENIA treebanks (spaCy splits them, as CRAFT and GUM do). `without`:
+    treebanks none of whose sentences may be kept, such as the dev part that students are scored on. `limit`: only the
+    first so many of the sentences that are kept.
+
+    Raises ConfigError for values out of range.
+    """
+
+    min_words: int = 3
+    max_words: int = 40
+    keep_hyphens: bool = False
+    without: tuple[TreebankFile, ...] = ()
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_words <= self.max_words:
+            raise ConfigError(
+                f"sentences of {self.min_words} to {self.max_words} words are asked for; the least must be 1 or more "
+                "and the most not below it (--min-words, --max-words)"
+            )
+        if self.limit is not None and self.limit < 1:
+            raise ConfigError(f"the first {self.limit} sentences are asked for; give 1 or more (--limit)")
+
+
+def load_tagger(pipeline: str | None = None) -> Language:
+    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one.
+
+    Raises ModelFormatError when there is no such pipeline.
+    """
+    if pipeline is None:
+        return load_embedded(exclude=["span_parser"])
+    try:
+        nlp = spacy.load(pipeline)
+    except (OSError, ValueError) as error:
+        raise ModelFormatError(
+            f"{pipeline} is no spaCy pipeline that can be loaded ({error}); give a folder or an installed package"
+        ) from error
+    for name in list(nlp.pipe_names):
+        if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
+            nlp.remove_pipe(name)
+    return nlp
+
+
+def tagger_facts(nlp: Language) -> dict[str, Any]:
+    """Language, name, version and a digest of the pipeline's weights, as plain data."""
+    digest = hashlib.sha256()
+    for name, pipe in nlp.pipeline:
+        digest.update(name.encode())
+        model = getattr(pipe, "model", None)
+        if model is not None:
+            digest.update(model.to_bytes())
+    meta = nlp.meta
+    return {"lang": meta["lang"], "name": meta["name"], "version": meta["version"], "sha256": digest.hexdigest()}
+
+
+def joined_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[str], list[bool]]:
+    """(words, spaces) with words that a tokenizer split at hyphens whole again: `high`, `-`, `rise` is `high-rise`.
+
+    A hyphen is joined to both sides if there is no space around it and a letter or digit (or, before it, a full stop)
+    next to it.
+    """
+    out: list[str] = []
+    out_spaces: list[bool] = []
+    glued = False
+    for k, word in enumerate(words):
+        following = words[k + 1] if k + 1 < len(words) else ""
+        hyphen = (
+            word in HYPHENS
+            and k > 0
+            and not spaces[k - 1]
+            and not spaces[k]
+            and (words[k - 1][-1].isalnum() or words[k - 1][-1] == ".")
+            and following[:1].isalnum()
+        )
+        if glued or hyphen:
+            out[-1] += word
+            out_spaces[-1] = spaces[k]
+        else:
+            out.append(word)
+            out_spaces.append(spaces[k])
+        glued = hyphen
+    return out, out_spaces
+
+
+def sentence_key(words: Iterable[str]) -> str:
+    """What is the same for two sentences that differ only in tokens, case, punctuation and brackets' spelling."""
+    return "".join(character for word in words for character in word.casefold() if character.isalnum())
+
+
+def is_language(words: Sequence[str]) -> bool:
+    """Whether a sentence looks like one: half of its tokens are words, and not all of them in capitals."""
+    letters = [word for word in words if word[0].isalpha()]
+    return len(letters) >= LEAST_WORDS_SHARE * len(words) and any(word[0].islower() for word in letters)
+
+
+def _docs(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Iterator[Doc]:
+    for paragraph in paragraphs:
+        doc = nlp.make_doc(paragraph)
+        if keep_hyphens:
+            words, spaces = joined_hyphens([t.text for t in doc], [bool(t.whitespace_) for t in doc])
+            if len(words) < len(doc):
+                doc = Doc(nlp.vocab, words=words, spaces=spaces)
+        yield doc
+
+
+def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Iterator[tuple[list, list]]:
+    """(words, tags) of each sentence of the paragraphs. Words are joined before they are tagged, so that the tagger
+    gives the whole word its tag.
+
+    Raises ConfigError when the pipeline finds no sentences or sets no tags.
+    """
+    for doc in nlp.pipe(_docs(nlp, paragraphs, keep_hyphens), batch_size=64):
+        if not doc.has_annotation("SENT_START") or not all(token.tag_ for token in doc):
+            lacking = "tags" if doc.has_annotation("SENT_START") else "sentence boundaries"
+            raise ConfigError(
+                f"the pipeline {nlp.meta['name']!r} ({', '.join(nlp.pipe_names) or 'no components'}) sets no "
+                f"{lacking}; give one with a tagger and a senter"
+            )
+        for sentence in doc.sents:
+            tokens = [token for token in sentence if not token.is_space]
+            yield [token.text for token in tokens], [token.tag_ for token in tokens]
+
+
+def read_sentences(
+    nlp: Language, files: Sequence[TextFile], reading: Reading
+) -> tuple[list[TaggedSentence], list[dict[str, Any]]]:
+    """(sentences to parse, for each file its name and how many paragraphs, sentences and words were read, how many
+    were left out for which of DROPPED).
+
+    Raises TrainingDataError for files that cannot be read or treebanks without trees, ConfigError as
+    `tagged_sentences` does, and when there is no file.
+    """
+    if not files:
+        raise ConfigError("there is no text to parse; give --text FILE, UTF-8 with one paragraph per line")
+    banned = {sentence_key(s.tree.words) for file in reading.without for s in file.read()}
+    seen: set[str] = set()
+    found: list[TaggedSentence] = []
+    counts: list[dict[str, Any]] = []
+    for number, file in enumerate(files):
+        paragraphs = file.paragraphs()
+        dropped: Counter[str] = Counter()
+        n_words = n_sentences = 0
+        for words, tags in tagged_sentences(nlp, paragraphs, reading.keep_hyphens):
+            if len(found) == reading.limit:
+                break
+            n_sentences += 1
+            n_words += len(words)
+            key = sentence_key(words)
+            reasons = (
+                len(words) < reading.min_words,
+                len(words) > reading.max_words,
+                not words or not is_language(words),
+                key in banned,
+                key in seen,
+            )
+            if any(reasons):
+                dropped[DROPPED[reasons.index(True)]] += 1
+                continue
+            seen.add(key)
+            found.append(TaggedSentence(number, tuple(words), tuple(tags)))
+        counts.append(
+            {
+                "name": file.name,
+                "paragraphs": len(paragraphs),
+                "sentences": n_sentences,
+                "words": n_words,
+                "dropped": {reason: dropped[reason] for reason in DROPPED},
+            }
+        )
+    if not found:
+        raise ConfigError(
+            f"none of the {sum(c['sentences'] for c in counts)} sentences of the text is left to parse "
+            f"({counts[0]['dropped']}); give more text, or change --min-words and --max-words"
+        )
+    return found, counts
+
+
+def without_files(paths: Iterable[str | Path]) -> tuple[TreebankFile, ...]:
+    """The treebanks of `--without`."""
+    return tuple(TreebankFile(Path(path)) for path in paths)

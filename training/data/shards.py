@@ -1,0 +1,162 @@
+"""Shards: sentences with a teacher's beliefs on disk, small and read without torch.
+
+A shard is an .npz of flat arrays: `text` uint8, the words of each sentence with blanks between and a line break behind;
+`tags` uint8 and `tag_sure` uint8 per word; `rows` int32 per sentence: how many beliefs it has; `starts`, `ends`, `mass`
+uint8 and `chains` uint16 per belief (sentences have at most 255 words; probabilities in 255ths); `lists` uint8: the
+teacher's lists as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spacy_dtparse.errors import TrainingDataError
+
+from ..runs.resuming import as_array, as_facts, save_arrays, saved_arrays
+
+if TYPE_CHECKING:
+    from ..teacher.examples import Lists
+    from ..teacher.model import Belief
+
+LEVELS = 255
+LEAST = 0.02
+"""Beliefs of a smaller probability are left out."""
+_ARRAYS = ("text", "tags", "tag_sure", "rows", "starts", "ends", "chains", "mass", "lists")
+
+
+def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], beliefs: Sequence[Belief]) -> None:
+    """Write a shard. Raises TrainingDataError for a sentence that is empty or too long, or a word with white space in
+    it."""
+    for words in sentences:
+        if not 1 <= len(words) <= LEVELS or any(not word or word.split() != [word] for word in words):
+            raise TrainingDataError(
+                f"a sentence of {len(words)} words that begins {' '.join(words[:5])!r} cannot be kept: 1 to "
+                f"{LEVELS} words, none of them empty or with white space in it"
+            )
+
+    if len(lists.tags) > LEVELS or len(lists.chains) > 65_535:
+        raise TrainingDataError(
+            f"{len(lists.tags)} tags and {len(lists.chains)} label chains; a shard has room for {LEVELS} and 65,535"
+        )
+
+    def joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
+        return np.concatenate(parts).astype(kind) if parts else np.zeros(0, kind)
+
+    text = "".join(" ".join(words) + "\n" for words in sentences)
+    save_arrays(
+        path,
+        {
+            "text": np.frombuffer(text.encode(), dtype=np.uint8),
+            "tags": joined([b.tags for b in beliefs], np.uint8),
+            "tag_sure": joined([np.rint(b.tag_sure * LEVELS) for b in beliefs], np.uint8),
+            "rows": np.array([len(b.mass) for b in beliefs], dtype=np.int32),
+            "starts": joined([b.spans[:, 0] for b in beliefs], np.uint8),
+            "ends": joined([b.spans[:, 1] for b in beliefs], np.uint8),
+            "chains": joined([b.labels for b in beliefs], np.uint16),
+            "mass": joined([np.rint(b.mass * LEVELS) for b in beliefs], np.uint8),
+            "lists": as_array(lists.to_dict()),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class TaughtSentence:
+    """A sentence of a shard. `tags`: strings. `sure`: the least probability of one of its tags. `beliefs`: starts,
+    ends, chains (int64) and probabilities (float32), arrays of one length."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    sure: float
+    beliefs: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A shard's lists of label chains and tags, and its sentences."""
+
+    chains: tuple[tuple[str, ...], ...]
+    tags: tuple[str, ...]
+    sentences: tuple[TaughtSentence, ...]
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    with saved_arrays(path) as held:
+        return {name: held[name] for name in _ARRAYS}
+
+
+def read_shard(path: Path) -> Shard:
+    """A shard of `save_shard`. Raises TrainingDataError where it cannot be read."""
+    arrays = _arrays(path)
+    lists = as_facts(arrays["lists"])
+    tags = tuple(lists["tags"])
+    lines = arrays["text"].tobytes().decode().splitlines()
+    sentences = []
+    word_at = row_at = 0
+    for line, rows in zip(lines, arrays["rows"].tolist(), strict=True):
+        words = tuple(line.split(" "))
+        own = slice(word_at, word_at + len(words))
+        here = slice(row_at, row_at + rows)
+        sentences.append(
+            TaughtSentence(
+                words,
+                tuple(tags[number] for number in arrays["tags"][own].tolist()),
+                float(arrays["tag_sure"][own].min()) / LEVELS,
+                (
+                    arrays["starts"][here].astype(np.int64),
+                    arrays["ends"][here].astype(np.int64),
+                    arrays["chains"][here].astype(np.int64),
+                    arrays["mass"][here].astype(np.float32) / LEVELS,
+                ),
+            )
+        )
+        word_at, row_at = own.stop, here.stop
+    return Shard(tuple(map(tuple, lists["chains"])), tags, tuple(sentences))
+
+
+def shard_files(folder: Path, names: Sequence[str] = ()) -> dict[str, list[Path]]:
+    """The shards of a folder by the name of their text; with `names` of those alone. Raises TrainingDataError where one
+    has none."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("*.npz")):
+        found.setdefault(text_of(path), []).append(path)
+    missing = [name for name in names if name not in found] if found else ["any text"]
+    if missing:
+        raise TrainingDataError(
+            f"{folder} has no shards of {', '.join(missing)}; make them: python -m training teacher annotate …"
+        )
+    return {name: found[name] for name in (names or found)}
+
+
+def text_of(path: Path) -> str:
+    """The name of the text that a shard is of."""
+    return path.name.rsplit(".", 2)[0]
+
+
+def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
+    """The shards of several folders, every so many-th of a text. Raises as `shard_files`."""
+    return [path for folder in folders for paths in shard_files(folder).values() for path in paths[::every]]
+
+
+def read_shards(files: Sequence[Path]) -> Iterator[Shard]:
+    """The shards of files, in order."""
+    return (read_shard(path) for path in files)
+
+
+def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:
+    """Write a shard again with other tags, one for each word of each sentence, whose probabilities are not known
+    (1)."""
+    arrays = _arrays(path)
+    known = sorted({tag for row in tags for tag in row})
+    numbers = {tag: number for number, tag in enumerate(known)}
+    flat = [numbers[tag] for row in tags for tag in row]
+    if len(flat) != len(arrays["tags"]):
+        raise TrainingDataError(f"{path}: {len(flat)} tags for {len(arrays['tags'])} words; give one for each")
+    arrays["lists"] = as_array({**as_facts(arrays["lists"]), "tags": known})
+    arrays["tags"] = np.array(flat, dtype=np.uint8)
+    arrays["tag_sure"] = np.full(len(flat), LEVELS, dtype=np.uint8)
+    save_arrays(out, arrays)

@@ -1,0 +1,108 @@
+"""Trees as what the span network learns from: spans with label chains, and spans that no tree of theirs may have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, REAL
+from spacy_dtparse.features.lexicon import normal_word
+from spacy_dtparse.features.wordparts import WordParts
+from spacy_dtparse.model.span import Chain
+from spacy_dtparse.trees import TOP, Tree
+
+from .corpus import Sentence
+
+
+@dataclass(frozen=True)
+class SpanExample:
+    """One sentence of n tokens.
+
+    `numbers` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): chance that a word is hidden. `spans` int32
+    (c, 2) with `labels` int32 (c,), numbers of chains (0: none), and `shares` float32 (c,), how much each counts: of a
+    tree its constituents and all tokens, with 1. `crossing` bool (n + 1, n + 1): spans that cross a constituent.
+    Instead of it, where a teacher's beliefs are to be learned, `believed` float16 or float32 (n + 1, n + 1): posteriors
+    of spans. `weight` of all its terms.
+    """
+
+    numbers: np.ndarray
+    rare: np.ndarray
+    spans: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+    crossing: np.ndarray | None = None
+    believed: np.ndarray | None = None
+    weight: float = 1.0
+
+    @property
+    def n_tokens(self) -> int:
+        """Its length."""
+        return len(self.numbers) - 2
+
+
+def label_chains(tree: Tree) -> dict[tuple[int, int], Chain]:
+    """The labels over every span that has some, from top to bottom, without TOP."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for start, end, label in tree.spans():
+        if label != TOP:
+            found.setdefault((start, end), []).append(label)
+    return {span: tuple(chain) for span, chain in found.items()}
+
+
+def count_chains(trees: Iterable[Tree]) -> Counter[Chain]:
+    """How often each chain occurs."""
+    return Counter(chain for tree in trees for chain in label_chains(tree).values())
+
+
+def chain_numbers(chains: Sequence[Chain]) -> dict[Chain, int]:
+    """Numbers by chain; look up with `number_of`."""
+    return {chain: number for number, chain in enumerate(chains)}
+
+
+def number_of(chain: Chain, numbers: dict[Chain, int]) -> int:
+    """The number of a chain, or of the longest listed one that is left when labels are taken from the top, else of what
+    is left when they are taken from the bottom, else 0."""
+    for cut in range(len(chain)):
+        if chain[cut:] in numbers:
+            return numbers[chain[cut:]]
+    for cut in range(len(chain) - 1, 0, -1):
+        if chain[:cut] in numbers:
+            return numbers[chain[:cut]]
+    return 0
+
+
+def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
+    """bool (n + 1, n + 1): the spans that cross one of `spans`."""
+    crossing = np.zeros((n + 1, n + 1), dtype=bool)
+    for start, end in spans:
+        if 1 < end - start < n:
+            crossing[:start, start + 1 : end] = True
+            crossing[start + 1 : end, end + 1 :] = True
+    return crossing
+
+
+def make_example(
+    sentence: Sentence, words: WordParts, chains: dict[Chain, int], counts: Counter[str], hide: float
+) -> SpanExample:
+    """The example of a sentence. `counts`: of normal words; one met c times is hidden with probability
+    hide / (hide + c), so that the network learns what an unknown word is like."""
+    tree = sentence.tree
+    n = tree.n_tokens
+    labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
+    labelled |= {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
+    rare = np.zeros(n + 2, dtype=REAL)
+    if hide > 0:
+        rare[1:-1] = [hide / (hide + counts[normal_word(word)]) for word in tree.words]
+    return SpanExample(
+        words.encode(tree.words, sentence.tags),
+        rare,
+        np.array(list(labelled), dtype=INDEX).reshape(-1, 2),
+        np.array(list(labelled.values()), dtype=INDEX),
+        np.ones(len(labelled), dtype=REAL),
+        crossing_spans(labelled, n),
+        None,
+        sentence.weight,
+    )

@@ -1,0 +1,1 @@
+"""The trainer of boosted decision trees (Turian & Melamed 2006)."""

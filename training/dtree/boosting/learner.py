@@ -1,0 +1,251 @@
+"""Training the classifier of one label: trees on priority samples, leaf values over all examples.
+
+Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Where we differ: histogram subtraction,
+percolation by posting lists, leaf values by steps of a majoriser instead of a line search, exact sums on
+grids.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.dtypes import SCORE
+from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+
+from .config import LearnerConfig
+from .growing import grow_tree
+from .labels import LabelData, check_label_data
+from .leaves import add_units, all_weights, leaf_curvatures, leaf_sums, signed_bias, step_units, update_scores
+from .matrix import Matrix, Workspace, make_matrix, on_grid
+from .sampling import PrioritySampler, Sample, label_key, stream_keys
+from .store import Store
+from .tree import Tree, concatenate, single_leaf, tree_at
+
+STEPS = ("sample", "extract", "build", "percolate", "leaves")
+"""Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
+
+
+_LONE_LEAF_SWEEPS = 50  # a lone leaf goes all the way, as no other tree will mend it
+
+
+class Progress(NamedTuple):
+    """Where a label's training stands: with the ensemble and the seed it fixes everything that follows.
+
+    `draws`: samples drawn so far. `empty`: trees in a row whose leaves were all 0. `gradient`: the largest
+    |g| of a child of the root when the root was last found unsplittable, infinite before.
+    """
+
+    draws: int = 0
+    empty: int = 0
+    gradient: float = float("inf")
+
+
+class StepResult(NamedTuple):
+    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was
+    added.
+
+    `nonzero`: leaves whose confidence is not 0. `lost`: share of the examples' weight outside the sample.
+    `gradient`: largest |g| of a child of the root.
+    """
+
+    grown: bool
+    kept: bool
+    nonzero: int
+    lost: float
+    gradient: float
+
+
+class LabelLearner:
+    """The classifier of one label over all examples of a store.
+
+    store, data: the examples (data (n,) arrays). number, name: the label's number in `data.gold`, and its
+    name, which fixes the random numbers. ensemble, score, progress: where to go on from; `score` int32 (n,),
+    in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None. checked: `data` has
+    been through `check_label_data` before.
+
+    Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        data: LabelData,
+        number: int,
+        name: str,
+        config: LearnerConfig,
+        ensemble: LabelEnsemble | None = None,
+        score: np.ndarray | None = None,
+        progress: Progress | None = None,
+        checked: bool = False,
+    ):
+        if not checked:
+            check_label_data(data, store.n_examples)
+        self.store, self.config, self.name = store, config, name
+        self.progress = progress or Progress()
+        self.bias = signed_bias(data.gold, data.b_pos, data.b_neg, number)
+        self.n_positive = int(np.count_nonzero(data.gold == number))
+        self._base = ensemble if ensemble is not None else empty_ensemble()
+        self._new: list[tuple[Tree, np.ndarray]] = []
+        self.score = score if score is not None else ensemble_scores(store, self._base)
+        self.weight = np.empty_like(self.bias)
+        all_weights(self.score, self.bias, self.weight)
+        self._key = label_key(name)
+        self._sampler = PrioritySampler(config.sample_size)
+        self._space = Workspace()
+        self.seconds = dict.fromkeys(STEPS, 0.0)
+        self.lost_weight = 0.0
+        self.n_grown = 0
+
+    @property
+    def ensemble(self) -> LabelEnsemble:
+        """All trees so far."""
+        if self._new:
+            self._base = concatenate(self._base, self._new)
+            self._new = []
+        return self._base
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees so far."""
+        return len(self._base.roots) + len(self._new)
+
+    def root_gradient(self) -> float:
+        """Largest |g| of a child of the root under the present weights, estimated on one sample.
+
+        The draw is not counted: the first tree sees the same sample.
+        """
+        matrix, _ = self._matrix()
+        _, steepest = grow_tree(matrix, np.inf, False, 1.0, 0.0, 1, self._space)
+        return steepest
+
+    def _matrix(self) -> tuple[Matrix, Sample]:
+        """The next sample, and its matrix."""
+        clock = time.perf_counter()
+        keys = stream_keys(self.config.seed, self._key, self.progress.draws)
+        sample = self._sampler.draw(self.weight, keys)
+        gradient = on_grid(np.copysign(sample.weight, self.weight[sample.ids]))
+        clock = self._tick("sample", clock)
+        indptr, atoms = self.store.rows(sample.ids)
+        columns = getattr(self.store, "columns", None)
+        matrix = make_matrix(sample.ids, gradient, indptr, atoms, self.store.n_atoms, columns, self._space)
+        self._tick("extract", clock)
+        return matrix, sample
+
+    def _tick(self, step: str, since: float) -> float:
+        now = time.perf_counter()
+        self.seconds[step] += now - since
+        return now
+
+    def step(self, penalty: float) -> StepResult:
+        """Draw a sample, grow one tree at λ = `penalty`, and set its leaves over all examples.
+
+        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label
+        without positives gets a lone leaf, while its weight is above λ.
+        """
+        config = self.config
+        matrix, sample = self._matrix()
+        clock = time.perf_counter()
+        prior = config.prior and self.progress.draws == 0
+        tree, steepest = grow_tree(
+            matrix,
+            penalty,
+            config.gain == "hard",
+            config.split_ratio,
+            config.root_slack,
+            config.max_splits,
+            self._space,
+            config.subtraction,
+        )
+        clock = self._tick("build", clock)
+        self.progress = self.progress._replace(draws=self.progress.draws + 1)
+        if prior:
+            tree = single_leaf()
+        elif len(tree.atom) == 1:
+            if self.n_positive or not steepest > penalty:
+                self.progress = self.progress._replace(gradient=steepest, empty=0)
+                return StepResult(False, False, 0, 0.0, steepest)
+            tree = single_leaf()
+        kept_weight = float(np.abs(self.weight[sample.ids]).sum(dtype=SCORE))
+        leaf = self.store.percolate(tree)
+        clock = self._tick("percolate", clock)
+        units, total = self._set_leaves(leaf, len(tree.atom), penalty)
+        self._tick("leaves", clock)
+        nonzero = int(np.count_nonzero(units))
+        lost = max(0.0, 1.0 - kept_weight / total) if total else 0.0
+        self.n_grown += 1
+        self.lost_weight += lost
+        if nonzero:
+            self._new.append((tree, units))
+            if len(self._new) >= 256:
+                _ = self.ensemble
+        empty = 0 if nonzero else self.progress.empty + 1
+        self.progress = self.progress._replace(empty=empty, gradient=float("inf"))
+        return StepResult(True, nonzero > 0, nonzero, lost, steepest)
+
+    def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
+        """(node values int64 in units, weight of all examples before the update); updates scores and
+        weights.
+        """
+        units = np.zeros(n_nodes, dtype=np.int64)
+        sums = np.empty((n_nodes, 2), dtype=SCORE)
+        newton = self.config.solver == "newton"
+        total = 0.0
+        for sweep in range(self.config.sweeps if n_nodes > 1 else _LONE_LEAF_SWEEPS):
+            leaf_sums(leaf, self.weight, sums)
+            if sweep == 0:
+                total = float(sums.sum())
+            curvature = None
+            if newton:
+                curvature = np.empty(n_nodes, dtype=SCORE)
+                leaf_curvatures(leaf, self.weight, self.bias, curvature)
+            step = step_units(sums, penalty, units, curvature)
+            if self.config.shrinkage < 1:
+                step = (step * self.config.shrinkage).astype(step.dtype)
+            if sweep:
+                step[units == 0] = 0  # a leaf that was 0 stays 0: its sums have not changed
+            if not step.any():
+                break
+            update_scores(leaf, step, self.bias, self.score, self.weight)
+            units += step
+        return units, total
+
+    def fit(
+        self,
+        penalty: float,
+        max_trees: int | None = None,
+        done: int = 0,
+        stop: Callable[[], bool] | None = None,
+    ) -> tuple[bool, int]:
+        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`,
+        asked after each tree, is true.
+
+        `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so
+        far).
+        """
+        if self.progress.gradient <= penalty:  # nothing has changed since the root could not be split
+            return True, done
+        while max_trees is None or done < max_trees:
+            if self.progress.empty >= self.config.max_empty:
+                break
+            if not self.step(penalty).grown:
+                break
+            done += 1
+            if stop is not None and done != max_trees and stop():
+                return False, done
+        self.progress = self.progress._replace(empty=0)
+        return True, done
+
+
+def ensemble_scores(store: Store, ensemble: LabelEnsemble) -> np.ndarray:
+    """Scores int32 (n,) of all examples, in units of CONFIDENCE_GRID, by percolating them through every
+    tree.
+    """
+    score = np.zeros(store.n_examples, dtype=np.int32)
+    for index in range(len(ensemble.roots)):
+        tree, units = tree_at(ensemble, index)
+        add_units(store.percolate(tree), units.astype(np.int32), score)
+    return score

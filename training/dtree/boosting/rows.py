@@ -1,0 +1,140 @@
+"""The lines of the training log: one per λ level, what they say, and which is best. And the progress bar."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.model.ensemble import LabelEnsemble
+
+from .learner import STEPS
+from .task import LevelReport
+from .tree import n_leaves, n_parameters
+
+logger = logging.getLogger(__name__)
+
+
+def make_row(
+    level: int,
+    partial: bool,
+    penalty: float,
+    ensembles: Mapping[str, LabelEnsemble],
+    scores: Mapping[str, float],
+    reports: Mapping[str, Sequence[LevelReport]],
+    begin: float,
+) -> dict[str, Any]:
+    """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks by label.
+    `begin`: time.time() when training began.
+
+    `parameters`: leaves that are not 0; `leaves`: all of them.
+    `ms_per_tree` is the papers' profile; `weight_lost` the mean share of weight outside the sample;
+    `trees_of` tells which part of each ensemble was evaluated.
+    """
+    everything = [report for name in ensembles for report in reports.get(name, ())]
+    grown = max(1, sum(report.grown for report in everything))
+    by_label = {}
+    for name, ensemble in ensembles.items():
+        mine = reports.get(name, ())
+        by_label[name] = {
+            "trees": len(ensemble.roots),
+            "parameters": n_parameters(ensemble),
+            "leaves": n_leaves(ensemble),
+            "grown": sum(report.grown for report in mine),
+            "seconds": round(sum(report.seconds for report in mine), 3),
+            "weight_lost": round(
+                sum(report.lost for report in mine) / max(1, sum(report.grown for report in mine)), 6
+            ),
+        }
+    return {
+        "level": level,
+        "partial": partial,
+        "lambda": penalty,
+        "parameters": sum(n_parameters(ensemble) for ensemble in ensembles.values()),
+        "leaves": sum(n_leaves(ensemble) for ensemble in ensembles.values()),
+        "trees": sum(len(ensemble.roots) for ensemble in ensembles.values()),
+        "f1": scores.get("f1"),
+        "scores": dict(scores),
+        "seconds": round(time.time() - begin, 3),
+        "train_seconds": round(sum(report.seconds for report in everything), 3),
+        "ms_per_tree": {
+            step: round(1e3 * sum(report.steps[k] for report in everything) / grown, 3)
+            for k, step in enumerate(STEPS)
+        },
+        "weight_lost": round(sum(report.lost for report in everything) / grown, 6),
+        "labels": by_label,
+        "trees_of": {name: len(ensemble.roots) for name, ensemble in ensembles.items()},
+    }
+
+
+def best_row(rows: Sequence[dict]) -> dict | None:
+    """The line with the highest dev F1 (of equals the first, so the larger λ); without F1 the last; None of
+    none.
+    """
+    best = None
+    for row in rows:
+        if best is None or row["f1"] is None or best["f1"] is None or row["f1"] > best["f1"]:
+            best = row
+    return best
+
+
+def waited(rows: Sequence[dict]) -> int:
+    """Levels since the best dev F1, of those that added trees; 0 while no F1 is above 0."""
+    best, count, trees = 0.0, 0, None
+    for row in rows:
+        if row["partial"] or row["f1"] is None or row["trees_of"] == trees:
+            continue
+        trees = row["trees_of"]
+        if row["f1"] > best:
+            best, count = row["f1"], 0
+        elif best > 0:
+            count += 1
+    return count
+
+
+def checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
+    """Dev scores as plain floats; ConfigError unless there is a finite "f1"."""
+    if "f1" not in scores or not math.isfinite(scores["f1"]):
+        raise ConfigError(
+            f"evaluate returned {dict(scores)!r}; it must return a mapping with a finite number under "
+            '"f1", larger being better.'
+        )
+    return {key: float(value) for key, value in scores.items()}
+
+
+class _NoBar:
+    """Stands in for tqdm when training is quiet."""
+
+    def __enter__(self) -> _NoBar:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def update(self, _: int) -> None: ...
+
+    def set_postfix_str(self, _: str) -> None: ...
+
+    def write(self, line: str) -> None:
+        logger.info(line)
+
+
+def progress_bar(quiet: bool) -> Any:
+    """A tqdm bar that counts trees, or a silent stand-in."""
+    if quiet:
+        return _NoBar()
+    from tqdm import tqdm  # a dependency of spaCy
+
+    return tqdm(unit=" trees", desc="boosting", dynamic_ncols=True)
+
+
+def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
+    """Wall clock of the λ path over all calls that the log shows, up to the last level of each."""
+    used = last = 0.0
+    for row in rows:
+        if row["seconds"] < last:
+            used += last
+        last = row["seconds"]
+    return used + last

@@ -1,0 +1,216 @@
+"""Training of the gate (see `spacy_dtparse.kernels.gate`): logistic regression on the windows of gold derivations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, OFFSET
+from spacy_dtparse.kernels.features import TAG
+from spacy_dtparse.kernels.gate import N_KEYS, N_NUMBERS, UNIT, gate_keys
+from spacy_dtparse.kernels.heads import HeadTable
+from spacy_dtparse.kernels.jit import bare_kernel
+from spacy_dtparse.kernels.replay import right_label
+from spacy_dtparse.kernels.state import SHIFT_REDUCE, Grammar, infer, list_windows, make_nodes, start_sentence
+from spacy_dtparse.model.dtree import DtreeModel
+from spacy_dtparse.model.gate import EVERYTHING, Gate, held_out_margins
+from spacy_dtparse.trees import Recipe
+
+from ..data.corpus import Sentence, training_tree
+from .examples import Derivation
+from .oracle import derivation, ready_steps
+
+EPOCHS = 4
+RATE = 0.1
+"""AdaGrad's; with 0.05 dev loss was the same after more epochs."""
+LEAST_SEEN = 3
+"""Entries met fewer times in training are 0 in the end: they say nothing, and zeros take no room in a file."""
+STEP = 8
+"""Weights are rounded to multiples of this many units (1/32 nat), for a smaller file."""
+
+HOLD_OUT = 10
+"""One derivation in so many is held out to measure what a margin loses."""
+
+SHARES = (0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05)
+"""Of right windows lost, for which a gate knows the least margin."""
+
+_MOST = 32 * UNIT // STEP
+"""Margins are counted up to 32 nats either way."""
+_SURE = 1e-4
+
+
+@bare_kernel
+def _visit(
+    grammar, heads, tokens, tag_symbols, actions, ready, nodes, frontier, children, windows_i, windows_j, keys,
+    weight, squares, seen, rate, importance, margins, sums,
+):  # fmt: skip
+    """Go through the windows of one derivation and learn from them, or (rate = 0) count their margins.
+
+    `weight`, `squares` float32 (entries,): weights in nats, and AdaGrad's sums of squared gradients; `seen` uint8
+    (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums`
+    float64 (2,): log loss and windows, added to.
+    """
+    n = np.int64(tokens.shape[0])
+    mask = np.uint64(weight.shape[0] - 1)
+    start_sentence(tokens, n, tag_symbols, nodes, frontier)
+    low, size = np.int64(0), n
+    cursor = n if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
+    n_labels = np.int64(grammar.options[3])
+    for step in range(actions.shape[0]):
+        gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+        n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
+        for w in range(n_windows):
+            i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+            right = 1 if gold_i == i and gold_j == j and gold < n_labels else 0
+            if right == 0 and ready.shape[0] > 0 and right_label(nodes, frontier, actions, ready, step, i, j) >= 0:
+                right = 1
+            gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
+            margin = 0.0
+            for k in range(N_KEYS):
+                margin += weight[keys[k]]
+            p = 1.0 / (1.0 + math.exp(-margin)) if margin > -30.0 else 0.0
+            sums[0] -= math.log(max(p if right == 1 else 1.0 - p, 1e-12))
+            sums[1] += 1.0
+            if rate > 0.0:
+                gradient = (p - right) * importance
+                for k in range(N_KEYS):
+                    key = keys[k]
+                    if seen[key] < 255:
+                        seen[key] += np.uint8(1)
+                    if abs(gradient) > _SURE:
+                        squares[key] += gradient * gradient
+                        weight[key] -= rate * gradient / math.sqrt(squares[key])
+            else:
+                at = np.int64(math.floor(margin * (UNIT / STEP) + 0.5)) + _MOST
+                margins[right, min(max(at, 0), margins.shape[1] - 1)] += 1
+        low, cursor, size = infer(
+            grammar, heads, nodes, frontier, low, cursor, size, gold_i, gold_j, gold, children
+        )  # fmt: skip
+
+
+class _Visitor:
+    """Visits derivations, with buffers for the longest one."""
+
+    def __init__(self, grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation]):
+        self.grammar, self.heads = grammar, heads
+        n = max((len(d.tokens) for d in derivations), default=1)
+        room = n + max((len(d.actions) for d in derivations), default=1)
+        self.nodes = make_nodes(room + 1, 2 * room + 16)
+        self.frontier, self.children = np.zeros(n + 1, dtype=INDEX), np.zeros(1024, dtype=INDEX)
+        windows = (n + 1) * int(grammar.options[1]) + 1
+        self.windows_i, self.windows_j = np.zeros(windows, dtype=INDEX), np.zeros(windows, dtype=INDEX)
+        self.keys = np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET)
+
+    def visit(self, d: Derivation, weight: np.ndarray, squares: np.ndarray, seen: np.ndarray, rate: float,
+              margins: np.ndarray, sums: np.ndarray) -> None:  # fmt: skip
+        _visit(
+            self.grammar, self.heads, d.tokens, np.ascontiguousarray(d.tokens[:, TAG]), d.actions, d.ready, self.nodes,
+            self.frontier, self.children, self.windows_i, self.windows_j, self.keys, weight, squares, seen, rate,
+            d.weight, margins, sums,
+        )  # fmt: skip
+
+
+def train_gate(
+    grammar: Grammar,
+    heads: HeadTable,
+    derivations: Sequence[Derivation],
+    bits: int,
+    seed: int = 0,
+    log: Callable[..., Any] | None = None,
+) -> Gate:
+    """A gate of 2 ** bits weights, by AdaGrad on the log loss of all windows.
+
+    A tenth of the derivations is held out first, to see which margin loses how many of their right windows; then all of
+    them are learned from. With fewer than HOLD_OUT derivations there is no gate. `log` is called with epoch and loss
+    (nats per window). The same input and seed give the same bits.
+    """
+    if len(derivations) < HOLD_OUT:
+        return Gate()
+    known = [d for n, d in enumerate(derivations) if n % HOLD_OUT]
+    weights = _units(_trained(grammar, heads, known, bits, seed, None))
+    counts = _margin_counts(grammar, heads, derivations[::HOLD_OUT], weights)
+    margins = held_out_margins(np.repeat((np.arange(counts.shape[1]) - _MOST) * STEP, counts[1]), SHARES)
+    return Gate(_units(_trained(grammar, heads, derivations, bits, seed, log)), SHARES, margins)
+
+
+def _units(weight: np.ndarray) -> np.ndarray:
+    """Nats to int16 units, in multiples of STEP."""
+    units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
+    return np.clip(units, -(2**15) + STEP, 2**15 - STEP).astype(np.int16)
+
+
+def _trained(
+    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], bits: int, seed: int,
+    log: Callable[..., Any] | None,
+) -> np.ndarray:  # fmt: skip
+    """Weights float32 (2 ** bits,), in nats."""
+    entries = 1 << bits
+    weight, squares = np.zeros(entries, dtype=np.float32), np.ones(entries, dtype=np.float32)
+    seen = np.zeros(entries, dtype=np.uint8)
+    visitor, margins = _Visitor(grammar, heads, derivations), np.zeros((2, 1), dtype=OFFSET)
+    rng = np.random.default_rng(seed)
+    for epoch in range(EPOCHS):
+        sums = np.zeros(2)
+        for n in rng.permutation(len(derivations)).tolist():
+            visitor.visit(derivations[n], weight, squares, seen, RATE, margins, sums)
+        if log is not None:
+            log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
+    weight[seen < EPOCHS * LEAST_SEEN] = 0.0
+    return weight
+
+
+def _margin_counts(
+    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], weights: np.ndarray
+) -> np.ndarray:
+    """int64 (2, 2 * _MOST): wrong and right windows by margin, in steps of STEP units from - _MOST steps on."""
+    visitor, margins = _Visitor(grammar, heads, derivations), np.zeros((2, 2 * _MOST), dtype=OFFSET)
+    nats, unused = (weights / UNIT).astype(np.float32), np.zeros(1, dtype=np.float32)
+    for d in derivations:
+        visitor.visit(d, nats, unused, np.zeros(1, dtype=np.uint8), 0.0, margins, np.zeros(2))
+    return margins
+
+
+def gate_shares(
+    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], gate: Gate
+) -> dict[float, dict[str, float]]:
+    """By setting of `gate`: its least margin in nats, the shares of right windows that these derivations lose, and of
+    all windows that are scored."""
+    counts = _margin_counts(grammar, heads, derivations, gate.weights)
+    found = {}
+    for share in gate.shares:
+        least = gate.least(share)
+        at = min(max(least // STEP + _MOST, 0), 2 * _MOST)
+        found[share] = {
+            "margin": -math.inf if least == EVERYTHING else least / UNIT,
+            "lost": int(counts[1, :at].sum()) / max(int(counts[1].sum()), 1),
+            "scored": int(counts[:, at:].sum()) / max(int(counts.sum()), 1),
+        }
+    return found
+
+
+def derivations_of(model: DtreeModel, sentences: Sequence[Sentence], seed: int = 0) -> tuple[list[Derivation], int]:
+    """The gold derivations of a model's strategy, and how many trees have labels that the model lacks (left out)."""
+    recipe, labels = Recipe(model.recipe), model.lexicon.labels
+    out = []
+    for number, sentence in enumerate(sentences):
+        tree = training_tree(sentence, recipe)
+        if all(label in labels for label in tree.labels):
+            actions = derivation(tree, labels, model.strategy, seed + number)
+            out.append(
+                Derivation(
+                    model.lexicon.encode(tree.words, tree.tags),
+                    actions,
+                    sentence.weight,
+                    ready=ready_steps(actions, len(tree.words), model.strategy),
+                )
+            )
+    return out, len(sentences) - len(out)
+
+
+def with_gate(model: DtreeModel, gate: Gate) -> DtreeModel:
+    """The model with another gate."""
+    return replace(model, gate=gate)

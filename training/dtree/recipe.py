@@ -1,0 +1,151 @@
+"""Training recipes: every setting of a run as one checked, plain-data object."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.features.tables import TABLES
+from spacy_dtparse.kernels.state import STRATEGIES
+from spacy_dtparse.trees import STEPS
+
+from .boosting.config import LearnerConfig, PathConfig
+
+EXAMPLE_WEIGHTS = ("state", "uniform")
+"""How examples are weighted (Turian & Melamed 2006a, section 3.3)."""
+
+
+@dataclass(frozen=True)
+class FitRecipe:
+    """How a parser is trained from trees.
+
+    `strategy`, `templates`: names (see `kernels.state`, `features.tables`). `preprocessing`: steps of `trees.Recipe`.
+    `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an item's first or
+    last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its positives (1: the
+    papers' half and half). `example_weights`: "state" shares a state's weight among its examples like that; "uniform"
+    gives every example the weight of its sentence (negatives: times `negative_weight`). `min_word_sentences`: words
+    seen in fewer sentences are one rare-word symbol. `min_atom_count`: atoms seen in fewer examples are not atoms;
+    they are counted on at most `atom_sentences` sentences, drawn with `seed`.
+    `max_words`: longer sentences are left out of the training and the dev trees (None: none are); words are counted as
+    in the 2006 papers, punctuation among them, empty elements not.
+    `memory_gib`: how much the rows may take, in memory and on disk.
+    `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
+    `gate_bits`: size of the gate's table of weights (see `kernels.gate`) as a power of two; 0: no gate.
+    `gate_share`: 0: classifiers learn from all windows; above: only from those that the gate lets pass when it may lose
+    this share of the right ones (and the right ones themselves), which makes fewer and harder examples. Parsing needs
+    the gate then, set to no smaller share.
+    `learner`, `path`: see `training.dtree.boosting.config`.
+
+    Raises ConfigError for names or values that are not allowed.
+    """
+
+    name: str = "standard"
+    strategy: str = "shift_reduce"
+    templates: str = "standard"
+    preprocessing: tuple[str, ...] = ("strip_empty", "drop_repeated_unary")
+    max_arity: int = 6
+    edge_punctuation: bool = True
+    negative_weight: float = 1.0
+    example_weights: str = "state"
+    max_words: int | None = None
+    min_word_sentences: int = 5
+    min_atom_count: int = 10
+    atom_sentences: int = 20_000
+    atom_table_bits: int = 24
+    memory_gib: float = 6.0
+    dev_sentences: int = 1500
+    dev_budget: int = 0
+    gate_bits: int = 20
+    gate_share: float = 0.0
+    n_workers: int = 2
+    seed: int = 0
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    path: PathConfig = field(default_factory=PathConfig)
+
+    def __post_init__(self) -> None:
+        _choice("strategy", self.strategy, STRATEGIES)
+        _choice("templates", self.templates, tuple(TABLES))
+        _choice("example_weights", self.example_weights, EXAMPLE_WEIGHTS)
+        for step in self.preprocessing:
+            _choice("preprocessing", step, STEPS)
+        limits = {
+            "max_arity": (2, 64), "negative_weight": (1e-6, None), "max_words": (1, None),
+            "min_word_sentences": (1, None), "min_atom_count": (1, None),
+            "atom_sentences": (1, None), "atom_table_bits": (10, 28), "memory_gib": (0, None),
+            "dev_sentences": (1, None), "dev_budget": (0, None), "gate_bits": (0, 24), "gate_share": (0, 0.05),
+            "n_workers": (1, None), "seed": (0, None),
+        }  # fmt: skip
+        for name, (least, most) in limits.items():
+            value = getattr(self, name)
+            if value is None and name == "max_words":
+                continue
+            fraction = name in ("negative_weight", "memory_gib", "gate_share")
+            allowed = isinstance(value, int | float if fraction else int) and not isinstance(value, bool)
+            if not allowed or not least <= value <= (float("inf") if most is None else most):
+                kind = "a number" if fraction else "a whole number"
+                bound = f"{kind}, at least {least}" + (f" and at most {most}" if most is not None else "")
+                raise ConfigError(f"recipe setting {name!r} is {value!r}; it must be {bound}")
+        if self.gate_share > 0 and self.gate_bits == 0:
+            raise ConfigError(
+                f"recipe setting 'gate_share' is {self.gate_share} but 'gate_bits' is 0, so there is no gate; give "
+                "both or neither"
+            )
+        if not isinstance(self.edge_punctuation, bool):
+            raise ConfigError(
+                f"recipe setting 'edge_punctuation' is {self.edge_punctuation!r}; allowed are true, false"
+            )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FitRecipe:
+        """A recipe from plain data; what is not named keeps its default. Raises ConfigError for unknown names."""
+        data = dict(data)
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(data) - known)
+        if unknown:
+            raise ConfigError(f"unknown recipe setting {', '.join(unknown)}; allowed are {', '.join(sorted(known))}")
+        kinds: dict[str, tuple[Any, str]] = {
+            "preprocessing": (list | tuple, "list"), "path": (dict, "object"), "learner": (dict, "object"),
+        }  # fmt: skip
+        for name, (kind, needed) in kinds.items():
+            if name in data and not isinstance(data[name], kind):
+                raise ConfigError(f"recipe setting {name!r} is {data[name]!r}; it must be a JSON {needed}")
+        if "preprocessing" in data:
+            data["preprocessing"] = tuple(data["preprocessing"])
+        path = dict(data.pop("path", {}))
+        learner = dict(data.pop("learner", {}))
+        try:
+            learner_config = LearnerConfig(**learner)
+            return cls(**data, learner=learner_config, path=PathConfig(**path, learner=learner_config))
+        except TypeError as error:
+            raise ConfigError(f"a recipe setting is not known or has the wrong type: {error}") from error
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> FitRecipe:
+        """A recipe from a JSON file. Raises ConfigError when it cannot be read."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"{path}: cannot read the recipe ({error}); give a JSON file of recipe settings"
+            ) from error
+        if not isinstance(data, dict):
+            raise ConfigError(f"{path}: a recipe is a JSON object, not a {type(data).__name__}")
+        return cls.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `from_dict` reads back."""
+        data = asdict(self)
+        data["path"].pop("learner")
+        return data
+
+
+def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"recipe setting {name!r} is {value!r}; allowed are {', '.join(allowed)}")
+
+
+NO_FACTS = (("", "n_workers"), *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")))
+"""Settings (section, name) that do not change what is learned."""

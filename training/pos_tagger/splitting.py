@@ -1,0 +1,92 @@
+"""Treebank words as spaCy's tokenizer would split them ("T-cell" as "T", "-", "cell"), with guessed tags.
+
+GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM split them and tag
+the hyphen HYPH. Users' texts come from spaCy's tokenizer, which splits most of them. Showing the tagger some
+sentences in that tokenization keeps it from meeting split words in unknown surroundings, and the senter from
+ending a sentence after "Fig" + ".". A part gets its most frequent tag in treebanks that split; only signs and
+last parts are certain enough to be set by rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from spacy.tokenizer import Tokenizer
+
+from training.pos_tagger.sentences import Sentence
+
+_SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
+_SIGNS = frozenset(_SIGN_TAGS)
+_INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,000"
+_MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
+
+
+class WordSplitter:
+    """Splits words with a spaCy tokenizer and guesses the tags of the parts.
+
+    ``evidence`` are tagged sentences whose most frequent tag per word decides about parts.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence]) -> None:
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for sentence in evidence:
+            for word, tag in zip(sentence.words, sentence.tags, strict=True):
+                counts[word][tag] += 1
+        # Equal counts: the alphabetically first tag, so that the order of the evidence does not matter.
+        self._majority = {
+            word: min(tags.items(), key=lambda item: (-item[1], item[0]))[0] for word, tags in counts.items()
+        }
+        self._tokenizer = tokenizer
+        self._pieces: dict[str, tuple[str, ...]] = {}
+
+    def pieces(self, word: str) -> tuple[str, ...]:
+        """The word as the tokenizer splits it."""
+        pieces = self._pieces.get(word)
+        if pieces is None:
+            pieces = self._pieces[word] = tuple(token.text for token in self._tokenizer(word))
+        return pieces
+
+    def split(self, sentence: Sentence) -> Sentence | None:
+        """The sentence with its words split, or None when none of them is.
+
+        Words are split at hyphens, slashes and a few signs ("Ca2+", "5'") and before a final full stop
+        ("Fig."): users' texts often differ from treebanks there, and the tags can be guessed.
+        """
+        words: list[str] = []
+        tags: list[str] = []
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            pieces = self.pieces(word)
+            if len(pieces) > 1 and _splittable(pieces):
+                words.extend(pieces)
+                tags.extend(self._tags(pieces, tag))
+            else:
+                words.append(word)
+                tags.append(tag)
+        return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
+
+    def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
+        result = [self._guess(piece, whole) for piece in pieces]
+        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGNS)
+        if whole not in {"JJ", "CD"} or "-" not in pieces:
+            result[last] = whole
+        elif result[last] not in _MODIFIER:
+            result[last] = "JJ"
+        return result
+
+    def _guess(self, piece: str, whole: str) -> str:
+        if piece in _SIGN_TAGS:
+            return _SIGN_TAGS[piece]
+        for form in (piece, piece.lower()):
+            if form in self._majority:
+                return self._majority[form]
+        if piece[0].isdigit():
+            return "CD"
+        return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
+
+
+def _splittable(pieces: tuple[str, ...]) -> bool:
+    if (pieces[0] in _SIGNS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
+        return False  # "'ve" on its own, "an'": a text would have them in one piece with their neighbours
+    return all(piece in _SIGNS or _INNER.sub("", piece).isalnum() for piece in pieces)

@@ -1,0 +1,79 @@
+"""The treebanks a tagger learns from: their sentences, weights and folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from training.data.dependencies import read_conllu
+from training.data.shards import all_shards, read_shard
+from training.pos_tagger.sentences import Sentence, read_sentences
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """A named treebank; ``weight`` is how often a pass shows each of its training sentences."""
+
+    name: str
+    train: list[Sentence] = field(repr=False)
+    dev: list[Sentence] = field(repr=False)
+    weight: int = 1
+
+    @classmethod
+    def read(cls, argument: str) -> Treebank:
+        """Read ``PATH`` or ``PATH:WEIGHT``: a folder with ``train.mrg`` and, if there is one, ``dev.mrg``; a folder of
+        shards that a teacher has annotated; or a CoNLL-U file ``…train.conllu`` (XPOS) with, if there is one, its
+        ``…dev.conllu``."""
+        folder_text, colon, weight_text = argument.rpartition(":")
+        if not colon or not weight_text.isdigit():
+            folder_text, weight_text = argument, "1"
+        folder = Path(folder_text)
+        weight = int(weight_text)
+        if weight < 1:
+            raise ValueError(f"{argument}: the weight must be a whole number of at least 1")
+        if folder.suffix == ".conllu":
+            other = folder.with_name(folder.name.replace("train", "dev"))
+            dev_sentences = _conllu(other) if other != folder and other.is_file() else []
+            return cls(folder.resolve().parent.name, _conllu(folder), dev_sentences, weight)
+        if not (folder / "train.mrg").is_file():
+            if any(folder.glob("*.npz")):
+                return cls(folder.resolve().name, _taught(folder), [], weight)
+            raise FileNotFoundError(
+                f"{folder}: neither train.mrg nor shards in this folder; give that of a treebank or of annotated text"
+            )
+        dev = folder / "dev.mrg"
+        name = folder.resolve().name
+        return cls(
+            name, read_sentences(folder / "train.mrg"), read_sentences(dev) if dev.is_file() else [], weight
+        )
+
+
+def _conllu(path: Path) -> list[Sentence]:
+    return [Sentence(tuple(s.columns.words), tuple(s.columns.tags)) for s in read_conllu(path)]
+
+
+def _taught(folder: Path) -> list[Sentence]:
+    return [Sentence(s.words, s.tags) for path in all_shards([folder]) for s in read_shard(path).sentences]
+
+
+def kept_runs(keep: np.ndarray) -> list[slice]:
+    """The maximal runs of consecutive sentences where the boolean array ``keep`` [size] is true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
+    return [slice(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def tag_set(treebanks: Sequence[Treebank]) -> list[str]:
+    """All tags of the training parts, sorted."""
+    return sorted({tag for treebank in treebanks for sentence in treebank.train for tag in sentence.tags})
+
+
+def accuracy(gold: Sequence[Sentence], predicted: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Right tags and all tags."""
+    right = total = 0
+    for sentence, tags in zip(gold, predicted, strict=True):
+        right += sum(a == b for a, b in zip(sentence.tags, tags, strict=True))
+        total += len(sentence.tags)
+    return right, total

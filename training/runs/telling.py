@@ -1,0 +1,16 @@
+"""What a running trainer tells: a line of facts, kept as JSON beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .files import append_line
+
+
+def tell(log_file: Path | None, /, **facts: Any) -> None:
+    """Print facts in a line, and append them to a file of JSON lines unless that is None."""
+    print(", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in facts.items()), flush=True)
+    if log_file is not None:
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        append_line(log_file, facts)

@@ -1,0 +1,1 @@
+"""The experiments of the papers, table by table; nothing imports them."""

@@ -1,0 +1,263 @@
+"""One run of the plan: train (or measure), evaluate, write result.json. Everything resumes after a kill."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse import __version__
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+
+from ...data.corpus import Sentence
+from ...data.treebanks import provenance
+from ...dtree.boosting.labels import open_label_data
+from ...dtree.boosting.learner import ensemble_scores
+from ...dtree.boosting.path import LOG_FILE
+from ...dtree.boosting.rows import best_row, seconds_used
+from ...dtree.boosting.store import open_store
+from ...dtree.fit import Fit
+from ...dtree.recipe import NO_FACTS, FitRecipe
+from ...runs.files import read_lines, read_result, write_atomically, write_json
+from ...runs.processes import worker_pool
+from ..sources import Sources
+from .indirect import IndirectStore
+from .measuring import LABEL, example_counts, judge, label_at, label_statistics, measure_scale
+from .plan import Run, run_recipe
+from .profiling import profile_variants
+
+RESULT, TRAINED = "result.json", "trained.json"
+DEV_WORDS = 15
+"""Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
+
+@dataclass(frozen=True)
+class Job:
+    """What all runs of one call share.
+
+    `out`: a run has the folder `out`/NAME and the model `out`/NAME.model. `budget`: inferences the search may score
+    for a sentence at the end. `settings`: NAME=VALUE for every recipe. `minutes`: instead of the plan's. `baseline`: a
+    parser's file, used instead of training a PCFG. `command`: kept in the results.
+    """
+
+    sources: Sources
+    out: Path
+    budget: int = 100_000
+    settings: tuple[str, ...] = ()
+    minutes: float | None = None
+    baseline: Path | None = None
+    command: tuple[str, ...] = ()
+
+    def minutes_of(self, run: Run) -> float:
+        """Wall clock for the training of `run`."""
+        return run.minutes if self.minutes is None else self.minutes
+
+    def held_out(self, part: str) -> list[Sentence]:
+        """The short sentences of "dev" or "test". Raises TrainingDataError when there are none in dev."""
+        every: Sequence[Sentence] = getattr(self.sources, part)
+        short = [sentence for sentence in every if 0 < len(sentence.tags) <= DEV_WORDS]
+        if part == "dev" and not short:
+            raise TrainingDataError(
+                f"none of the {len(every)} dev sentences has at most {DEV_WORDS} words; give treebanks with a dev "
+                "part, or a larger --scale"
+            )
+        return short
+
+
+def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
+    """(the run's result, whether it was made now); a result of the same facts is not made again.
+
+    Raises TrainingDataError and ConfigError for what cannot be used, such as a folder of another run.
+    """
+    recipe = run_recipe(run, job.settings)
+    settings = recipe.to_dict()
+    for section, name in NO_FACTS:
+        (settings[section] if section else settings).pop(name)
+    trained = {
+        "run": run.name,
+        "recipe": settings,
+        "minutes": job.minutes_of(run),
+        "data": job.sources.facts(),
+    }
+    facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
+    if run.kind in ("pcfg", "pcfgla"):
+        facts = {key: value for key, value in facts.items() if key not in ("recipe", "minutes")}
+        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline is not None else None
+    facts = json.loads(json.dumps(facts))
+    path = job.out / run.name / RESULT
+    held = read_result(path)
+    if held is not None and held["facts"] == facts:
+        return held, False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    if run.kind == "fit":
+        found = _fit(run, job, recipe, json.loads(json.dumps(trained)))
+    elif run.kind == "profile":
+        found = _profile(run, job, recipe)
+    elif run.kind == "scale":
+        found = _scale(run, job, recipe)
+    elif run.kind == "pcfg":
+        found = _pcfg(run, job)
+    elif run.kind == "pcfgla":
+        found = _pcfgla(run, job)
+    else:
+        raise ConfigError(f"run {run.name!r} is of kind {run.kind!r}, which nothing runs")
+    result = {
+        "facts": facts,
+        "about": run.about,
+        "command": list(job.command),
+        "version": __version__,
+        "seed": recipe.seed,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "seconds_now": round(time.perf_counter() - began, 1),
+        **found,
+    }
+    write_json(path, result)
+    return result, True
+
+
+def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
+    folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
+    dev = job.held_out("dev")
+    done = folder / TRAINED
+    if not (done.is_file() and model_file.is_file() and json.loads(done.read_text(encoding="utf8"))["facts"] == facts):
+        log = folder / "path" / LOG_FILE
+        used = seconds_used(read_lines(log)) if log.is_file() else 0.0
+        left = max(1.0, 60 * job.minutes_of(run) - used)
+        limit = recipe.path.budget_seconds
+        timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
+        names = job.sources.names
+        meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
+        meta.pop("notices")
+        fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
+        model, result = fit.run()
+        write_atomically(model_file, DtreeParser(model).to_bytes())
+        trained = {"facts": facts, "stopped": result.stopped, "corpus": vars(fit.report), "notes": result.notes}
+        write_json(done, trained)
+    trained = json.loads(done.read_text(encoding="utf8"))
+    parser = load_parser(model_file)
+    rows = read_lines(folder / "path" / LOG_FILE)
+    best = best_row(rows)
+    if best is None:
+        raise TrainingDataError(f"{folder}: no λ level was trained; allow more time or a smaller path.lambda_floor")
+    found = {
+        "stopped": trained["stopped"],
+        "corpus": trained["corpus"],
+        "train_seconds": round(seconds_used(rows), 1),
+        "best": _short(best),
+        "rows": [_short(row) for row in rows],
+        "dev": judge(parser, dev, job.budget),
+        "dev_greedy": judge(parser, dev, 0),
+        "examples": example_counts(folder, trained["corpus"]["sentences"]),
+        "ensemble": label_statistics(folder, best),
+    }
+    test = job.held_out("test")
+    if test:
+        found["test"] = judge(parser, test, job.budget)
+    return found
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """A line of the λ path's log, without what is kept for every label but LABEL."""
+    mine = row["labels"].get(LABEL, {})
+    kept = {key: row.get(key) for key in ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1")}
+    return {
+        **kept,
+        "f1_evalb": row["scores"].get("f1_evalb"),
+        "seconds": row["seconds"],
+        "weight_lost": row["weight_lost"],
+        LABEL: {
+            "trees": mine.get("trees"),
+            "parameters": mine.get("parameters"),
+            "leaves": mine.get("leaves"),
+            "weight_lost": mine.get("weight_lost") if mine.get("grown") else None,
+        },
+    }
+
+
+def _profile(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
+    folder = job.out / str(run.of)
+    held = read_result(folder / RESULT)
+    if held is None:
+        raise TrainingDataError(f"run {run.name!r} grows trees on what run {run.of!r} left; do that one first (--runs)")
+    at = label_at(folder, held["best"])
+    if at is None:
+        raise TrainingDataError(f"run {run.of!r} has no label {LABEL}, so there is nothing to profile")
+    ensemble, number = at
+    path = (folder / "stores" / "window").resolve()
+    store, data = open_store(str(path)), open_label_data(path)
+    penalty = held["best"]["lambda"] * recipe.path.decay
+    variants = profile_variants(
+        store, data, number, LABEL, recipe.learner, penalty, ensemble, ensemble_scores(store, ensemble),
+        job.minutes_of(run),
+    )  # fmt: skip
+    return {
+        "label": LABEL,
+        "examples": store.n_examples,
+        "atoms": store.n_atoms,
+        "atoms_per_example": held["examples"]["atoms_per_example"],
+        "variants": variants,
+    }
+
+
+def _scale(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
+    with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
+        task = (recipe, job.sources.train, job.out / run.name, job.minutes_of(run))
+        return pool.submit(measure_scale, *task).result()
+
+
+def _pcfg(run: Run, job: Job) -> dict[str, Any]:
+    dev = job.held_out("dev")
+    began = time.perf_counter()
+    if job.baseline is not None:
+        parser = load_parser(job.baseline)
+        options = None
+    else:
+        from dataclasses import asdict
+
+        from spacy_dtparse.parsers.pcfg import PcfgParser
+
+        from ...pcfg import PcfgOptions, train_pcfg
+
+        train = [sentence for sentence in job.sources.train if len(sentence.tags) <= DEV_WORDS]
+        chosen = PcfgOptions()
+        parser = PcfgParser(train_pcfg(train, chosen, {"name": "2006-pcfg"}))
+        write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
+        options = {"markov": asdict(chosen.markov), "smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+    found: dict[str, Any] = {"options": options, "train_seconds": round(time.perf_counter() - began, 1)}
+    found["dev"] = judge(parser, dev, None)
+    test = job.held_out("test")
+    if test:
+        found["test"] = judge(parser, test, None)
+    return found
+
+
+LATENT_CYCLES = 4
+
+
+def _pcfgla(run: Run, job: Job) -> dict[str, Any]:
+    from spacy_dtparse.parsers.pcfg import PcfgParser
+
+    from ...pcfg.latent_training import LatentOptions, train_latent
+
+    began = time.perf_counter()
+    train = [sentence for sentence in job.sources.train if len(sentence.tags) <= DEV_WORDS]
+    options = LatentOptions(cycles=LATENT_CYCLES, given_tags=True)
+    folder = job.out / run.name / "cycles"
+    parser = PcfgParser(train_latent(train, options, {"name": "2006-pcfgla"}, threads=2, workdir=folder))
+    write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
+    found: dict[str, Any] = {
+        "options": parser.meta["options"],
+        "train_seconds": round(time.perf_counter() - began, 1),
+        "values": int(parser.model.latent[0].sizes.sum()),
+    }
+    for part in ("dev", "test"):
+        sentences = job.held_out(part)
+        if sentences:
+            found[part] = judge(parser, sentences, None)
+    return found

@@ -1,0 +1,301 @@
+"""Results as Markdown, beside the figures that the papers print.
+
+`PAPER` has only what stands in the texts of Turian & Melamed 2006a ("Advances in discriminative parsing", ACL) and
+2006b ("Computational challenges in parsing by classification", HLT-NAACL workshop).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..tables import NO, markdown, percent
+
+Results = Mapping[str, dict[str, Any]]
+
+PAPER: dict[str, Any] = {
+    # 2006a, Table 2: λ, active features in thousands, recall, precision, F1
+    "strategies": {
+        "l2r": (0.040, 11.9, 89.86, 89.63, 89.74),
+        "bottom_up": (0.020, 13.7, 89.92, 89.84, 89.88),
+        "r2l": (0.014, 14.0, 90.66, 89.81, 90.23),
+    },
+    "cut_short": {"l2r": 0, "bottom_up": 28, "r2l": 0},  # 2006a, section 4.1, % of sentences
+    "greedy_optimal": {"r2l": 85},
+    # 2006a, section 4.2: atoms, dev F1, thousands of parameters
+    "atoms": {"r2l": ("300 K", 90.23, 14.0), "kitchen_sink": ("1.1 M", 90.55, 6.3)},
+    # 2006a, Table 4: recall, precision, F1 on section 23
+    "parsers": (
+        ("Turian & Melamed (2005)", 86.47, 87.80, 87.13),
+        ("Bikel (2004)", 87.85, 88.75, 88.30),
+        ("Taskar et al. (2004)", 89.10, 89.14, 89.12),
+        ("kitchen sink", 89.26, 89.55, 89.40),
+    ),
+    # 2006b, Table 2: mean and standard deviation in seconds
+    "profile": {
+        "sample": (1.5, 0.07), "extract": (38.2, 0.13), "build": (127.6, 27.60), "percolate": (31.4, 4.91),
+        "leaves": (6.2, 1.75), "total": (204.9, 32.6),
+    },
+}  # fmt: skip
+
+NAMES = {"l2r": "l2r", "bottom_up": "b.u.", "r2l": "r2l"}
+COUNTS = (1500, 2500, 5000, 10_000, 15_000)
+def pair(values: Mapping[str, float] | None, digits: int = 1) -> str:
+    """Mean and standard deviation."""
+    return NO if values is None else f"{values['mean']:,.{digits}f} ± {values['sd']:,.{digits}f}"
+
+
+def strategies(results: Results) -> str:
+    """2006a, Table 2, and what section 4.1 says about the search."""
+    rows = []
+    for name, short in NAMES.items():
+        if name in results:
+            found = results[name]
+            dev, best = found["dev"], found["best"]
+            rows.append(
+                (short, f"{best['lambda']:.3g}", f"{best['parameters'] / 1000:.1f} K",
+                 *(percent(dev["all"][figure]) for figure in ("recall", "precision", "f1")),
+                 percent(dev["evalb"]["f1"]), percent(found["dev_greedy"]["all"]["f1"]),
+                 percent(dev["greedy_optimal"], 1), percent(dev["cut_short"], 1), f"{dev['tokens_per_second']:,.0f}")
+            )  # fmt: skip
+        penalty, thousands, recall, precision, f1 = PAPER["strategies"][name]
+        optimal, cut = PAPER["greedy_optimal"].get(name, NO), PAPER["cut_short"][name]
+        rows.append(
+            (f"{short}, paper", f"{penalty:.3f}", f"{thousands} K", f"{recall:.2f}", f"{precision:.2f}", f"{f1:.2f}",
+             NO, NO, optimal, cut, NO)
+        )  # fmt: skip
+    head = (
+        "strategy", "λ", "parameters", "recall", "precision", "F1", "F1 evalb", "F1 greedy", "greedy optimal %",
+        "cut short %", "tokens/s",
+    )  # fmt: skip
+    return markdown(head, rows) + "\n\n" + " ".join(_said(results))
+
+
+def _said(results: Results) -> list[str]:
+    """Answers to the questions of the table, from the figures."""
+    have = {name: results[name] for name in NAMES if name in results}
+    said = []
+    if len(have) == len(NAMES):
+        order = sorted(have, key=lambda name: -have[name]["dev"]["all"]["f1"])
+        said.append("Best to worst by F1: " + ", ".join(NAMES[n] for n in order) + " (paper: r2l, b.u., l2r).")
+    if "bottom_up" in have:
+        dev = have["bottom_up"]["dev"]
+        said.append(
+            f"With {dev['budget']:,} scored inferences the b.u. search was cut short in "
+            f"{percent(dev['cut_short'], 1)} % of the sentences."
+        )
+    stops = ", ".join(f"{NAMES[name]} {_stop(found)}" for name, found in have.items())
+    sizes = {found["dev"]["sentences"] for found in have.values()}
+    return [*said, f"Dev: {', '.join(f'{size:,}' for size in sorted(sizes))} sentences. Training ended: {stops}."]
+
+
+def _stop(found: dict[str, Any]) -> str:
+    reasons = {"levels": "at the last λ", "patience": "as F1 no longer rose", "budget": "as its time was up"}
+    return f"{reasons[found['stopped']]} ({found['train_seconds'] / 60:.0f} min)"
+
+
+def curves(results: Results) -> str:
+    """2006a, Figure 1, as a table: greedy dev F1 of the last λ level with at most that many parameters."""
+    return _curve_table({NAMES[n]: results[n] for n in NAMES if n in results})
+
+
+def _curve_table(found: Mapping[str, dict[str, Any]]) -> str:
+    rows = []
+    for name, result in found.items():
+        cells = []
+        for count in COUNTS:
+            held = [row for row in result["rows"] if row["parameters"] <= count and row["f1"] is not None]
+            reached = any(row["parameters"] > 0.8 * count for row in result["rows"])
+            cells.append(percent(held[-1]["f1"]) if held and reached else NO)
+        rows.append((name, *cells))
+    return markdown(("greedy F1 with at most", *(f"{count / 1000:g} K" for count in COUNTS)), rows)
+
+
+def atoms(results: Results) -> str:
+    """2006a, Figure 2: the baseline's atoms against the kitchen sink's."""
+    rows: list[tuple[Any, ...]] = []
+    for name, title in (("r2l", "baseline"), ("kitchen_sink", "kitchen sink")):
+        if name in results:
+            found = results[name]
+            examples = found["examples"]
+            rows.append(
+                (title, f"{examples['atoms'] or 0:,}", f"{examples['atoms_per_example']:.0f}",
+                 f"{found['best']['lambda']:.3g}", f"{found['best']['parameters'] / 1000:.1f} K",
+                 percent(found["dev"]["all"]["f1"]), percent(found["dev_greedy"]["all"]["f1"]))
+            )  # fmt: skip
+        count, f1, thousands = PAPER["atoms"][name]
+        active = 440 if name == "kitchen_sink" else NO
+        rows.append((f"{title}, paper", count, active, NO, f"{thousands} K", f"{f1:.2f}", NO))
+    head = ("atoms", "number", "per example", "λ", "parameters", "F1", "F1 greedy")
+    names = {"baseline": "r2l", "kitchen sink": "kitchen_sink"}
+    curve = _curve_table({title: results[name] for title, name in names.items() if name in results})
+    return markdown(head, rows) + "\n\n" + curve
+
+
+def parsers(results: Results) -> str:
+    """2006a, Table 4: against the generative baseline."""
+    rows = []
+    part = "test" if all("test" in found for name, found in results.items() if "dev" in found) else "dev"
+    titles = {
+        "pcfg": "PCFG, parent annotation", "pcfgla": "PCFG, latent annotations", "r2l": "r2l, baseline atoms",
+        "kitchen_sink": "r2l, kitchen sink",
+    }  # fmt: skip
+    for name, title in titles.items():
+        if name in results:
+            record = results[name][part]
+            figures = [percent(record["all"][figure]) for figure in ("recall", "precision", "f1")]
+            rows.append((f"{title} ({part})", *figures, percent(record["evalb"]["f1"])))
+    for title, *figures in PAPER["parsers"]:
+        rows.append((f"{title}, paper (test)", *(f"{figure:.2f}" for figure in figures), NO))
+    return markdown(("parser", "recall", "precision", "F1", "F1 evalb"), rows)
+
+
+VARIANTS = {"sampled": "", "no_subtraction": ", no subtraction", "no_sampling": ", no sampling"}
+
+
+def profile(results: Results) -> str:
+    """2006b, Table 2: milliseconds per step of an NP tree."""
+    steps = tuple(PAPER["profile"])
+    rows, notes = [], []
+    for name, title in (("profile", "baseline"), ("profile_kitchen_sink", "kitchen sink")):
+        if name not in results:
+            continue
+        found = results[name]
+        for variant, words in VARIANTS.items():
+            measured = found["variants"][variant]
+            if measured["ms"] is not None:
+                cells = [pair(measured["ms"][step]) for step in steps]
+                rows.append((f"{title}{words} ({measured['trees']} trees)", *cells, pair(measured["splits"])))
+        notes.append(
+            f"{title}: {found['examples']:,} examples of {found['atoms_per_example']:.0f} atoms on average, "
+            f"{found['atoms']:,} atoms."
+        )
+    paper = [f"{1000 * mean:,.0f} ± {1000 * sd:,.0f}" for mean, sd in PAPER["profile"].values()]
+    rows.append(("kitchen sink, paper", *paper, "40.8 ± 7.8"))
+    notes.append("Paper: 1,650,000 examples of 440 atoms, 1.1 M atoms, on an AMD Opteron 242.")
+    return markdown(("ms", *steps, "splits"), rows) + "\n\n" + " ".join(notes)
+
+
+def ensemble(results: Results) -> str:
+    """2006b, section 4.2: the NP classifier."""
+    paper: dict[str, str] = {
+        "trees": "2,316", "leaves": "96,871", "non-zero leaves": "2,339", "splits per tree": "40.8 ± 7.8",
+        "splits above a non-zero leaf": "40.4 ± 7.4", "negated tests above non-zero leaves, %": "nearly all",
+        "non-zero leaves with negations only, %": "nearly all", "size of non-zero confidences": "0.107 ± 0.069",
+        "margin, correct": "11.7 ± 2.92", "margin, incorrect": "30.6 ± 11.2",
+        "least weight lost by sampling, %": "below 1 after a day",
+    }  # fmt: skip
+    columns = {}
+    for name, title in (("r2l", "baseline"), ("kitchen_sink", "kitchen sink")):
+        held = results.get(name, {}).get("ensemble")
+        if held is None:
+            continue
+        lost = [row["NP"]["weight_lost"] for row in results[name]["rows"] if row["NP"]["weight_lost"] is not None]
+        columns[title] = (
+            f"{held['trees']:,}", f"{held['leaves']:,}", f"{held['nonzero_leaves']:,}", pair(held["splits"]),
+            pair(held["splits_above"]), percent(held["negated"], 1), percent(held["all_negated"], 1),
+            pair(held["confidence"], 3), pair(held["margins"]["correct"]), pair(held["margins"]["incorrect"]),
+            percent(min(lost) if lost else None),
+        )  # fmt: skip
+    rows = [
+        (title, *(column[k] for column in columns.values()), theirs) for k, (title, theirs) in enumerate(paper.items())
+    ]
+    return markdown(("NP classifier", *columns, "paper"), rows)
+
+
+def choices(results: Results) -> str:
+    """What the papers assert without a table: weights, trees, threshold, and λ chosen on dev against a fixed one."""
+    titles = {
+        "r2l": "half/half, trees, soft threshold", "uniform": "uniform weights", "stumps": "stumps",
+        "hard": "hard threshold",
+    }  # fmt: skip
+    fixed = results["r2l"]["best"]["lambda"] if "r2l" in results else None
+    rows = []
+    for name, title in titles.items():
+        if name not in results:
+            continue
+        found = results[name]
+        best = found["best"]
+        rows.append(
+            (title, f"{best['lambda']:.3g}", f"{best['parameters'] / 1000:.1f} K", percent(found["dev"]["all"]["f1"]),
+             percent(found["dev_greedy"]["all"]["f1"]), *(at_lambda(found, value) for value in (fixed, 1.0, 10.0)),
+             f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}")
+        )  # fmt: skip
+    head = (
+        "r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy",
+        f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}", "at λ 1", "at λ 10", "training",
+    )  # fmt: skip
+    curve = _curve_table({title: results[name] for name, title in titles.items() if name in results})
+    return markdown(head, rows) + "\n\n" + curve
+
+
+def at_lambda(found: dict[str, Any], value: float | None) -> str:
+    """Greedy dev F1 of the λ level nearest to `value`, when one is within a step of it."""
+    rows = [row for row in found["rows"] if row["f1"] is not None and not row["partial"]]
+    if value is None or not rows:
+        return NO
+    nearest = min(rows, key=lambda row: abs(math.log(row["lambda"] / value)))
+    return percent(nearest["f1"]) if abs(math.log(nearest["lambda"] / value)) < 0.11 else NO
+
+
+def scale(results: Results) -> str:
+    """2006b, section 5: sentences of any length."""
+    rows = []
+    if "r2l" in results:
+        found = results["r2l"]
+        rows.append(("≤ 15 words", *_sizes(found), NO, NO, NO))
+    if "full_length" in results:
+        found = results["full_length"]
+        measured = found.get("profile") or {}
+        ms = measured.get("ms")
+        memory = found["peak_bytes"]
+        rows.append(
+            ("any length", *_sizes(found), "direct" if found["direct"] else "indirect",
+             NO if memory is None else f"{memory / 1e9:.2f} GB",
+             NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s")
+        )  # fmt: skip
+    rows += [
+        ("≤ 15 words, paper", "9,753", "1,650,000", "168.8", NO, "indirect", "0.4 GB", "204.9 s"),
+        ("any length, paper", "39,832", "41,700,000", "1,050", NO, NO, NO, "940 s or more, estimated"),
+    ]
+    head = (
+        "sentences", "number", "examples of each label", "per sentence", "right for NP", "storage", "memory",
+        "per tree",
+    )  # fmt: skip
+    table = markdown(head, rows)
+    if "full_length" in results:
+        found = results["full_length"]
+        measured = found.get("profile") or {}
+        if measured.get("ms") is not None:
+            steps = ", ".join(f"{step} {measured['ms'][step]['mean'] / 1000:.1f}" for step in measured["ms"])
+            table += (
+                f"\n\nSeconds of a tree by step: {steps} ({measured['trees']} NP trees of {pair(measured['splits'])} "
+                f"splits at λ {measured['lambda']:g}); the stores took {found['prepare_seconds'] / 60:.0f} min."
+            )
+        counts = sorted(found["examples"]["positives"].items(), key=lambda item: -item[1])
+        table += "\n\nCorrect inferences by label: " + ", ".join(f"{name} {count:,}" for name, count in counts) + "."
+    return table
+
+
+def _sizes(found: dict[str, Any]) -> tuple[str, ...]:
+    examples = found["examples"]
+    return (
+        f"{found['corpus']['sentences']:,}",
+        f"{examples['rows']['window']:,}",
+        f"{examples['per_sentence']:.1f}",
+        f"{examples['positives'].get('NP', 0):,}",
+    )
+
+
+TABLES: dict[str, tuple[tuple[str, ...], Callable[[Results], str]]] = {
+    "strategies": (("r2l", "l2r", "bottom_up"), strategies),
+    "curves": (("r2l", "l2r", "bottom_up"), curves),
+    "atoms": (("r2l", "kitchen_sink"), atoms),
+    "parsers": (("pcfg", "pcfgla", "r2l", "kitchen_sink"), parsers),
+    "profile": (("profile", "profile_kitchen_sink"), profile),
+    "ensemble": (("r2l", "kitchen_sink"), ensemble),
+    "choices": (("r2l", "uniform", "stumps", "hard"), choices),
+    "scale": (("full_length",), scale),
+}
+"""Name of a block: the runs it shows (with none of them done it stays as it is), and how it is made."""

@@ -1,0 +1,172 @@
+"""How fast a parser is with a tagger's spines, and what that costs."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees import Tree
+
+from ..data.corpus import Sentence
+from ..data.evaluate import score_trees
+from ..loglinear_tagger.corpus import LabelledSentence
+from ..loglinear_tagger.fitting import judge
+
+Prunable = DtreeParser | PcfgParser
+"""The parsers that read spines: a search is a pass over an agenda of the one, a chart of the other."""
+
+SEARCHES = ("earlier", "same", "later")
+AMBIGUITIES = ("fewer", "equal", "more")
+
+
+class Offering(NamedTuple):
+    """A tagger whose spines are offered (None: the parser alone), and the betas of the search."""
+
+    tagger: SequenceTagger | None
+    betas: tuple[float, ...]
+
+
+@dataclass
+class _Run:
+    """What was met with one tagger, sentence by sentence."""
+
+    trees: list[Tree] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    searches: list[int] = field(default_factory=list)
+    offered: list[list[int]] = field(default_factory=list)
+
+
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """Collect no garbage meanwhile: what is compared by turns would have its time counted for one of them."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def measure(
+    parser: Prunable,
+    sentences: Sequence[Sentence],
+    labels: Sequence[LabelledSentence],
+    offerings: Sequence[Offering],
+    agreement: bool = False,
+) -> list[dict[str, Any]]:
+    """Parse sentences one by one in this process, each with every offering in turn, so that what else the machine does
+    weighs on all of them alike; plain data of each offering.
+
+    `f1` and `equal`: labelled F1 against the sentences' own trees, with `agreement` against those that the first
+    offering gives, and the share of equal ones. For each sentence
+    `seconds` (CPU time, tagging included), `searches`, and `offered`, how many categories its words have together at
+    each β; `tokens` of all. `tagging`: what `judge` says of the tagger, `labels` being the right ones.
+    """
+    runs = [_Run() for _ in offerings]
+    parsers = [parser if tagger is None else parser.with_settings(betas=betas) for tagger, betas in offerings]
+    with no_collecting():
+        for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
+            for own, offering, run in zip(parsers, offerings, runs, strict=True):
+                _parse(own, offering, sentence, run)
+    if agreement:
+        sentences = [replace(s, tree=tree) for s, tree in zip(sentences, runs[0].trees[1:], strict=True)]
+    return [
+        _figures(run, sentences, None if tagger is None else judge(tagger, labels, betas))
+        for (tagger, betas), run in zip(offerings, runs, strict=True)
+    ]
+
+
+def best_betas(
+    parser: Prunable,
+    sentences: Sequence[Sentence],
+    labels: Sequence[LabelledSentence],
+    tagger: SequenceTagger,
+    choices: Sequence[tuple[float, ...]],
+) -> tuple[float, ...]:
+    """The betas with which the parser is fastest on these sentences at no less F1 than alone; where there are none, the
+    most accurate ones."""
+    offerings = [Offering(tagger, betas) for betas in choices]
+    alone, *found = measure(parser, sentences, labels, [Offering(None, ()), *offerings])
+    able = [(sum(one["seconds"]), betas) for one, betas in zip(found, choices, strict=True) if one["f1"] >= alone["f1"]]
+    if able:
+        return min(able)[1]
+    return max(zip(found, choices, strict=True), key=lambda pair: pair[0]["f1"])[1]
+
+
+def _parse(parser: Prunable, offering: Offering, sentence: Sentence, run: _Run) -> None:
+    words, tags, (tagger, betas) = sentence.tree.words, sentence.tags, offering
+    began = time.process_time()
+    offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))
+    result = parser.parse(words, tags, offers)
+    run.seconds.append(time.process_time() - began)
+    run.trees.append(result.tree)
+    run.searches.append(result.n_searches)
+    run.offered.append([sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas])
+
+
+def _figures(run: _Run, sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
+    """The figures of a run whose first sentence does not count."""
+    trees = run.trees[1:]
+    total, _ = score_trees(sentences, trees)
+    return {
+        "f1": total.to_dict()["all"]["f1"],
+        "equal": sum(_shape(s.tree) == _shape(t) for s, t in zip(sentences, trees, strict=True)) / len(sentences),
+        "tokens": sum(len(sentence.tags) for sentence in sentences),
+        "seconds": run.seconds[1:],
+        "searches": run.searches[1:],
+        "offered": run.offered[1:],
+        "tagging": tagging,
+    }
+
+
+def _shape(tree: Tree) -> tuple[Any, ...]:
+    return tree.labels, tree.starts, tree.ends
+
+
+def speed(measured: dict[str, Any]) -> float:
+    """Sentences per second."""
+    return len(measured["seconds"]) / sum(measured["seconds"])
+
+
+def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where a change of speed between two taggers comes from, as Kummerfeld et al. (2010, Table 3) break it down.
+
+    A row for each of SEARCHES (in which search the `other` finds a sentence's tree) and of AMBIGUITIES (how many
+    categories its words have together, in the earlier one of the two searches; without pruning, equal ones), with
+    `sentences`, and `seconds`, the change of their time in all.
+    """
+    rows: dict[tuple[str, str], dict[str, Any]] = {
+        (search, ambiguity): {"search": search, "categories": ambiguity, "sentences": 0, "seconds": 0.0}
+        for search in SEARCHES
+        for ambiguity in AMBIGUITIES
+    }
+    columns = [zip(m["searches"], m["offered"], m["seconds"], strict=True) for m in (first, other)]
+    for (was, had, before), (now, has, after) in zip(*columns, strict=True):
+        at = min(was, now)
+        more = _order(_in_search(had, at), _in_search(has, at))
+        row = rows[SEARCHES[_order(was, now) + 1], AMBIGUITIES[more + 1]]
+        row["sentences"] += 1
+        row["seconds"] += after - before
+    return list(rows.values())
+
+
+def _in_search(offered: Sequence[int], number: int) -> float:
+    """How many categories a search, counted from 1, has; a β that offers what the one before did gets no search, and
+    after the last β nothing is pruned."""
+    tried = [count for at, count in enumerate(offered) if at == 0 or count != offered[at - 1]]
+    return tried[number - 1] if number <= len(tried) else math.inf
+
+
+def _order(first: float, second: float) -> int:
+    """1 if it goes up, -1 if down."""
+    return (second > first) - (second < first)

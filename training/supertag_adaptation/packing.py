@@ -1,0 +1,106 @@
+"""Pipelines in, and out with a spine_tagger before the parser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+
+from spacy_dtparse.cli.pipelines import component_name, get_component, has_constituents, load_language, put_parser
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.models import embedded_latent_model, embedded_trees, find_model
+from spacy_dtparse.parsers import ConstituentParser, load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.pipeline.component import SpineTagger
+from spacy_dtparse.pipeline.spines import SPINES_KEY
+from spacy_dtparse.trees import COLLINS, HeadRules
+
+from ..data.assemble import check_target
+from .measuring import Prunable
+
+EMBEDDED = "embedded"
+"""Stands for the English pipeline, and for the English boosted trees."""
+EMBEDDED_PCFGLA = "embedded-pcfgla"
+"""Stands for the English grammar with latent annotations."""
+_INSTEAD = (
+    f"boosted trees or a grammar (--parser FILE, --parser {EMBEDDED}: the English trees, --parser {EMBEDDED_PCFGLA}: "
+    "the English grammar)"
+)
+
+
+def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float, ...] | None = None) -> Language:
+    """A pipeline whose first constituent parser reads spines; `parser`, `betas`: see `Adaptation`.
+
+    Raises ModelFormatError when there is no such pipeline or model, or the component is not for such models,
+    ConfigError when its parser makes no use of spines.
+    """
+    nlp = load_language(None if pipeline == EMBEDDED else pipeline)
+    if parser is None and not has_constituents(nlp):
+        raise ConfigError(
+            f"the pipeline {pipeline} has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
+            f"one, or give {_INSTEAD}"
+        )
+    component = put_parser(nlp, None if parser is None else _given_parser(parser))
+    name = component_name(nlp)
+    if not getattr(component.parser, "reads_spines", False):
+        raise ConfigError(
+            f"{name!r} of the pipeline {pipeline} has a parser of kind {component.parser.name!r}, whose search spines "
+            f"do not prune; give in its place {_INSTEAD}"
+        )
+    if betas is not None:
+        set_betas(nlp, betas)
+    if not component.configured_parser.settings.betas:
+        raise ConfigError(f"{name!r} of the pipeline {pipeline} has no betas; give some, such as --betas 0.1 0.01")
+    return nlp
+
+
+def set_betas(nlp: Language, betas: Sequence[float]) -> None:
+    """Give the first constituent parser these betas, in its config, too."""
+    component = get_component(nlp)
+    component.betas = list(betas)  # type: ignore[attr-defined]
+    component.set_parser(component.parser)
+    nlp.get_pipe_config(component_name(nlp))["betas"] = list(betas)
+
+
+def _given_parser(parser: Path) -> ConstituentParser:
+    """The parser of a model file, or of what stands for one."""
+    embedded = {EMBEDDED: embedded_trees, EMBEDDED_PCFGLA: embedded_latent_model}.get(str(parser))
+    return load_parser(find_model(parser) if embedded is None else embedded())
+
+
+def head_rules_of(parser: Prunable) -> HeadRules:
+    """The head rules that the parser's trees go by: in a model of boosted trees its own, in a grammar those by which
+    `training.pcfg.binarise` makes its parts."""
+    return parser.model.heads if isinstance(parser, DtreeParser) else COLLINS
+
+
+def write_pipeline(nlp: Language, tagger: Path, out: Path) -> Language:
+    """Put a tagger's model file before the first constituent parser of `nlp`, in place of a spine_tagger that writes
+    the same key, and write the folder `out`, with licence files; what is returned is loaded from there.
+
+    Raises ConfigError when `out` is something else than a pipeline.
+    """
+    check_target(out)
+    name, component = component_name(nlp), get_component(nlp)
+    key = component.spines_key or SPINES_KEY
+    for other, pipe in list(nlp.pipeline):
+        if isinstance(pipe, SpineTagger) and pipe.spans_key == key:
+            nlp.remove_pipe(other)
+    component.spines_key = nlp.get_pipe_config(name)["spines_key"] = key
+    parser = component.configured_parser
+    own = "spine_tagger" if "spine_tagger" not in nlp.component_names else f"{name}_spine_tagger"
+    config = {"model": str(tagger), "beta": min(parser.settings.betas), "spans_key": key}
+    nlp.add_pipe("spine_tagger", own, before=name, config=config)
+    meta = nlp.meta
+    meta["performance"] = {k: v for k, v in meta.get("performance", {}).items() if not k.startswith("const_")}
+    meta["credits"] = list(dict.fromkeys([*meta.get("credits", []), *parser.meta.get("credits", [])]))
+    notices = {} if nlp.path is None else {p.name: p.read_bytes() for p in Path(nlp.path).glob("LICENSE*")}
+    if out.exists():
+        shutil.rmtree(out)
+    nlp.to_disk(out)
+    for file, text in notices.items():
+        (out / file).write_bytes(text)
+    return spacy.load(out)

@@ -1,0 +1,210 @@
+"""From a pipeline and raw text to a pipeline with a tagger of spines, and how fast it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spacy.language import Language
+
+from spacy_dtparse.cli.pipelines import get_component
+from spacy_dtparse.parsers import load_tagger
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.pipeline.component import ALL_FACTORIES
+from spacy_dtparse.trees.categories import written_categories
+
+from ..data.assemble import check_target
+from ..data.corpus import Sentence
+from ..data.treebanks import read_files
+from ..loglinear_tagger.corpus import LabelledSentence, digest
+from ..loglinear_tagger.fitting import fit_tagger
+from ..loglinear_tagger.running import model_facts
+from ..runs.files import read_result, write_atomically
+from ..runs.resuming import own_folder, run_folder
+from ..runs.telling import tell
+from ..self_train import Teaching, teach
+from .measuring import Offering, Prunable, best_betas, measure
+from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
+from .plan import ANNOTATE, Adaptation
+from .sentences import labelled, split
+from .tables import report
+
+RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
+
+
+@dataclass(frozen=True)
+class _Material:
+    """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels; the
+    parser, and a digest of its model."""
+
+    parser: Prunable
+    model: str
+    train: list[LabelledSentence]
+    treebank: list[LabelledSentence]
+    held: tuple[list[Sentence], list[LabelledSentence]]
+    dev: tuple[list[Sentence], list[LabelledSentence]]
+
+
+def adapt(
+    adaptation: Adaptation,
+    out: Path,
+    workdir: Path | None = None,
+    n_workers: int = 2,
+    log: Callable[[str], None] = print,
+) -> str:
+    """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
+
+    A `workdir` keeps the parser's trees, taggers and figures: a call with the same facts goes on where an earlier one
+    stopped. `n_workers`: processes that parse, threads that train. Raises ConfigError, TrainingDataError and
+    ModelFormatError for what cannot be used.
+    """
+    check_target(out)
+    nlp = open_pipeline(adaptation.pipeline, adaptation.parser, adaptation.betas)
+    with run_folder(workdir) as folder:
+        material = _material(adaptation, nlp, folder, n_workers, log)
+        trained = []
+        for size in _sizes(adaptation, len(material.train), log):
+            log(f"a tagger from {size} trees of the parser and {len(material.treebank)} of treebanks")
+            sentences = [*material.treebank, *material.train[:size]]
+            trained.append(_trained(adaptation, sentences, size, folder, n_workers, str(nlp.lang)))
+        log("measuring")
+        rows = _measured(material, trained, folder, adaptation.tune, log)
+        found = report(rows[0], rows[1:])
+        write_atomically(folder / TABLE, found.encode())
+        if adaptation.tune:
+            set_betas(nlp, rows[-1]["betas"])
+        write_pipeline(nlp, folder / str(rows[-1]["size"]) / TAGGER, out)
+    return found
+
+
+def _material(
+    adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Callable[[str], None]
+) -> _Material:
+    """Everything that is learned from and measured on."""
+    parser = get_component(nlp).configured_parser
+    treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
+    categories = written_categories(adaptation.categories, head_rules_of(parser))
+    label = partial(labelled, recipe=parser.recipe, categories=categories)
+    known = label(treebank)
+    facts = {"categories": adaptation.categories, "options": adaptation.options.facts(), "treebank": digest(known)}
+    own_folder(folder, facts)
+    model, data = folder / "parser.model", parser.to_bytes()
+    if not model.is_file() or model.read_bytes() != data:
+        write_atomically(model, data)
+    settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
+    scored = (dev, label(dev))
+    betas = adaptation.annotate
+    if betas is None:
+        betas = ANNOTATE if known and dev and isinstance(parser, PcfgParser) else ()
+    spines = None
+    if betas:
+        log(f"a tagger from {len(known)} trees of treebanks")
+        tagger, _ = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
+        if adaptation.annotate or _helps(parser, tagger, betas, scored, bool(adaptation.tune), log):
+            spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
+    text = (model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
+    teaching = Teaching(*text, unsure=True, spines=spines)
+    ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
+    with nlp.select_pipes(disable=ours):
+        train, held = split(teach(teaching, nlp, log))
+    digested = hashlib.sha256(data).hexdigest()
+    return _Material(parser, digested, label(train), known, (held, label(held)), scored)
+
+
+def _helps(
+    parser: Prunable,
+    tagger: SequenceTagger,
+    betas: tuple[float, ...],
+    scored: tuple[list[Sentence], list[LabelledSentence]],
+    halved: bool,
+    log: Callable[[str], None],
+) -> bool:
+    """Whether the parser is no less accurate with the tagger than alone, on the trees, or every other one of them."""
+    step = 2 if halved else 1
+    trees, labels = scored[0][::step], scored[1][::step]
+    found = measure(parser, trees, labels, [Offering(None, ()), Offering(tagger, betas)])
+    alone, pruned = (one["f1"] for one in found)
+    log(
+        f"on {len(trees)} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} with that "
+        f"tagger: it parses the text {'with it' if pruned >= alone else 'alone'}"
+    )
+    return bool(pruned >= alone)
+
+
+def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:
+    """How many of the parser's trees each tagger learns from."""
+    if adaptation.sizes is None:
+        return [most]
+    large = [size for size in adaptation.sizes if size > most]
+    if large:
+        log(f"the text has {most} trees to learn from; that is all for {', '.join(map(str, large))}")
+    return sorted({min(size, most) for size in adaptation.sizes})
+
+
+def _trained(
+    adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
+) -> tuple[SequenceTagger, dict[str, Any]]:
+    """A tagger from so many of the parser's trees, trained or finished unless it is there, and what it depends on."""
+    facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
+    own = folder / str(size)
+    path = own / TAGGER
+    if path.is_file():
+        tagger = load_tagger(path)
+        if tagger.meta.get("facts") == facts:
+            return tagger, facts
+    given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
+    meta = model_facts(given, sentences, adaptation.options)
+    log_file = own / "log.jsonl"
+    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, partial(tell, log_file))
+    tagger = SequenceTagger(model)
+    write_atomically(path, tagger.to_bytes())
+    return tagger, facts
+
+
+def _measured(
+    material: _Material,
+    trained: Sequence[tuple[SequenceTagger, dict[str, Any]]],
+    folder: Path,
+    choices: Sequence[tuple[float, ...]],
+    log: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """The figures of the parser alone and then with each tagger, measured unless they are there; `choices`: of betas,
+    for each tagger its own, by half of the dev sentences."""
+    parser = material.parser
+    facts: dict[str, Any] = {
+        "taggers": [facts for _, facts in trained],
+        "parser": material.model,
+        "settings": asdict(parser.settings),
+        "text": digest(material.held[1]),
+        "dev": digest(material.dev[1]),
+    }
+    if choices:
+        facts["tune"] = choices
+    facts = json.loads(json.dumps(facts))
+    path = folder / RESULT
+    result = read_result(path)
+    if result is None or result["facts"] != facts:
+        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger, _ in trained], material.dev
+        if choices:
+            tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
+            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger, _ in trained]
+            log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in offerings)}")
+        text, scored = (
+            measure(parser, *part, [Offering(None, ()), *offerings], agreement)
+            if part[0]
+            else [None] * (1 + len(offerings))
+            for part, agreement in ((material.held, True), (dev, False))
+        )
+        sizes = [None, *(facts["size"] for _, facts in trained)]
+        betas = [None, *(list(offering.betas) for offering in offerings)]
+        names = ("size", "betas", "text", "dev")
+        rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
+        result = {"facts": facts, "rows": rows}
+        write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
+    return list(result["rows"])
