@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 from common import ROOT  # noqa: F401 (makes `training` importable)
 from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
+from training.dependency.tags import jackknifed_tags, labelled, retagged
 
-from spacy_dtparse.features.linkparts import TextRules
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
 from training.data.dependencies import DependencySentence
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
-from training.dependency.tags import jackknifed_tags, labelled, retagged
 from training.loglinear_tagger.options import SequenceOptions
 from training.runs.processes import worker_pool
 from training.runs.telling import tell

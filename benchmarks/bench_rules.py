@@ -17,10 +17,10 @@ import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.rules import make_scratch, rules_batch
-from spacy_dtparse.kernels.treewalk import walk_forest
-from spacy_dtparse.model.ensemble import LabelEnsemble, concat, stack, stats
-from spacy_dtparse.model.rules import compile_rules
+from spacy_dtparse.kernels.trees.rules import make_scratch, rules_batch
+from spacy_dtparse.kernels.trees.treewalk import walk_forest
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, concat, stack, stats
+from spacy_dtparse.model.trees.rules import compile_rules
 
 SLOTS, CLASSES = 70, 40
 

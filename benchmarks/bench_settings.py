@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from common import arguments, save
 
-from spacy_dtparse.kernels import score, state
 from spacy_dtparse.kernels.jit import bare_kernel, from_python
-from spacy_dtparse.kernels.state import make_nodes
+from spacy_dtparse.kernels.trees import score, state
+from spacy_dtparse.kernels.trees.state import make_nodes
 from spacy_dtparse.models import embedded_trees, find_model
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.trees import Recipe

@@ -18,13 +18,13 @@ import numpy as np
 from common import arguments, dev_sentences, save
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.features.templates import compile_templates
+from spacy_dtparse.features.trees.templates import compile_templates
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.rules import make_scratch, rules_score
-from spacy_dtparse.kernels.treewalk import walk_forest
-from spacy_dtparse.model.dtree import DtreeModel
-from spacy_dtparse.model.ensemble import stack
-from spacy_dtparse.model.rules import compile_rules
+from spacy_dtparse.kernels.trees.rules import make_scratch, rules_score
+from spacy_dtparse.kernels.trees.treewalk import walk_forest
+from spacy_dtparse.model.trees.ensemble import stack
+from spacy_dtparse.model.trees.model import DtreeModel
+from spacy_dtparse.model.trees.rules import compile_rules
 from spacy_dtparse.models import embedded_trees, find_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules

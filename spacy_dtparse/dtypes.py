@@ -37,3 +37,7 @@ CONFIDENCE_GRID = 2.0**-16
 """Leaf confidences are whole multiples of this, so a float64 sum of them has no rounding and does not depend on
 order.
 """
+
+SIDES, PLACES = 4, 4
+"""Of spines: sides of a head (0: none, 1: left, 2: right, 3: both), and places of what is no head: first, inner, last,
+root."""

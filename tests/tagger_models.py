@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from spacy_dtparse.features.tagparts import TagParts
-from spacy_dtparse.model.linear import pack_pairs
-from spacy_dtparse.model.tagger import TaggerModel
+from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.model.linear.features import pack_pairs
+from spacy_dtparse.model.linear.tagger import TaggerModel
 from training.loglinear_tagger.corpus import LabelledSentence, make_data
 from training.loglinear_tagger.listing import list_features
 

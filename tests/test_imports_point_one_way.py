@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "spacy_dtparse"
-BASE = {"errors", "dtypes", "symbols"}
+BASE = {"errors", "dtypes", "symbols", "text"}
 ALLOWED: dict[str, set[str]] = {
     "base": set(),
     "trees": {"base"},
@@ -131,6 +131,31 @@ def test_trainers_do_not_import_one_another(path):
         assert top not in ("tests", "benchmarks"), f"{path} imports {module}"
         if top == "training" and rest[0] != room:
             assert rest[0] in TRAINING[room], f"{path} imports {module}; allowed are {sorted(TRAINING[room])}"
+
+
+DRAWERS = {"trees", "span", "pcfg", "linear"}
+"""Of kernels, features and model: no arrow goes from one to another, nor from what they share to one of them."""
+
+
+def drawer_of(module: str) -> str | None:
+    """The drawer of a module of kernels, features or model; None for what all drawers share, and elsewhere."""
+    parts = module.split(".")
+    if len(parts) < 3 or parts[1] not in ("kernels", "features", "model"):
+        return None
+    return parts[2] if parts[2] in DRAWERS else None
+
+
+def test_drawers_do_not_import_one_another():
+    seen = set()
+    for path in FILES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if name.split(".")[1] not in ("kernels", "features", "model"):
+            continue
+        drawer = drawer_of(name)
+        seen.add(drawer)
+        for module in imported_modules(path):
+            assert drawer_of(module) in (None, drawer), f"{name} imports {module}"
+    assert seen == DRAWERS | {None}
 
 
 def test_sibling_parsers_do_not_import_one_another():

@@ -113,11 +113,11 @@ def parse_tokenized(
 
 def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str] | None]:
     """Tokens, and tags if `tagged`: `The_DT cat_NN`. Escaped brackets (-LRB-) become brackets."""
-    from ..pipeline.corpus import running_word
+    from ..text import raw_word
 
     items = line.split()
     if not tagged:
-        return [running_word(item) for item in items], None
+        return [raw_word(item) for item in items], None
     words, tags = [], []
     for item in items:
         word, _, tag = item.rpartition("_")
@@ -125,7 +125,7 @@ def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str
             raise DtparseError(
                 f"{place}: {item!r} is not a token_TAG pair; write cat_NN, or use --pretokenized"
             )
-        words.append(running_word(word))
+        words.append(raw_word(word))
         tags.append(tag)
     return words, tags
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dtypes import INDEX
+from ..dtypes import INDEX, PLACES, SIDES
 from ..errors import DtparseError, TreeError
-from ..kernels.spines import PLACES, SIDES
 from ..trees.sided import is_sided, read_sided
 from ..trees.spines import is_control, read_control, read_spine
 

@@ -22,15 +22,20 @@ from numba.core import caching, config
 KERNEL_ROOT = Path(__file__).resolve().parent
 
 
+def _home(file: Path) -> Path:
+    """The folder whose sources and cache a kernel's file shares: all of the package's kernels have one."""
+    return KERNEL_ROOT if file.is_relative_to(KERNEL_ROOT) else file.parent
+
+
 @cache
 def sources_digest(folder: Path) -> str:
-    """Digest of all Python sources of `folder`, of the package's kernels and of its dtypes, numba's version and its
-    bounds-check flag.
+    """Digest of all Python sources in and below `folder`, of the package's kernels and of its dtypes, numba's version
+    and its bounds-check flag.
     """
     digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
     paths = [KERNEL_ROOT.parent / "dtypes.py"]
     for root in dict.fromkeys((KERNEL_ROOT, folder)):
-        paths += sorted(root.glob("*.py"))
+        paths += sorted(root.rglob("*.py"))
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
@@ -67,17 +72,17 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
 
     @property
     def source_folder(self) -> Path:
-        return self._file.parent
+        return _home(self._file)
 
     def get_source_stamp(self) -> str:
         return sources_digest(self.source_folder)
 
     def get_disambiguator(self) -> str:
-        return f"{self._file.stem}-{self._line}"
+        return f"{self._file.parent.name}-{self._file.stem}-{self._line}"
 
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str) -> _Locator | None:
-        path = _cache_folder(Path(py_file).resolve().parent)
+        path = _cache_folder(_home(Path(py_file).resolve()))
         return None if path is None else cls(py_func, py_file, path)
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ..kernels.jit import compile_for
 
-SHARES = {"dtree": "ahead_dtree", "span": "ahead_span"}
-"""Module of this folder for a kind of model: HERE and THERE are its two shares, `arguments()` their arguments."""
+SHARES = {"dtree": "trees.ahead", "span": "span.ahead"}
+"""Module below this folder for a kind of model: HERE and THERE are its two shares, `arguments()` their arguments."""
 
 _LONGEST = 120.0
 """Seconds to wait for the other process; then its share is compiled here."""

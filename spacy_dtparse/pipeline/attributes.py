@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import TreeError
 from ..parsers.base import UNKNOWN_TAG
-from ..trees.brackets import escape_token
+from ..text import escape_token
 from ..trees.tree import TOP, Tree
 from .constituents import (
     Constituents,

@@ -14,7 +14,8 @@ from spacy.util import registry
 from spacy.vocab import Vocab
 
 from ..errors import ConfigError, TrainingDataError, TreeError
-from ..trees.brackets import read_trees, unescape_token
+from ..text import raw_word, unescape_token
+from ..trees.brackets import read_trees
 from ..trees.categories import written_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
@@ -168,7 +169,7 @@ def doc_from_trees(
     offers: list[list[tuple[str, float]]] = []
     for tree in trees:
         first = len(words)
-        words.extend(map(running_word, tree.words))
+        words.extend(map(raw_word, tree.words))
         tags.extend(tree.tags)
         starts.extend(k == 0 for k in range(len(tree.words)))
         spaces.extend(guess_spaces(tree.words, tree.tags))
@@ -180,11 +181,6 @@ def doc_from_trees(
     if categories is not None:
         write_spines(doc, range(len(words)), offers, spines_key)
     return doc
-
-
-def running_word(word: str) -> str:
-    """A treebank's word as in running text: -LRB- is (, `` and '' are \"."""
-    return '"' if word in ("``", "''") else unescape_token(word)
 
 
 def guess_spaces(words: Iterable[str], tags: Iterable[str]) -> list[bool]:

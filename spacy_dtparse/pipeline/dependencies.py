@@ -133,7 +133,7 @@ class BpmParser(ModelPipe):
         labels: list[str],
     ) -> None:
         """Set the sentence's part of `heads`, relative as spaCy has them, and of `labels`."""
-        from ..features.linkparts import TokenColumns
+        from ..features.linear.linkparts import TokenColumns
 
         start, places = sentence.start, sentence.places
         if not places:  # white space only

@@ -4,15 +4,7 @@
 """
 
 from .arrays import SpanArrays, arrays_to_tree, tree_to_arrays
-from .brackets import (
-    escape_token,
-    parse_tree,
-    parse_trees,
-    read_trees,
-    unescape_token,
-    write_tree,
-    write_tree_pretty,
-)
+from .brackets import parse_tree, parse_trees, read_trees, write_tree, write_tree_pretty
 from .heads import CANDIDATE, COLLINS, HeadRules, head_child, head_rules, heads
 from .labels import EMPTY_TAG, PUNCTUATION_TAGS, QUOTE_TAGS, TOP_LABELS, base_label
 from .punctuation import lower_punctuation, restore_tokens
@@ -89,7 +81,6 @@ __all__ = [
     "base_label",
     "control_bits",
     "drop_repeated_unary",
-    "escape_token",
     "head_child",
     "head_rules",
     "heads",
@@ -117,7 +108,6 @@ __all__ = [
     "tree_from_sided",
     "tree_from_spines",
     "tree_to_arrays",
-    "unescape_token",
     "write_control",
     "write_sided",
     "write_spine",

@@ -1,30 +1,17 @@
-"""Writer of Penn brackets, on one line or indented; words to and from their escaped form."""
+"""Writer of Penn brackets, on one line or indented."""
 
 from __future__ import annotations
 
 import re
 
+from ..text import escape_token
 from .tree import Tree
 
-_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
-_UNESCAPES = {escape: bracket for bracket, escape in _ESCAPES.items()}
-_UNESCAPE = re.compile("|".join(_UNESCAPES))
-_ESCAPE_ALL = str.maketrans(_ESCAPES)
-_ESCAPE_ROUND = str.maketrans({bracket: _ESCAPES[bracket] for bracket in "()"})
+_ESCAPE_ROUND = str.maketrans({bracket: escape_token(bracket) for bracket in "()"})
 _SPACE = re.compile(r"\s", re.ASCII)
 _UNSAFE = re.compile(r"[\s()]", re.ASCII)
 MISSING_TAG = "XX"
 """Written for a token without a tag."""
-
-
-def escape_token(word: str) -> str:
-    """A word of running text as Penn treebanks write it: ( -> -LRB-, also inside a word; [ ] { } likewise."""
-    return word.translate(_ESCAPE_ALL)
-
-
-def unescape_token(word: str) -> str:
-    """A word of a treebank as in running text: -LRB- -> (, -RSB- -> ], also inside a word."""
-    return _UNESCAPE.sub(lambda match: _UNESCAPES[match[0]], word) if "-" in word else word
 
 
 def _safe(text: str) -> str:

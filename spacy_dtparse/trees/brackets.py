@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ..errors import ConfigError, TreeFormatError
-from .bracket_writer import escape_token, unescape_token, write_tree, write_tree_pretty
+from .bracket_writer import write_tree, write_tree_pretty
 from .labels import TOP_LABELS
 from .psd import SUFFIX, plain_lines
 from .tree import TOP, Tree
 
 __all__ = [
-    "escape_token",
     "parse_tree",
     "parse_trees",
     "read_trees",
-    "unescape_token",
     "write_tree",
     "write_tree_pretty",
 ]

@@ -1,11 +1,11 @@
-"""Head rules compiled to the arrays of the kernel `kernels.heads.head_position`."""
+"""Head rules compiled to the arrays of the kernel `kernels.trees.heads.head_position`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..dtypes import INDEX
-from ..kernels.heads import FIRST, LAST, LEFT, NOT_WANTED, RIGHT, HeadTable
+from ..kernels.trees.heads import FIRST, LAST, LEFT, NOT_WANTED, RIGHT, HeadTable
 from ..symbols import SymbolTable
 from .heads import CANDIDATE, HeadRules, resort_is_right
 from .labels import base_label

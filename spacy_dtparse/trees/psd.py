@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 
-from .bracket_writer import escape_token
+from ..text import escape_token
 
 SUFFIX = ".psd"
 BESIDE = frozenset(

@@ -19,12 +19,7 @@ from spacy.vocab import Vocab
 import spacy_dtparse
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.pipeline import attributes, extensions
-from spacy_dtparse.pipeline.constituents import (
-    NonConstituentError,
-    NotParsedError,
-    ParsedSentence,
-    write_constituents,
-)
+from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, ParsedSentence, write_constituents
 from spacy_dtparse.trees.brackets import parse_tree, write_tree
 
 

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from spacy_dtparse import models
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.features.linkparts import TextRules, TokenColumns
+from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
 from spacy_dtparse.parsers.dependency import DependencySettings
 from spacy_dtparse.pipeline.component import BpmParser
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError

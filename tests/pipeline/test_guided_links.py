@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 import spacy_dtparse
 from spacy_dtparse.errors import ConfigError, DtparseError
-from spacy_dtparse.features.linkparts import TextRules, TokenColumns
+from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser

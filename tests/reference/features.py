@@ -1,13 +1,13 @@
 """The atoms of a window, read straight off a template table by name; no code of the kernels, no numbers.
 
-An atom is a text in the words of `spacy_dtparse.features.names`.
+An atom is a text in the words of `spacy_dtparse.features.trees.names`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from spacy_dtparse.features.templates import Place, Templates
+from spacy_dtparse.features.trees.templates import Place, Templates
 
 from .states import Node, Rules, State
 from .states import node as make_node

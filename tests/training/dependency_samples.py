@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spacy_dtparse.features.linkparts import LinkParts, TextRules
+from spacy_dtparse.features.linear.linkparts import LinkParts, TextRules
 from training.data.dependencies import DependencySentence, read_conllu
 from training.dependency.fitting import make_examples
 from training.dependency.listing import Example

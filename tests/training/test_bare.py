@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span_whole import place_of_bare
-from spacy_dtparse.model.span import BareTables
+from spacy_dtparse.kernels.span.whole import place_of_bare
+from spacy_dtparse.model.span.model import BareTables
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree, read_trees
 from training.data.corpus import Sentence

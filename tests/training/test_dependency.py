@@ -12,9 +12,9 @@ import pytest
 import training.dependency.fitting
 import training.dependency.learning
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.linkparts import TextRules
-from spacy_dtparse.kernels.feature_table import make_families
-from spacy_dtparse.model.dependency import pack_links, write_model
+from spacy_dtparse.features.linear.linkparts import TextRules
+from spacy_dtparse.kernels.linear.feature_table import make_families
+from spacy_dtparse.model.linear.dependency import pack_links, write_model
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.scoring.attachment import AttachmentReport
 from tests.training.dependency_samples import CONLLU, FEW, SAMPLE, examples_of, sentences

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.linkparts import TokenColumns
+from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.dependencies import is_projective as twin_is_projective

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.guides import make_guide
-from spacy_dtparse.kernels.links import tree_keys
+from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.guides import make_guide
+from spacy_dtparse.kernels.linear.links import tree_keys
 from tests.reference.dependencies import trees
 from tests.reference.link_learning import LabelWeights, label_online_pass, numbered, online_pass
 from tests.training.dependency_samples import FEW, examples_of, sentences

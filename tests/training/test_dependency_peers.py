@@ -13,7 +13,7 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_dtparse.features.linkparts import TokenColumns
+from spacy_dtparse.features.linear.linkparts import TokenColumns
 from tests.bench_modules import bench_module
 from tests.training.dependency_samples import sentences
 from training.data.dependencies import DependencySentence

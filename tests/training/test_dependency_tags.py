@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.features.linkparts import TextRules
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers import load_dependency_parser, load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from tests.training.dependency_samples import CONLLU, SAMPLE, sentences

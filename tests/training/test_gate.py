@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.templates import compile_templates
-from spacy_dtparse.kernels.atoms import AtomMap
-from spacy_dtparse.kernels.state import STRATEGIES
-from spacy_dtparse.model.bundle import KIND, read_model
+from spacy_dtparse.features.trees.templates import compile_templates
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.model.container import container_from_bytes
-from spacy_dtparse.model.gate import EVERYTHING, Gate, held_out_margins
+from spacy_dtparse.model.trees.bundle import KIND, read_model
+from spacy_dtparse.model.trees.gate import EVERYTHING, Gate, held_out_margins
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, hand_made
 from tests.unit.model.damage import GONE, refuses, rewritten
@@ -36,8 +36,8 @@ SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 
 def model_of(strategy: str):
     """An empty model with the labels of some sample trees."""
-    from spacy_dtparse.features.tables import get_templates
-    from spacy_dtparse.model.dtree import untrained
+    from spacy_dtparse.features.trees.tables import get_templates
+    from spacy_dtparse.model.trees.model import untrained
     from spacy_dtparse.trees import Recipe
     from spacy_dtparse.trees.heads import COLLINS
     from training.data.corpus import training_tree

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.tables import get_templates
-from spacy_dtparse.features.templates import compile_templates
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.state import STRATEGIES
-from spacy_dtparse.model.dtree import make_grammar
+from spacy_dtparse.features.trees.tables import get_templates
+from spacy_dtparse.features.trees.templates import compile_templates
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.state import STRATEGIES
+from spacy_dtparse.model.trees.model import make_grammar
 from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules

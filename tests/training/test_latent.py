@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordclasses import WordClasses
+from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.trees import Recipe, parse_tree
 from tests.unit.kernels.harness import SLOW
 from training.data.corpus import read_treebank, training_tree

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeError
-from spacy_dtparse.features.wordclasses import UNKNOWN, WordClasses, signatures
-from spacy_dtparse.model.pcfg import TAG, PcfgModel
+from spacy_dtparse.features.pcfg.wordclasses import UNKNOWN, WordClasses, signatures
+from spacy_dtparse.model.pcfg.model import TAG, PcfgModel
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
 from training.cli import pcfg as command
 from training.data.corpus import Sentence, read_treebank, training_tree

@@ -21,7 +21,7 @@ from spacy.cli._util import parse_config_overrides
 
 from spacy_dtparse import sentence_infos
 from spacy_dtparse.cli import build_parser as dtparse_parser
-from spacy_dtparse.features.linkparts import TokenColumns
+from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
 from training.cli import TAGGING

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from training.cli import main
 from training.dtree.boosting.labels import open_label_data
 from training.dtree.boosting.rows import seconds_used

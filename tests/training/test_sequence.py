@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.model.tagger import write_model
+from spacy_dtparse.model.linear.tagger import write_model
 from spacy_dtparse.parsers import load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import COLLINS, tree_guide

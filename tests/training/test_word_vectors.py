@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD, WordParts, count_parts
+from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD, WordParts, count_parts
 from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
 from training.data.treebanks import TreebankFile

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
-    from spacy_dtparse.features.linkparts import TextRules
+    from spacy_dtparse.features.linear.linkparts import TextRules
     from training.dependency.options import DependencyOptions
     from training.dependency.running import fit_dependency
     from training.loglinear_tagger.parts_of_speech import Jackknife

@@ -12,7 +12,8 @@ from spacy.language import Language
 from spacy.symbols import ORTH
 from spacy.tokenizer import Tokenizer
 
-from spacy_dtparse.trees import TOP, Tree, read_trees, unescape_token
+from spacy_dtparse.text import unescape_token
+from spacy_dtparse.trees import TOP, Tree, read_trees
 
 from .tokens import add_tokens
 

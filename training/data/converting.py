@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.pipeline.corpus import convert_brackets, read_clean_trees
+from spacy_dtparse.text import without_backslashes
 from spacy_dtparse.trees import Tree, write_tree
 
 from .treebanks import part_file
@@ -14,17 +15,12 @@ from .treebanks import part_file
 PARTS = ("train", "dev")
 
 
-def clean_word(word: str) -> str:
-    r"""A treebank word without the Journal's backslashes: 1\/2 is 1/2."""
-    return word.replace("\\/", "/").replace("\\*", "*")
-
-
 def clean_trees(path: Path) -> Iterator[Tree]:
     """The trees of a file without empty elements, function tags and backslashes; a tree of nothing else is
     left out.
     """
     for tree in read_clean_trees(path):
-        words = tuple(map(clean_word, tree.words))
+        words = tuple(map(without_backslashes, tree.words))
         yield tree if words == tree.words else Tree(words, tree.tags, tree.labels, tree.starts, tree.ends)
 
 

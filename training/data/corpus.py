@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.trees import Tree, read_trees, unescape_token
+from spacy_dtparse.text import raw_word
+from spacy_dtparse.trees import Tree, read_trees
 from spacy_dtparse.trees.transforms import Recipe, strip_empty
-
-QUOTES = {"``": '"', "''": '"'}
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,6 @@ class Sentence:
     tags: tuple[str, ...]
     source: str
     weight: float = 1.0
-
-
-def raw_word(token: str) -> str:
-    """A treebank token as it stands in text: brackets unescaped, quotes straight."""
-    return QUOTES.get(token) or unescape_token(token)
 
 
 def read_treebank(

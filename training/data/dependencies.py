@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.linkparts import TokenColumns
+from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.heads import HeadRules, tree_guide
 

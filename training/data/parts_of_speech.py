@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spacy_dtparse.features.linkparts import TextRules
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from .dependencies import DependencySentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
-from spacy_dtparse.kernels.spans import tree_posteriors
+from spacy_dtparse.kernels.span.spans import tree_posteriors
 
 _FORBIDDEN = REAL(-60.0)
 """Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""

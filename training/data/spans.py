@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
-from spacy_dtparse.features.lexicon import normal_word
-from spacy_dtparse.features.wordparts import WordParts
-from spacy_dtparse.model.span import Chain
+from spacy_dtparse.features.span.wordparts import WordParts
+from spacy_dtparse.model.span.model import Chain
+from spacy_dtparse.text import normal_word
 from spacy_dtparse.trees import TOP, Tree
 
 from .corpus import Sentence

@@ -15,12 +15,12 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.linkparts import LinkParts
-from spacy_dtparse.kernels.feature_table import FamilyTable, make_families
-from spacy_dtparse.kernels.guides import label_atoms, make_guide
-from spacy_dtparse.kernels.links import ALL_LINKS, score_links
-from spacy_dtparse.model.dependency import MAX_LABELS, DependencyModel, LinkStage, pack_links
-from spacy_dtparse.model.linear import LabelStage, pack_labels
+from spacy_dtparse.features.linear.linkparts import LinkParts
+from spacy_dtparse.kernels.linear.feature_table import FamilyTable, make_families
+from spacy_dtparse.kernels.linear.guides import label_atoms, make_guide
+from spacy_dtparse.kernels.linear.links import ALL_LINKS, score_links
+from spacy_dtparse.model.linear.dependency import MAX_LABELS, DependencyModel, LinkStage, pack_links
+from spacy_dtparse.model.linear.features import LabelStage, pack_labels
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.decoding import best_tree
 from spacy_dtparse.parsers.dependency.labeller import Labeller

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel
-from spacy_dtparse.kernels.spanning import projective_tree, spanning_tree
+from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree
 
 
 @inner_kernel
 def _link_scores(features, ends, weights, scores):
-    """Fill scores[h, d] from the sentence's lists (see `kernels.links.list_features`)."""
+    """Fill scores[h, d] from the sentence's lists (see `kernels.linear.links.list_features`)."""
     n = scores.shape[0] - 1
     first = np.int64(0)
     for h in range(n + 1):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.kernels.feature_table import find_slot, make_slots
-from spacy_dtparse.kernels.guides import make_guide
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.link_labels import MAX_LABEL_KEYS, tree_label_keys
+from spacy_dtparse.kernels.linear.feature_table import find_slot, make_slots
+from spacy_dtparse.kernels.linear.guides import make_guide
+from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
 
 from .kernels import label_pass
 from .listing import Example

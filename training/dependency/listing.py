@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.kernels.feature_table import make_families
-from spacy_dtparse.kernels.guides import make_guide
-from spacy_dtparse.kernels.links import list_features, tree_keys
+from spacy_dtparse.kernels.linear.feature_table import make_families
+from spacy_dtparse.kernels.linear.guides import make_guide
+from spacy_dtparse.kernels.linear.links import list_features, tree_keys
 
 _ARRAYS = ("features", "feature_from", "ends", "end_from", "gold", "gold_from")
 
@@ -35,8 +35,8 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """`atoms`: see `kernels.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None, and the atoms of its
-    labels, or None."""
+    """`atoms`: see `kernels.linear.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None, and the atoms
+    of its labels, or None."""
 
     atoms: np.ndarray
     heads: np.ndarray

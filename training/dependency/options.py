@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.features.linkparts import TextRules
-from spacy_dtparse.model.dependency import DECODERS, MAX_STAGES
+from spacy_dtparse.features.linear.linkparts import TextRules
+from spacy_dtparse.model.linear.dependency import DECODERS, MAX_STAGES
 
 METHODS = ("perceptron", "mira")
 

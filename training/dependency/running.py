@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.linkparts import TextRules
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
-from spacy_dtparse.features.lexicon import Lexicon
-from spacy_dtparse.features.templates import Templates, compile_templates
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.atoms import AtomMap, insert_keys
-from spacy_dtparse.kernels.gate import N_KEYS, N_NUMBERS
-from spacy_dtparse.kernels.heads import HeadTable
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.features.trees.templates import Templates, compile_templates
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.replay import SHIFT_ROW, replay
-from spacy_dtparse.kernels.state import Grammar, make_nodes
-from spacy_dtparse.model.dtree import hash_table, make_feature_scratch
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
+from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
+from spacy_dtparse.kernels.trees.heads import HeadTable
+from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
+from spacy_dtparse.kernels.trees.state import Grammar, make_nodes
+from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 
 STORES = ("window", "shift", "top")
 
@@ -57,7 +57,7 @@ class Sieve:
 
 @dataclass
 class Replayer:
-    """Runs derivations through `kernels.replay` with buffers that grow as needed."""
+    """Runs derivations through `kernels.trees.replay` with buffers that grow as needed."""
 
     grammar: Grammar
     heads: HeadTable

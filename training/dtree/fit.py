@@ -16,14 +16,14 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.lexicon import Lexicon, frequent_words
-from spacy_dtparse.features.tables import get_templates
-from spacy_dtparse.features.templates import compile_templates
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.atoms import AtomMap
-from spacy_dtparse.model.dtree import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
-from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
-from spacy_dtparse.model.gate import EVERYTHING, Gate
+from spacy_dtparse.features.trees.lexicon import Lexicon, frequent_words
+from spacy_dtparse.features.trees.tables import get_templates
+from spacy_dtparse.features.trees.templates import compile_templates
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.model.trees.gate import EVERYTHING, Gate
+from spacy_dtparse.model.trees.model import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees import TOP, HeadRules, Recipe, Tree
 from spacy_dtparse.trees.heads import COLLINS

@@ -1,4 +1,4 @@
-"""Training of the gate (see `spacy_dtparse.kernels.gate`): logistic regression on the windows of gold derivations."""
+"""Training of the gate (see `kernels.trees.gate`): logistic regression on the windows of gold derivations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET
-from spacy_dtparse.kernels.features import TAG
-from spacy_dtparse.kernels.gate import N_KEYS, N_NUMBERS, UNIT, gate_keys
-from spacy_dtparse.kernels.heads import HeadTable
 from spacy_dtparse.kernels.jit import bare_kernel
-from spacy_dtparse.kernels.replay import right_label
-from spacy_dtparse.kernels.state import SHIFT_REDUCE, Grammar, infer, list_windows, make_nodes, start_sentence
-from spacy_dtparse.model.dtree import DtreeModel
-from spacy_dtparse.model.gate import EVERYTHING, Gate, held_out_margins
+from spacy_dtparse.kernels.trees.features import TAG
+from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS, UNIT, gate_keys
+from spacy_dtparse.kernels.trees.heads import HeadTable
+from spacy_dtparse.kernels.trees.replay import right_label
+from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, Grammar, infer, list_windows, make_nodes, start_sentence
+from spacy_dtparse.model.trees.gate import EVERYTHING, Gate, held_out_margins
+from spacy_dtparse.model.trees.model import DtreeModel
 from spacy_dtparse.trees import Recipe
 
 from ..data.corpus import Sentence, training_tree

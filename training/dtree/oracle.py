@@ -10,7 +10,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels.state import STRATEGIES
+from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees.tree import Tree
 
@@ -77,7 +77,7 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
 
 
 def ready_steps(actions: np.ndarray, n_tokens: int, strategy: str) -> np.ndarray:
-    """From when on each action could be taken, as `kernels.replay` wants it.
+    """From when on each action could be taken, as `kernels.trees.replay` wants it.
 
     int32 (len(actions), 3): the first step at which all children of the item exist, and its tokens [a, b). Under
     the strategies that have one right action in each state, (0, 3).

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.features.tables import TABLES
-from spacy_dtparse.kernels.state import STRATEGIES
+from spacy_dtparse.features.trees.tables import TABLES
+from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.trees import STEPS
 
 from .boosting.config import LearnerConfig, PathConfig
@@ -22,8 +22,9 @@ EXAMPLE_WEIGHTS = ("state", "uniform")
 class FitRecipe:
     """How a parser is trained from trees.
 
-    `strategy`, `templates`: names (see `kernels.state`, `features.tables`). `preprocessing`: steps of `trees.Recipe`.
-    `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an item's first or
+    `strategy`, `templates`: names (see `kernels.trees.state`, `features.trees.tables`). `preprocessing`: steps of
+    `trees.Recipe`. `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an
+    item's first or
     last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its positives (1: the
     papers' half and half). `example_weights`: "state" shares a state's weight among its examples like that; "uniform"
     gives every example the weight of its sentence (negatives: times `negative_weight`). `min_word_sentences`: words
@@ -33,7 +34,7 @@ class FitRecipe:
     in the 2006 papers, punctuation among them, empty elements not.
     `memory_gib`: how much the rows may take, in memory and on disk.
     `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
-    `gate_bits`: size of the gate's table of weights (see `kernels.gate`) as a power of two; 0: no gate.
+    `gate_bits`: size of the gate's table of weights (see `kernels.trees.gate`) as a power of two; 0: no gate.
     `gate_share`: 0: classifiers learn from all windows; above: only from those that the gate lets pass when it may lose
     this share of the right ones (and the right ones themselves), which makes fewer and harder examples. Parsing needs
     the gate then, set to no smaller share.

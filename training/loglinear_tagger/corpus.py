@@ -12,8 +12,8 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.tagparts import TagParts
-from spacy_dtparse.kernels.tagging import COLUMNS, EDGE, FIRST_LABEL, START
+from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.kernels.linear.tagging import COLUMNS, EDGE, FIRST_LABEL, START
 
 
 class LabelledSentence(NamedTuple):
@@ -73,7 +73,7 @@ def digest(sentences: Iterable[LabelledSentence]) -> str:
 
 
 class SequenceData(NamedTuple):
-    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.tagging`;
+    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
     `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at
     edges."""
 

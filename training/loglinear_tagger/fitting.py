@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import DtparseError, TrainingDataError
-from spacy_dtparse.features.tagparts import TagParts
-from spacy_dtparse.model.linear import LabelStage, pack_pairs
-from spacy_dtparse.model.tagger import TaggerModel
+from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.model.linear.features import LabelStage, pack_pairs
+from spacy_dtparse.model.linear.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..data.folds import fold_numbers

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel
-from spacy_dtparse.kernels.tagging import (
+from spacy_dtparse.kernels.linear.tagging import (
     EDGE,
     ENTRY,
     FIRST_LABEL,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.features.tagparts import TagParts
-from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.tagging import EDGE
+from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.tagging import EDGE
 
 from .corpus import SequenceData
 from .kernels import MAX_KEYS, LearnerTables, gold_keys, gold_pairs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spacy_dtparse.features.tagparts import TagParts
+from spacy_dtparse.features.linear.tagparts import TagParts
 
 from ..runs.resuming import save_arrays, saved_arrays
 from .corpus import SequenceData

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.linear import LEVELS
+from spacy_dtparse.model.linear.features import LEVELS
 
 ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 ONLINE = ("perceptron", "mira")

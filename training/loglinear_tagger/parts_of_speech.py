@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.features.linkparts import TextRules
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..data.dependencies import DependencySentence

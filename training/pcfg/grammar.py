@@ -10,9 +10,9 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordclasses import WordClasses
-from spacy_dtparse.model.latent_part import Emissions
-from spacy_dtparse.model.pcfg import PcfgGrammar, PcfgModel
+from spacy_dtparse.features.pcfg.wordclasses import WordClasses
+from spacy_dtparse.model.pcfg.latent_part import Emissions
+from spacy_dtparse.model.pcfg.model import PcfgGrammar, PcfgModel
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import Recipe, Tree
 

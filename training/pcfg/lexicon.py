@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
-from spacy_dtparse.features.wordclasses import UNKNOWN, WordClasses
-from spacy_dtparse.model.latent_part import Emissions
+from spacy_dtparse.features.pcfg.wordclasses import UNKNOWN, WordClasses
+from spacy_dtparse.model.pcfg.latent_part import Emissions
 
 from .binarise import TAG, Symbol
 

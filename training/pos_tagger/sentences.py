@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from spacy_dtparse.trees import EMPTY_TAG, base_label, read_trees, unescape_token
-
-_QUOTES = {"``": '"', "''": '"', "`": "'"}
+from spacy_dtparse.text import raw_word
+from spacy_dtparse.trees import EMPTY_TAG, base_label, read_trees
 
 
 @dataclass(frozen=True)
@@ -16,13 +15,6 @@ class Sentence:
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
-
-
-def plain_word(word: str) -> str:
-    r"""A treebank word as in raw text: straight quotes, real brackets, ``1/2`` for the Journal's ``1\/2``."""
-    if word in _QUOTES:
-        return _QUOTES[word]
-    return unescape_token(word).replace("\\/", "/").replace("\\*", "*")
 
 
 def read_sentences(path: Path) -> list[Sentence]:
@@ -34,6 +26,6 @@ def read_sentences(path: Path) -> list[Sentence]:
     sentences = []
     for tree in read_trees(path):
         leaves = [leaf for leaf in zip(tree.words, tree.tags, strict=True) if leaf[1] != EMPTY_TAG]
-        words = tuple(plain_word(word) for word, _ in leaves)
+        words = tuple(raw_word(word) for word, _ in leaves)
         sentences.append(Sentence(words, tuple(base_label(tag) for _, tag in leaves)))
     return sentences

@@ -1,4 +1,4 @@
-"""Which tokens a treebank never leaves bare, read off its trees; see `kernels.span_whole`.
+"""Which tokens a treebank never leaves bare, read off its trees; see `kernels.span.whole`.
 
 Looked at are tags that are mostly children of one of the two labels with the most loose tokens (noun phrases and verb
 phrases in English), those of the second kind not within the first. Others, as prepositions, mark phrases whose other
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from spacy_dtparse.model.span import BareTables
+from spacy_dtparse.model.span.model import BareTables
 from spacy_dtparse.scoring.orphans import SISTERS, is_orphan, orphans
 from spacy_dtparse.trees import TOP, Tree
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.wordparts import WordParts, parts_of
-from spacy_dtparse.model.span import BareTables, Chain, PackedNetwork, SpanModel
+from spacy_dtparse.features.span.wordparts import WordParts, parts_of
+from spacy_dtparse.model.span.model import BareTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.kernels.jit import bare_kernel, kernel
-from spacy_dtparse.kernels.recurrent import run_units
-from spacy_dtparse.kernels.spans import tree_posteriors
+from spacy_dtparse.kernels.span.recurrent import run_units
+from spacy_dtparse.kernels.span.spans import tree_posteriors
 
 UNLISTED = 1e-3
 """What a span counts in `fit_scores` for which no posterior is given: e to the power of its score."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
-from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD
-from spacy_dtparse.kernels.recurrent import LEAK, sum_rows
-from spacy_dtparse.kernels.span_network import SpanNetwork
+from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD
+from spacy_dtparse.kernels.span.network import SpanNetwork
+from spacy_dtparse.kernels.span.recurrent import LEAK, sum_rows
 
 from ..data.slopes import believed_slopes, bracket_slopes
 from ..data.spans import SpanExample

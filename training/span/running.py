@@ -11,7 +11,7 @@ from typing import Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.span import PackedNetwork, SpanModel
+from spacy_dtparse.model.span.model import PackedNetwork, SpanModel
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
 

@@ -12,10 +12,10 @@ from typing import overload
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
-from spacy_dtparse.features.lexicon import normal_word
-from spacy_dtparse.features.wordparts import WordParts
-from spacy_dtparse.kernels.spans import tree_posteriors
-from spacy_dtparse.model.span import Chain
+from spacy_dtparse.features.span.wordparts import WordParts
+from spacy_dtparse.kernels.span.spans import tree_posteriors
+from spacy_dtparse.model.span.model import Chain
+from spacy_dtparse.text import normal_word
 
 from ..data.shards import LEVELS, read_shard
 from ..data.spans import SpanExample, number_of

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
-from spacy_dtparse.features.wordparts import WordParts
-from spacy_dtparse.kernels.span_network import label_spans, score_spans
-from spacy_dtparse.model.span import Chain
+from spacy_dtparse.features.span.wordparts import WordParts
+from spacy_dtparse.kernels.span.network import label_spans, score_spans
+from spacy_dtparse.model.span.model import Chain
 from spacy_dtparse.parsers.span import SpanParser
 
 from ..data.corpus import Sentence

@@ -6,7 +6,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.wordparts import UNKNOWN_WORD, WORD, WordParts
+from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD, WordParts
 
 from ..data.word_vectors import WordVectors
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.spans import tree_posteriors
+from spacy_dtparse.kernels.span.spans import tree_posteriors
 from spacy_dtparse.trees import Tree
 
 from ..data.shards import LEAST

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
-from spacy_dtparse.features.lexicon import SHAPES, word_shape
+from spacy_dtparse.text import SHAPES, word_shape
 
 from .encoder import WIDTH, Encoder, Pieces, load_weights, masked, nn, torch
 
@@ -43,7 +43,7 @@ class Reader:
     def read(self, words: Sequence[str], most: int = 510) -> Read:
         """Each word keeps at least one sub-word; where there would be more than `most` in all, each keeps its first
         alone."""
-        found = self._pieces.of_words([word.replace("\\/", "/") for word in words])
+        found = self._pieces.of_words(words)
         if sum(map(len, found)) > most:
             found = [ids[:1] for ids in found]
         sizes = [1, *map(len, found), 1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
-from spacy_dtparse.kernels.spans import best_inside, best_spans
+from spacy_dtparse.kernels.span.spans import best_inside, best_spans
 from spacy_dtparse.trees import TOP, Tree
 
 from ..data.shards import read_shard

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
-from spacy_dtparse.features.lexicon import normal_word
+from spacy_dtparse.text import normal_word
 
 from ..data.shards import read_shard
 from ..data.word_vectors import WordVectors

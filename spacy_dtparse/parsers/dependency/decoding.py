@@ -8,11 +8,11 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import DtparseError
-from ...kernels.spanning import projective_tree, spanning_tree, tree_score
+from ...kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 
 
 def best_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, float]:
-    """(heads int32 (n + 1,) with heads[0] = -1, sum of their scores) of the best tree; see `kernels.spanning`.
+    """(heads int32 (n + 1,) with heads[0] = -1, sum of their scores) of the best tree; see `kernels.linear.spanning`.
 
     Raises DtparseError when forbidden links leave no tree.
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...dtypes import INDEX
-from ...kernels.feature_table import make_slots
-from ...kernels.guides import make_guide
-from ...kernels.link_labels import label_links
-from ...model.linear import LabelStage
+from ...kernels.linear.feature_table import make_slots
+from ...kernels.linear.guides import make_guide
+from ...kernels.linear.link_labels import label_links
+from ...model.linear.features import LabelStage
 
 
 class Labeller:

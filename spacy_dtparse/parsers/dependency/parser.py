@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConfigError, DtparseError
-from ...features.linkparts import TokenColumns
-from ...kernels.guides import label_atoms, make_guide
-from ...kernels.links import ALL_LINKS, likely_heads, score_links
-from ...model.dependency import KIND, DependencyModel, read_model, write_model
+from ...features.linear.linkparts import TokenColumns
+from ...kernels.linear.guides import label_atoms, make_guide
+from ...kernels.linear.links import ALL_LINKS, likely_heads, score_links
+from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
 from ..stored import StoredParser
 from .decoding import best_tree, best_trees
 from .labeller import Labeller

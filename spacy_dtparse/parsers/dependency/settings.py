@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ConfigError
-from ...model.dependency import DECODERS
+from ...model.linear.dependency import DECODERS
 from ..stored import Settings
 
 

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dtypes import INDEX
+from ...dtypes import INDEX, PLACES, SIDES
 from ...features.offers import Offered, OfferReader, are_controls, read_controls
-from ...kernels.spines import MOST_LABELS, MOST_SPINES, PLACES, SIDES, fill_levels
+from ...kernels.trees.spines import MOST_LABELS, MOST_SPINES, fill_levels
 
 
 class Pruning(NamedTuple):
-    """What is left of the offers: `levels` and `controls` as in `kernels.spines.Offers`, and the `number` of categories
-    that all tokens have together."""
+    """What is left of the offers: `levels` and `controls` as in `kernels.trees.spines.Offers`, and the `number` of
+    categories that all tokens have together."""
 
     levels: np.ndarray
     controls: np.ndarray

@@ -12,12 +12,12 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ModelFormatError
 from ...features.offers import Offered, check_offered
-from ...kernels.search import STATUSES, search
-from ...kernels.spines import CHAIN, Offers, no_offers
-from ...kernels.state import make_nodes
+from ...kernels.trees.search import STATUSES, search
+from ...kernels.trees.spines import CHAIN, Offers, no_offers
+from ...kernels.trees.state import make_nodes
 from ...model.ahead import finish_compiling
-from ...model.bundle import KIND, read_model, write_model
-from ...model.dtree import CompiledDtree, DtreeModel, compile_model
+from ...model.trees.bundle import KIND, read_model, write_model
+from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
 from ...trees.transforms import Recipe
 from ...trees.tree import Tree
 from ..base import ParseResult

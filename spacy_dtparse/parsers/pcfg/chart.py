@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
-from ...kernels.cky import ITEM, MARKS, MORE_ROOM, STEP, TRIED, USED, fill_chart, find_item, read_derivation
-from ...kernels.posterior import PAIR, inside, outside
-from ...model.pcfg import KernelGrammar
+from ...kernels.pcfg.cky import ITEM, MARKS, MORE_ROOM, STEP, TRIED, USED, fill_chart, find_item, read_derivation
+from ...kernels.pcfg.posterior import PAIR, inside, outside
+from ...model.pcfg.model import KernelGrammar
 
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
 NO_GROUPS = np.zeros(2, dtype=INDEX)

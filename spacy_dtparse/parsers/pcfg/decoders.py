@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
-from ...kernels.cky import LEXICAL
-from ...kernels.latent import LatentRules, lay_out
-from ...kernels.viterbi import BEST, observed_probability, viterbi_inside, viterbi_tree
-from ...model.pcfg import PART, PcfgGrammar
+from ...kernels.pcfg.cky import LEXICAL
+from ...kernels.pcfg.latent import LatentRules, lay_out
+from ...kernels.pcfg.viterbi import BEST, observed_probability, viterbi_inside, viterbi_tree
+from ...model.pcfg.model import PART, PcfgGrammar
 from .latent import Decoded, Leaves, Step, Vectors, leaves_of
 
 TRIES = 20

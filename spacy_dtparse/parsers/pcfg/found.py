@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels.cky import LEXICAL
-from ...model.pcfg import PART, PHRASE, PcfgGrammar
+from ...kernels.pcfg.cky import LEXICAL
+from ...model.pcfg.model import PART, PHRASE, PcfgGrammar
 from ...trees.tree import TOP
 from .chart import Chart
 from .decoders import TRIES

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import OFFSET
-from ...kernels.cky import LEXICAL, STEP, find_item
-from ...kernels.kbest import EDGE, item_edges
-from ...kernels.latent import WORD
+from ...kernels.pcfg.cky import LEXICAL, STEP, find_item
+from ...kernels.pcfg.kbest import EDGE, item_edges
+from ...kernels.pcfg.latent import WORD
 from .chart import Chart
 from .latent import Decoded, Forest, spans_of_cells
 

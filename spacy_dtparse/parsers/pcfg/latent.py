@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
-from ...kernels.latent import (
+from ...kernels.pcfg.latent import (
     ANCHOR,
     UNARY,
     WORD,

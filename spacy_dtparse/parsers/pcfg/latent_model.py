@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import ConfigError
-from ...kernels.latent import LatentRules
-from ...model.pcfg import TAG, PcfgModel
+from ...kernels.pcfg.latent import LatentRules
+from ...model.pcfg.model import TAG, PcfgModel
 from .chart import Buffers
 from .decoders import Observed, distinct, rerank, viterbi
 from .kbest import chart_trees, forest_trees

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...errors import ConfigError
 from ...features.offers import Offered, check_offered
-from ...model.latent_part import LatentPart
-from ...model.pcfg import KIND, PcfgGrammar, PcfgModel
-from ...model.pcfg_bundle import read_model, write_model
+from ...model.pcfg.bundle import read_model, write_model
+from ...model.pcfg.latent_part import LatentPart
+from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree

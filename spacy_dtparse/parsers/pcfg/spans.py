@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET
-from ...kernels.latent import LatentRules
-from ...model.pcfg import PHRASE, PcfgGrammar
+from ...kernels.pcfg.latent import LatentRules
+from ...model.pcfg.model import PHRASE, PcfgGrammar
 from .latent import Leaves, posteriors, spans_of_cells, symbol_mass
 
 

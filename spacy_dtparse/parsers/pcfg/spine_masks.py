@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...features.offers import Offered, OfferReader, are_controls, read_controls
-from ...kernels.spine_cells import spine_cells
-from ...model.pcfg import PART, PHRASE, TAG, PcfgModel, part_side
+from ...kernels.pcfg.spine_cells import spine_cells
+from ...model.pcfg.model import PART, PHRASE, TAG, PcfgModel, part_side
 from ...trees.spines import CLOSES, OPENS, UNARY
 from ...trees.tree import TOP
 from .latent import spans_of_cells

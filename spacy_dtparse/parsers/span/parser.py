@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, REAL, SCORE
-from ...kernels.span_network import cut_greedily, decode, label_spans, read_gaps, span_probabilities
-from ...kernels.span_whole import place_of_bare, take_up_bare
+from ...kernels.span.network import cut_greedily, decode, label_spans, read_gaps, span_probabilities
+from ...kernels.span.whole import place_of_bare, take_up_bare
 from ...model.ahead import finish_compiling
-from ...model.span import KIND, BareTables, SpanModel, read_model, write_model
+from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
 from ..stored import StoredParser, check_sentence
@@ -224,7 +224,7 @@ class SpanParser(StoredParser):
                 found[key] = min(1.0, found.get(key, 0.0) + float(mass[row, label + 1]))
 
     def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
-        """What the networks make of a sentence, as the kernels of `kernels.span_network` take it: gaps, own, label
+        """What the networks make of a sentence, as the kernels of `kernels.span.network` take it: gaps, own, label
         weights, label bias."""
         return self._read(self.model.words.encode(words, tags), len(self._networks))
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ConfigError
-from ...kernels.tagging import EDGE, ENTRY, offer_labels, tag_sentence
-from ...model.tagger import KIND, TaggerModel, read_model, write_model
+from ...kernels.linear.tagging import EDGE, ENTRY, offer_labels, tag_sentence
+from ...model.linear.tagger import KIND, TaggerModel, read_model, write_model
 from ..stored import StoredParser, check_sentence
 from .settings import TaggerSettings
 
@@ -102,7 +102,7 @@ class SequenceTagger(StoredParser):
     def _run(
         self, words: Sequence[str], tags: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(Atoms, marginals, their ends, best path) of a sentence; see `kernels.tagging.tag_sentence`."""
+        """(Atoms, marginals, their ends, best path) of a sentence; see `kernels.linear.tagging.tag_sentence`."""
         check_sentence(words, tags if self.needs_tags else words)
         parts = self.model.parts
         atoms = parts.encode(words, tags if self.needs_tags else ())

@@ -13,7 +13,8 @@ import spacy_dtparse
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.pipeline.component import SpanParse
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word
-from spacy_dtparse.trees.brackets import parse_tree, unescape_token
+from spacy_dtparse.text import unescape_token
+from spacy_dtparse.trees.brackets import parse_tree
 
 from ..rule_parser import RuleParser
 

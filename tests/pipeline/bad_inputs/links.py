@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 import spacy_dtparse
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, TrainingDataError
-from spacy_dtparse.features.linkparts import TokenColumns
+from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.model.container import container_to_bytes
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline.component import BpmParser, DtParse

@@ -17,7 +17,7 @@ from spacy_dtparse.kernels.warmup import kernels_compiled
 before = kernels_compiled()
 if sys.argv[2] == "compile":
     import numpy as np
-    from spacy_dtparse.model.dtree import hash_table
+    from spacy_dtparse.model.trees.model import hash_table
     hash_table(np.array([5, 9], dtype=np.uint64), np.array([0, 1], dtype=np.int32))
 print(before, kernels_compiled())
 """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import spacy_dtparse.features.linkparts as linkparts
+import spacy_dtparse.features.linear.linkparts as linkparts
 from spacy_dtparse.errors import ConfigError, DtparseError
-from spacy_dtparse.features.linkparts import LinkParts, TextRules, TokenColumns, tag_kind
-from spacy_dtparse.kernels.links import (
+from spacy_dtparse.features.linear.linkparts import LinkParts, TextRules, TokenColumns, tag_kind
+from spacy_dtparse.kernels.linear.links import (
     COLUMNS,
     CONJUNCTION,
     KIND,

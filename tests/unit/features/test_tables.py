@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.lexicon import (
+from spacy_dtparse.features.trees.lexicon import (
     RARE,
     SHAPES,
     TAG_CLASSES,
@@ -19,9 +19,9 @@ from spacy_dtparse.features.lexicon import (
     tag_class,
     word_shape,
 )
-from spacy_dtparse.features.tables import TABLES, get_templates
-from spacy_dtparse.features.templates import Sizes, Templates, compile_templates, is_shared
-from spacy_dtparse.kernels import features as k
+from spacy_dtparse.features.trees.tables import TABLES, get_templates
+from spacy_dtparse.features.trees.templates import Sizes, Templates, compile_templates, is_shared
+from spacy_dtparse.kernels.trees import features as k
 
 ITEM = ("item", "start", 0)
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from spacy_dtparse.features.tagparts import TagParts
+from spacy_dtparse.features.linear.tagparts import TagParts
 from tests.tagger_models import SENTENCES, small_parts
 
 WORD, TAG, ENTRY, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 4, 8

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.features.lexicon import SHAPES
-from spacy_dtparse.features.wordparts import KINDS, UNKNOWN_WORD, WORD, WordParts, count_parts, parts_of, word_parts
+from spacy_dtparse.features.span.wordparts import (
+    KINDS,
+    UNKNOWN_WORD,
+    WORD,
+    WordParts,
+    count_parts,
+    parts_of,
+    word_parts,
+)
+from spacy_dtparse.text import SHAPES
 
 SENTENCES = [(("The", "cats", "sat"), ("DT", "NNS", "VBD")), (("the", "dogs"), ("DT", "NNS"))]
 

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spacy_dtparse.features.lexicon import SHAPES, Lexicon, normal_word, tag_class, word_shape
-from spacy_dtparse.features.names import atom_names
-from spacy_dtparse.features.tables import get_templates
-from spacy_dtparse.features.templates import Templates, compile_templates
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels import state as states
-from spacy_dtparse.kernels.atoms import AtomMap
+from spacy_dtparse.features.trees.lexicon import Lexicon, tag_class
+from spacy_dtparse.features.trees.names import atom_names
+from spacy_dtparse.features.trees.tables import get_templates
+from spacy_dtparse.features.trees.templates import Templates, compile_templates
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.state import make_nodes
-from spacy_dtparse.model.dtree import DtreeModel, compose, make_grammar, renumber, used_atoms
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees import state as states
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.kernels.trees.state import make_nodes
+from spacy_dtparse.model.trees.model import DtreeModel, compose, make_grammar, renumber, used_atoms
+from spacy_dtparse.text import SHAPES, normal_word, word_shape
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from tests.reference.decision_trees import GRID, flatten, random_tree, score

@@ -10,9 +10,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.cky import LEXICAL, STEP
-from spacy_dtparse.model.latent_part import Emissions
-from spacy_dtparse.model.pcfg import TAG, PcfgGrammar
+from spacy_dtparse.kernels.pcfg.cky import LEXICAL, STEP
+from spacy_dtparse.model.pcfg.latent_part import Emissions
+from spacy_dtparse.model.pcfg.model import TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.dtypes import OFFSET
-from spacy_dtparse.kernels.cky import LEXICAL, STEP
-from spacy_dtparse.kernels.latent import UNARY, WORD
-from spacy_dtparse.model.latent_part import Emissions, LatentPart
-from spacy_dtparse.model.pcfg import PART, PHRASE, TAG, PcfgGrammar
+from spacy_dtparse.kernels.pcfg.cky import LEXICAL, STEP
+from spacy_dtparse.kernels.pcfg.latent import UNARY, WORD
+from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
+from spacy_dtparse.model.pcfg.model import PART, PHRASE, TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import Candidate, Observed, distinct, rerank, viterbi
 from spacy_dtparse.parsers.pcfg.kbest import chart_trees

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels import feature_table
-from spacy_dtparse.kernels.feature_table import make_families, make_slots
 from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.linear import feature_table
+from spacy_dtparse.kernels.linear.feature_table import make_families, make_slots
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS

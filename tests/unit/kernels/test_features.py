@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spacy_dtparse.features.names import atom_names
-from spacy_dtparse.features.tables import TABLES
-from spacy_dtparse.features.templates import Templates, compile_templates
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.atoms import lookup
-from spacy_dtparse.model.dtree import compose, hash_table
+from spacy_dtparse.features.trees.names import atom_names
+from spacy_dtparse.features.trees.tables import TABLES
+from spacy_dtparse.features.trees.templates import Templates, compile_templates
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.atoms import lookup
+from spacy_dtparse.model.trees.model import compose, hash_table
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.features import Reader
 from tests.reference.states import SHIFT, Rules

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels import gate
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.model.gate import Gate
+from spacy_dtparse.kernels.trees import gate
+from spacy_dtparse.model.trees.gate import Gate
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.reference import gate as reference
 from tests.reference.search import agenda

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.posterior import FEW, inside
+from spacy_dtparse.kernels.pcfg.posterior import FEW, inside
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 

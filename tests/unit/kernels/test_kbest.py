@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.dtypes import OFFSET
-from spacy_dtparse.kernels.latent import UNARY, WORD
-from spacy_dtparse.model.latent_part import Emissions, LatentPart
+from spacy_dtparse.kernels.pcfg.latent import UNARY, WORD
+from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import viterbi
 from spacy_dtparse.parsers.pcfg.kbest import Edges, KBest, chart_trees, forest_trees

@@ -10,8 +10,8 @@ import pytest
 
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.latent import UNARY, WORD, read_tree
-from spacy_dtparse.model.latent_part import Emissions, LatentPart
+from spacy_dtparse.kernels.pcfg.latent import UNARY, WORD, read_tree
+from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.parsers.pcfg.latent import (
     LEAST,
     Forest,

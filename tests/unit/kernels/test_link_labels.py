@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spacy_dtparse.kernels.feature_table import make_slots
-from spacy_dtparse.kernels.guides import make_guide
-from spacy_dtparse.kernels.link_labels import label_links
-from spacy_dtparse.kernels.links import LONG
+from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.guides import make_guide
+from spacy_dtparse.kernels.linear.link_labels import label_links
+from spacy_dtparse.kernels.linear.links import LONG
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.link_cases import (
     Case,

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.feature_table import WITHOUT_BIN, FamilyTable, make_families
-from spacy_dtparse.kernels.guides import label_atoms, make_guide
-from spacy_dtparse.kernels.links import (
+from spacy_dtparse.kernels.linear.feature_table import WITHOUT_BIN, FamilyTable, make_families
+from spacy_dtparse.kernels.linear.guides import label_atoms, make_guide
+from spacy_dtparse.kernels.linear.links import (
     ALL_LINKS,
     COLUMNS,
     KIND,

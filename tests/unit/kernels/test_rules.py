@@ -8,12 +8,12 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels import rules as rule_kernels
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.rules import BATCH, make_scratch, rules_score
-from spacy_dtparse.kernels.treewalk import walk_forest, walk_score
-from spacy_dtparse.model.ensemble import stack
-from spacy_dtparse.model.rules import compile_rules
+from spacy_dtparse.kernels.trees import rules as rule_kernels
+from spacy_dtparse.kernels.trees.rules import BATCH, make_scratch, rules_score
+from spacy_dtparse.kernels.trees.treewalk import walk_forest, walk_score
+from spacy_dtparse.model.trees.ensemble import stack
+from spacy_dtparse.model.trees.rules import compile_rules
 from tests.reference.decision_trees import GRID, flatten, random_list, random_tree, score
 
 pytestmark = pytest.mark.kernel

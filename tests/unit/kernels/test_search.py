@@ -8,9 +8,9 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.score import inference_cost
-from spacy_dtparse.kernels.state import make_nodes
-from spacy_dtparse.model.dtree import untrained
+from spacy_dtparse.kernels.trees.score import inference_cost
+from spacy_dtparse.kernels.trees.state import make_nodes
+from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.search import GLUE, agenda, exhaustive, price

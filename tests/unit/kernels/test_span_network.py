@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span_network import (
+from spacy_dtparse.kernels.span.network import (
     LEFT,
     cut_greedily,
     decode,
@@ -15,7 +15,7 @@ from spacy_dtparse.kernels.span_network import (
     span_probabilities,
     split_greedily,
 )
-from spacy_dtparse.kernels.spans import best_inside, log_posteriors, span_posteriors
+from spacy_dtparse.kernels.span.spans import best_inside, log_posteriors, span_posteriors
 from tests.reference import spans as reference
 from tests.span_models import CHAINS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span_whole import covers_all, place_of_bare, take_up_bare
+from spacy_dtparse.kernels.span.whole import covers_all, place_of_bare, take_up_bare
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree
 from tests.reference import span_whole as reference

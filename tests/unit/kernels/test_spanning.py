@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels import spanning
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.spanning import projective_tree, spanning_tree, tree_score
+from spacy_dtparse.kernels.linear import spanning
+from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 from tests.reference.dependencies import best_trees, is_projective, is_tree, link_tie, tie_sum, trees
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.spans import best_inside, best_spans, log_posteriors, span_posteriors, tree_posteriors
+from spacy_dtparse.kernels.span.spans import best_inside, best_spans, log_posteriors, span_posteriors, tree_posteriors
 from tests.reference.spans import binary_trees, posteriors, tree_score
 from tests.unit.kernels.harness import KERNEL_MARKS
 

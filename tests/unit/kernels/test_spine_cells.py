@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.features.offers import Offered, OfferReader
-from spacy_dtparse.kernels.spine_cells import spine_cells
-from spacy_dtparse.model.pcfg import PART, PcfgModel, part_side
+from spacy_dtparse.kernels.pcfg.spine_cells import spine_cells
+from spacy_dtparse.model.pcfg.model import PART, PcfgModel, part_side
 from spacy_dtparse.parsers.pcfg.spine_masks import SpineMasks
 from spacy_dtparse.trees import Tree, control_bits, sided_spines, spines, write_control, write_sided, write_spine
 from tests.reference.spine_cells import PLACES, SIDES, Spine, cells

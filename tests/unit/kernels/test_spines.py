@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels import spines as kernels
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.spines import CHAIN, MOST_SPINES, Offers
+from spacy_dtparse.kernels.trees import spines as kernels
+from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.dtree.offers import SpineReader
 from spacy_dtparse.trees import COLLINS, Tree, sided_spines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.features.lexicon import Lexicon
+from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.states import SHIFT, Rules, correct_right_to_left, spans

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels import tagging
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.tagging import (
+from spacy_dtparse.kernels.linear import tagging
+from spacy_dtparse.kernels.linear.tagging import (
     COLUMNS,
     MAX_HISTORY_KEYS,
     MAX_TOKEN_KEYS,
@@ -15,7 +15,7 @@ from spacy_dtparse.kernels.tagging import (
     pack_pair,
     tag_sentence,
 )
-from spacy_dtparse.model.tagger import TaggerModel
+from spacy_dtparse.model.linear.tagger import TaggerModel
 from tests.reference import tagging as slow
 from tests.tagger_models import SENTENCES, allowed_labels, random_tagger, weights_by_key
 from tests.unit.kernels.harness import KERNEL_MARKS

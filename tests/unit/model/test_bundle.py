@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.features.names import atom_names
-from spacy_dtparse.model import bundle
-from spacy_dtparse.model.bundle import KIND, read_model, write_model
+from spacy_dtparse.features.trees.names import atom_names
 from spacy_dtparse.model.container import container_from_bytes
-from spacy_dtparse.model.dtree import untrained
+from spacy_dtparse.model.trees import bundle
+from spacy_dtparse.model.trees.bundle import KIND, read_model, write_model
+from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees.heads import COLLINS
 from tests.unit.kernels.harness import (

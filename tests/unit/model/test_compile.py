@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.rules import compile_rules, conjunctions
+from spacy_dtparse.model.trees.rules import compile_rules, conjunctions
 from tests.reference.decision_trees import GRID, flatten, random_list, random_tree, score
 
 

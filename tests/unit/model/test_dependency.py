@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.feature_table import WITHOUT_BIN, make_families
-from spacy_dtparse.model.dependency import (
-    DependencyModel,
-    LinkStage,
-    pack_links,
-    read_model,
-    write_model,
-)
-from spacy_dtparse.model.linear import LabelStage, on_grid, pack_labels
+from spacy_dtparse.kernels.linear.feature_table import WITHOUT_BIN, make_families
+from spacy_dtparse.model.linear.dependency import DependencyModel, LinkStage, pack_links, read_model, write_model
+from spacy_dtparse.model.linear.features import LabelStage, on_grid, pack_labels
 from tests.dependency_models import LABELS, SENTENCES, random_model
 from tests.unit.kernels.harness import KERNEL_MARKS
 from tests.unit.model.damage import refuses, refuses_broken_bytes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.ensemble import (
+from spacy_dtparse.model.trees.ensemble import (
     MAX_CONFIDENCE,
     LabelEnsemble,
     concat,

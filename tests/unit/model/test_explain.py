@@ -8,7 +8,7 @@ import random
 import pytest
 
 from spacy_dtparse.errors import ConfigError, DtparseError
-from spacy_dtparse.model.explain import Rule, explain, label_rules
+from spacy_dtparse.model.trees.explain import Rule, explain, label_rules
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import KERNEL_MARKS, SHIFT, SLOW, STRATEGIES, hand_made, sentence
 

@@ -9,8 +9,8 @@ import pytest
 
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
-from spacy_dtparse.model.ensemble import empty_ensemble, validate
-from spacy_dtparse.model.packing import pack_ensembles, unpack_ensembles
+from spacy_dtparse.model.trees.ensemble import empty_ensemble, validate
+from spacy_dtparse.model.trees.packing import pack_ensembles, unpack_ensembles
 from tests.reference.decision_trees import flatten, random_list, random_tree
 
 N_ATOMS = 90_000

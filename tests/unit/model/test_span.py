@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.span import BareTables, PackedNetwork, SpanModel, read_model, write_model
+from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network, with_bare
 from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
 

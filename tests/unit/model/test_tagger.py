@@ -9,8 +9,8 @@ import pytest
 
 from spacy_dtparse.errors import DtparseError, ModelFormatError
 from spacy_dtparse.model.container import container_from_bytes, container_to_bytes
-from spacy_dtparse.model.linear import pack_pairs
-from spacy_dtparse.model.tagger import KIND, read_model, write_model
+from spacy_dtparse.model.linear.features import pack_pairs
+from spacy_dtparse.model.linear.tagger import KIND, read_model, write_model
 from tests.tagger_models import SENTENCES, random_tagger, small_parts
 from tests.unit.kernels.harness import KERNEL_MARKS
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
-from spacy_dtparse.features.linkparts import TokenColumns
-from spacy_dtparse.kernels.guides import make_guide
-from spacy_dtparse.kernels.links import ALL_LINKS, score_links
+from spacy_dtparse.features.linear.linkparts import TokenColumns
+from spacy_dtparse.kernels.linear.guides import make_guide
+from spacy_dtparse.kernels.linear.links import ALL_LINKS, score_links
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser, DependencyResult, DependencySettings
 from spacy_dtparse.parsers.dependency.decoding import best_tree
@@ -293,9 +293,9 @@ def test_files_come_back(tmp_path: Path) -> None:
 def test_a_model_of_the_other_kind_is_named(tmp_path: Path) -> None:
     path = tmp_path / "model"
     DependencyParser(random_model(1)).to_disk(path)
-    with pytest.raises(ModelFormatError, match=r"model: a model of kind .dependency. has no constituents; .*bpm_pars"):
+    with pytest.raises(ModelFormatError, match=r"model: a model of kind .dependency. .* builds dependencies, not constituents; .*bpm_pars"):
         load_parser(path)
     SpanParser(random_span_model(1)).to_disk(path)
-    message = r"model: a model of kind 'span' builds constituents, not dependencies; .*'dtparse'"
+    message = r"model: a model of kind 'span' .* builds constituents, not dependencies; .*'span_parser'"
     with pytest.raises(ModelFormatError, match=message):
         load_dependency_parser(path)

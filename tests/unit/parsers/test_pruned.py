@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.features.lexicon import Lexicon
-from spacy_dtparse.kernels.spines import MOST_LABELS
-from spacy_dtparse.model.dtree import untrained
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.kernels.trees.spines import MOST_LABELS
+from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees import (
     COLLINS,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
-from spacy_dtparse.kernels.span_network import label_spans, span_probabilities
+from spacy_dtparse.kernels.span.network import label_spans, span_probabilities
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.span import SpanParser, SpanSettings
@@ -224,14 +224,14 @@ def test_tags_that_are_not_listed_may_be_bare() -> None:
     assert parser.parse(words, other) == loose.parse(words, other)
 
 
-def test_longer_and_longer_sentences_are_made_whole() -> None:
+@pytest.mark.parametrize("n", [5, 30, pytest.param(150, marks=pytest.mark.slow)])
+def test_longer_and_longer_sentences_are_made_whole(n: int) -> None:
     words, tags = SENTENCES[0]
     parser = SpanParser(with_home(random_model(2, 1), "NP")).with_settings(penalty=0.9)
-    for n in (5, 30) if SLOW else (5, 64, 150):
-        sentence = (words * n)[:n], (tags * n)[:n]
-        tree = parser.parse(*sentence).tree
-        assert tree.spans() == whole_twin(parser, *sentence)[0]
-        assert len(tree) > len(parser.with_settings(whole=False).parse(*sentence).tree)
+    sentence = (words * n)[:n], (tags * n)[:n]
+    tree = parser.parse(*sentence).tree
+    assert tree.spans() == whole_twin(parser, *sentence)[0]
+    assert len(tree) > len(parser.with_settings(whole=False).parse(*sentence).tree)
 
 
 def test_networks_that_are_left_out_do_not_take_up_tokens() -> None:

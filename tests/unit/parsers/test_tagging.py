@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
-from spacy_dtparse.model.dependency import write_model as write_dependency_model
+from spacy_dtparse.model.linear.dependency import write_model as write_dependency_model
 from spacy_dtparse.parsers import load_dependency_parser, load_parser, load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger, TaggerSettings
 from tests.dependency_models import random_model as random_dependency_model
@@ -99,9 +99,9 @@ def test_bytes_files_and_pickles(tmp_path) -> None:
 def test_each_kind_of_model_has_its_place(tmp_path) -> None:
     data = SequenceTagger(random_tagger()).to_bytes()
     for load in (load_parser, load_dependency_parser):
-        with pytest.raises(ModelFormatError, match=r"labels words and builds no tree; use it .*'spine_tagger'"):
+        with pytest.raises(ModelFormatError, match=r"builds tags, not (constituents|dependencies); use it .*'spine_tagger'"):
             load(data)
-    with pytest.raises(ModelFormatError, match=r"'dependency' builds trees and is no tagger; use it .*'bpm_parser'"):
+    with pytest.raises(ModelFormatError, match=r"'dependency' .* builds dependencies, not tags; use it .*'bpm_parser'"):
         load_tagger(write_dependency_model(random_dependency_model(1)))
     path = tmp_path / "bad.model"
     path.write_bytes(data[:-3])

@@ -10,11 +10,9 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TreeFormatError
 from spacy_dtparse.trees import (
     Tree,
-    escape_token,
     parse_tree,
     parse_trees,
     read_trees,
-    unescape_token,
     write_tree,
     write_tree_pretty,
 )
@@ -283,14 +281,3 @@ def test_unsafe_words_are_written_readably():
     text = "(TOP (-LRB- -LRB-) (NN f-LRB-x-RRB-) (XX __) (CD [1]))"
     assert write_tree(tree) == text
     assert write_tree(parse_tree(text)) == text
-
-
-def test_escapes():
-    assert [escape_token(t) for t in ("(", ")", "[", "]", "{", "}", "f(x)", "a-b")] == [
-        *("-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"),
-        "f-LRB-x-RRB-",
-        "a-b",
-    ]
-    for word in ("(", "f(x)[0]{}", "plain", "-", "-LR-", "a-b-c"):
-        assert unescape_token(escape_token(word)) == word
-    assert unescape_token("-LRB-") == "("

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels import heads as head_kernels
-from spacy_dtparse.kernels.heads import NOT_WANTED
 from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.trees import heads as head_kernels
+from spacy_dtparse.kernels.trees.heads import NOT_WANTED
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import CANDIDATE, COLLINS, HeadRules, Tree, head_child, head_rules, heads, parse_tree
 from spacy_dtparse.trees.heads_compiled import compile_head_rules

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, SCORE
-from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from ...runs.resuming import as_array, as_facts, save_arrays, saved_arrays
 from .learner import Progress

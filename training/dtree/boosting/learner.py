@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import SCORE
-from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from .config import LearnerConfig
 from .growing import grow_tree

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from ...runs.files import append_line, read_lines, write_json
 from ...runs.resuming import check_facts

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from .learner import STEPS
 from .task import LevelReport

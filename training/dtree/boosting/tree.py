@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
-from spacy_dtparse.model.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 NODE = np.uint16
 """Node numbers of one tree, kept per example while it is percolated: a tree has at most 65,535 nodes."""

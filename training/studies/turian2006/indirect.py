@@ -16,13 +16,13 @@ import numpy as np
 
 from spacy_dtparse.dtypes import HASH, INDEX, OFFSET, WEIGHT
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.lexicon import Lexicon
-from spacy_dtparse.features.templates import Sizes, Templates, compile_templates
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.atoms import AtomMap
-from spacy_dtparse.kernels.heads import HeadTable
-from spacy_dtparse.kernels.state import Grammar
-from spacy_dtparse.model.dtree import hash_table, make_feature_scratch
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.features.trees.templates import Sizes, Templates, compile_templates
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.kernels.trees.heads import HeadTable
+from spacy_dtparse.kernels.trees.state import Grammar
+from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 
 from ...dtree.boosting.store import read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree

@@ -2,7 +2,7 @@
 wanted.
 
 States, windows and atoms are those of `spacy_dtparse.kernels`; nothing here makes a feature. The rows of a
-store are numbered as `kernels.replay` writes them: derivation by derivation, state by state, window by
+store are numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by
 window.
 """
 
@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.kernels.features import (
+from spacy_dtparse.kernels.jit import kernel
+from spacy_dtparse.kernels.trees.features import (
     OWN,
     SHARED,
     TAG,
@@ -23,8 +24,7 @@ from spacy_dtparse.kernels.features import (
     record_parts,
     window_head,
 )
-from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
+from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 WINDOW, SHIFT, TOP = 0, 1, 2
 """Which rows a store holds: all windows, the shift candidates, the windows that TOP may cover."""

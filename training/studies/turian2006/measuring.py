@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from ...dtree.boosting.config import LearnerConfig
 from ...dtree.boosting.labels import LabelData

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.kernels import features as k
-from spacy_dtparse.kernels.atoms import AtomMap
-from spacy_dtparse.kernels.state import Grammar, make_nodes
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.kernels.trees.state import Grammar, make_nodes
 
 from .indirect_kernels import Derivations, Stages, StateBuffers
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
-from spacy_dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from ...dtree.boosting.tree import n_leaves, n_parameters
 

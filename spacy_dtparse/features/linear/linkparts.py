@@ -1,0 +1,245 @@
+"""From words, tags and lemmas to the atoms that features of dependency links are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...errors import ConfigError, DtparseError
+from ...kernels.linear.guides import label_atoms
+from ...kernels.linear.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB
+from ...symbols import SymbolTable
+
+STEMS = ("prefix", "first", "lemma")
+NUMBERS = ("one", "chinese")
+SOURCES = ("tag", "pos", "pos+tag")
+GUIDES = ("none", "constituents")
+_BEFORE, _ROOT, _AFTER = "<before>", "<root>", "<after>"
+_PREFIX = 5
+
+_NUMBER = re.compile(r"[-+]?[\d٠-٩०-९]+(?:[.,:/\-٫٬][\d٠-٩०-९]+)*%?")
+_CHINESE_DIGITS = "[0-9０-９〇零一二三四五六七八九十百千万亿萬億两兩]"
+_CHINESE = (
+    ("<year>", re.compile(r"(?:[0-9０-９〇零一二三四五六七八九]{2,4}年|(?:1[0-9]|20)[0-9]{2})")),
+    ("<month>", re.compile(f"{_CHINESE_DIGITS}{{1,3}}月")),
+    ("<date>", re.compile(f"{_CHINESE_DIGITS}{{1,3}}[日号號]")),
+    ("<number>", re.compile(rf"{_CHINESE_DIGITS}+(?:[.,．，点點]{_CHINESE_DIGITS}+)*[%％]?")),
+)
+
+_KINDS = {
+    **dict.fromkeys((".", ",", ":", "``", "''", '""', "-LRB-", "-RRB-", "HYPH", "NFP", "PUNCT"), PUNCTUATION),
+    **dict.fromkeys(("VERB", "AUX", "MD"), VERB),
+    **dict.fromkeys(("CC", "CCONJ", "SCONJ", "CONJ"), CONJUNCTION),
+}
+_ALL_KINDS = (OTHER, PUNCTUATION, VERB, CONJUNCTION)
+_POSITIONAL = {"Z": PUNCTUATION, "V": VERB, "J": CONJUNCTION}
+
+
+def tag_kind(tag: str) -> int:
+    """Whether a tag is one of punctuation, verbs or conjunctions, in Universal Dependencies, the Penn Treebank, or a
+    positional tagset of Prague; OTHER where none of them has it."""
+    first = tag.split("|")[0]
+    if first in _KINDS:
+        return _KINDS[first]
+    if re.fullmatch(r"VB[DGNPZ]?|V[ACEV]", first):
+        return VERB
+    if len(first) >= 10 and first.isascii() and ("-" in first):
+        return _POSITIONAL.get(first[0], OTHER)
+    return OTHER
+
+
+class TokenColumns(NamedTuple):
+    """A sentence as parsers of dependencies take it: `words`, and as many `tags`, coarse parts of speech `pos` and
+    `lemmas`, each empty where the model needs none; and for a model that has a guide from elsewhere, `guide_heads`,
+    places from 0 and -1 for a root, and `guide_labels`."""
+
+    words: Sequence[str]
+    tags: Sequence[str] = ()
+    pos: Sequence[str] = ()
+    lemmas: Sequence[str] = ()
+    guide_heads: Sequence[int] = ()
+    guide_labels: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """How text becomes atoms.
+
+    `source`: which parts of speech are read: "tag" (fine ones, `token.tag_`), "pos" (coarse ones, `token.pos_`), or
+    "pos+tag". `places`: of a positional tag only the characters at these places, from 0, count; () is all. `stem`: what
+    stands for a long word beside itself: "prefix" is its first five characters, "first" its first, "lemma" its lemma.
+    `numbers`: "one" makes all numbers one word, "chinese" keeps years, months and dates apart. Words are lower-cased.
+    `guide`: "none", or "constituents" where the first stage has a guide: the dependencies of a constituent tree.
+
+    Raises ConfigError for other values.
+    """
+
+    source: str = "tag"
+    places: tuple[int, ...] = ()
+    stem: str = "prefix"
+    numbers: str = "one"
+    guide: str = "none"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("source", SOURCES), ("stem", STEMS), ("numbers", NUMBERS), ("guide", GUIDES)):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
+        if any(isinstance(place, bool) or not isinstance(place, int) or place < 0 for place in self.places):
+            raise ConfigError(f"places are {self.places!r}; give whole numbers from 0")
+
+    def word(self, text: str) -> str:
+        """A word as it is looked up."""
+        if self.numbers == "chinese":
+            for name, pattern in _CHINESE:
+                if pattern.fullmatch(text):
+                    return name
+        elif _NUMBER.fullmatch(text):
+            return "<number>"
+        return text.lower()
+
+    def stem_of(self, word: str, lemma: str) -> str:
+        """The stem of a looked-up word."""
+        if word.startswith("<"):
+            return word
+        if self.stem == "lemma":
+            return lemma.lower() or word
+        return word[: _PREFIX if self.stem == "prefix" else 1]
+
+    def tag(self, tag: str, pos: str) -> str:
+        """The part of speech of a token as it is looked up."""
+        if self.places and tag:
+            tag = "".join(tag[place] for place in self.places if place < len(tag))
+        return tag if self.source == "tag" else pos if self.source == "pos" else f"{pos}|{tag}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "source": self.source, "places": list(self.places), "stem": self.stem, "numbers": self.numbers,
+            "guide": self.guide,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> TextRules:
+        """The rules of `to_dict`."""
+        return cls(data["source"], tuple(data["places"]), data["stem"], data["numbers"], data["guide"])
+
+
+@dataclass(frozen=True)
+class LinkParts:
+    """Lists of words, tags and stems and of the pairs that occur; an atom is a string's or pair's place from 1; and the
+    labels of guides from elsewhere.
+
+    `word_tags`, `stem_tags`: int32 (P, 2) of numbers from 1. `kinds`: int32, a kind for each tag, which follows from
+    the tag unless training says otherwise.
+    """
+
+    rules: TextRules
+    words: SymbolTable
+    tags: SymbolTable
+    stems: SymbolTable
+    word_tags: np.ndarray
+    stem_tags: np.ndarray
+    kinds: np.ndarray = field(default_factory=lambda: np.zeros(0, INDEX))
+    guide_labels: SymbolTable = field(default_factory=lambda: SymbolTable(()))
+
+    def __post_init__(self) -> None:
+        if max(len(self.words), len(self.stems), len(self.word_tags), len(self.stem_tags)) >= MAX_ATOMS:
+            raise DtparseError(f"a list of words or pairs has {MAX_ATOMS} or more entries; train on less text")
+        if len(self.tags) >= MAX_TAGS:
+            raise DtparseError(
+                f"{len(self.tags)} different tags; at most {MAX_TAGS - 1} can be told apart. Keep some places of "
+                "positional tags only (places), or use coarse ones (source = pos)"
+            )
+        if tuple(self.tags)[:3] != (_BEFORE, _ROOT, _AFTER):
+            raise DtparseError("the list of tags does not begin with the edges of a sentence")
+        if not len(self.kinds):
+            object.__setattr__(self, "kinds", np.array([tag_kind(tag) for tag in self.tags], INDEX))
+        if len(self.kinds) != len(self.tags) or not set(self.kinds.tolist()) <= set(_ALL_KINDS):
+            raise DtparseError(
+                f"{len(self.kinds)} kinds for {len(self.tags)} tags; there must be one for each, from "
+                f"{min(_ALL_KINDS)} to {max(_ALL_KINDS)}"
+            )
+        for name, table in (("_word_tag", self.word_tags), ("_stem_tag", self.stem_tags)):
+            pairs = {(int(a), int(b)): number for number, (a, b) in enumerate(table.tolist(), 1)}
+            object.__setattr__(self, name, pairs)
+
+    @classmethod
+    def build(cls, sentences: Iterable[TokenColumns], rules: TextRules) -> LinkParts:
+        """The lists of all that occurs in `sentences`, in the order of first occurrence."""
+        edges = (_BEFORE, _ROOT, _AFTER)
+        words, tags, stems = (dict.fromkeys(edges) for _ in range(3))
+        pairs: dict[tuple[str, str], None] = {(edge, edge): None for edge in edges}
+        stem_pairs = dict(pairs)
+        guide_labels: dict[str, None] = {}
+        for sentence in sentences:
+            guide_labels |= dict.fromkeys(sentence.guide_labels)
+            for word, tag, stem in _strings(sentence, rules):
+                words[word] = tags[tag] = stems[stem] = None
+                pairs[word, tag] = stem_pairs[stem, tag] = None
+        tables = SymbolTable(words), SymbolTable(tags), SymbolTable(stems)
+
+        def numbered(found: Iterable[tuple[str, str]], first: SymbolTable) -> np.ndarray:
+            return np.array([[first.number(a) + 1, tables[1].number(b) + 1] for a, b in found], INDEX).reshape(-1, 2)
+
+        return cls(
+            rules, *tables, numbered(pairs, tables[0]), numbered(stem_pairs, tables[2]),
+            guide_labels=SymbolTable(list(guide_labels)[: MAX_TAGS - 4]),
+        )  # fmt: skip
+
+    def encode_guide(self, sentence: TokenColumns) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The heads and the atoms of the labels of a guide from elsewhere, int32 (n + 1,) as `kernels.linear.guides`
+        takes them; None where the model has no such guide. A label that is not listed is unknown."""
+        if self.rules.guide == "none":
+            return None, None
+        heads = np.array([-1, *(head + 1 for head in sentence.guide_heads)], INDEX)
+        numbers = np.array([0, *(self.guide_labels.number(label, -2) for label in sentence.guide_labels)], INDEX)
+        return heads, label_atoms(numbers)
+
+    def encode(self, sentence: TokenColumns) -> np.ndarray:
+        """Atoms, int32 (n + 3, COLUMNS); see `kernels.linear.links`."""
+        edges = [(edge, edge, edge) for edge in (_BEFORE, _ROOT, _AFTER)]
+        strings = [*edges[:2], *_strings(sentence, self.rules), edges[2]]
+        atoms = np.zeros((len(strings), COLUMNS), INDEX)
+        word_tag: dict[tuple[int, int], int] = self._word_tag  # type: ignore[attr-defined]
+        stem_tag: dict[tuple[int, int], int] = self._stem_tag  # type: ignore[attr-defined]
+        rows = []
+        for word, tag, stem in strings:
+            w, t, s = self.words.number(word) + 1, self.tags.number(tag) + 1, self.stems.number(stem) + 1
+            kind = int(self.kinds[t - 1]) if t else tag_kind(tag)
+            rows.append((w, t, word_tag.get((w, t), 0), s, stem_tag.get((s, t), 0), stem != word, kind))
+        atoms[:] = rows
+        return atoms
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strings and rules as plain data; pairs and kinds are arrays."""
+        return {
+            "rules": self.rules.to_dict(),
+            **{name: list(getattr(self, name)) for name in ("words", "tags", "stems", "guide_labels")},
+        }
+
+    @classmethod
+    def from_parts(cls, data: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LinkParts:
+        """The parts of `to_dict` and the arrays `word_tags`, `stem_tags`, `kinds`."""
+        rules = TextRules.from_dict(data["rules"])
+        words, tags, stems = (SymbolTable(data[name]) for name in ("words", "tags", "stems"))
+        word_tags, stem_tags = (
+            np.ascontiguousarray(arrays[name], INDEX).reshape(-1, 2) for name in ("word_tags", "stem_tags")
+        )
+        kinds = np.ascontiguousarray(arrays["kinds"], INDEX)
+        return cls(rules, words, tags, stems, word_tags, stem_tags, kinds, SymbolTable(data["guide_labels"]))
+
+
+def _strings(sentence: TokenColumns, rules: TextRules) -> list[tuple[str, str, str]]:
+    """(Word, tag, stem) of each token as they are looked up."""
+    n = len(sentence.words)
+    tags, pos, lemmas = (column or [""] * n for column in (sentence.tags, sentence.pos, sentence.lemmas))
+    found = []
+    for text, tag, coarse, lemma in zip(sentence.words, tags, pos, lemmas, strict=True):
+        word = rules.word(text)
+        found.append((word, rules.tag(tag, coarse), rules.stem_of(word, lemma)))
+    return found

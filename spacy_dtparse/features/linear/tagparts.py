@@ -1,0 +1,191 @@
+"""From words and tags to the atoms that features of a tagger are made of, and the tag dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...errors import DtparseError
+from ...kernels.linear.links import MAX_ATOMS, MAX_TAGS
+from ...kernels.linear.tagging import AFFIX, AFFIXES, COLUMNS, EDGE, FIRST_LABEL
+from ...symbols import SymbolTable
+from ...text import SHAPES, affixes, normal_word, word_shape
+
+MAX_LABELS = MAX_TAGS - FIRST_LABEL
+"""Labels that features can tell apart."""
+_BEFORE, _AFTER, _FIRST = 1, 2, 3
+"""Atoms of words and tags: what is before and after a sentence, and the first that is listed."""
+_REMEMBERED = 50_000
+"""Words with tags whose atoms are remembered; then all are forgotten, so that memory stays bounded."""
+
+
+@dataclass(frozen=True)
+class TagParts:
+    """What words, tags and affixes have a number, and which labels the tag dictionary allows (Clark & Curran 2007).
+
+    `words`: normal words, the first `n_plain` of them frequent ones that have no affixes. `tags`: () for a tagger that
+    reads none. `labels`: what is to be predicted. Entry e of the dictionary allows the labels allowed[allowed_from[e] :
+    allowed_from[e + 1]], int32, ascending. Entry 0, all labels, is for what follows no other rule, the next ones are
+    for tags, the last ones for words that are in the dictionary, in their order.
+
+    Raises DtparseError when parts do not fit together, or when there are too many words, tags or labels.
+    """
+
+    words: SymbolTable
+    tags: SymbolTable
+    prefixes: SymbolTable
+    suffixes: SymbolTable
+    labels: SymbolTable
+    n_plain: int
+    allowed_from: np.ndarray
+    allowed: np.ndarray
+    known: SymbolTable
+    """Words that have an entry in the dictionary."""
+    _of_token: dict[tuple[str, str], bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, most in (("words", MAX_ATOMS - _FIRST), ("tags", MAX_TAGS - _FIRST), ("labels", MAX_LABELS)):
+            if len(getattr(self, name)) > most:
+                raise DtparseError(f"{len(getattr(self, name))} {name}; a tagger tells at most {most} apart")
+        if not len(self.labels):
+            raise DtparseError("a tagger without labels; there must be one or more")
+        if not 0 <= self.n_plain <= len(self.words):
+            raise DtparseError(f"{self.n_plain} of {len(self.words)} words are frequent; allowed are 0 to all")
+        self._check_dictionary()
+
+    def _check_dictionary(self) -> None:
+        starts, allowed, n = self.allowed_from, self.allowed, len(self.labels)
+        entries = 1 + len(self.tags) + len(self.known)
+        fits = (
+            len(starts) == entries + 1
+            and starts[0] == 0
+            and starts[-1] == len(allowed)
+            and bool((np.diff(starts) > 0).all())
+            and int(allowed.min()) >= 0
+            and int(allowed.max()) < n
+            and np.array_equal(allowed[: starts[1]], np.arange(n))
+        )
+        if fits:
+            inside = np.ones(len(allowed), bool)
+            inside[starts[:-1]] = False
+            fits = bool((np.diff(allowed)[inside[1:]] > 0).all())
+        if not fits:
+            raise DtparseError(
+                f"the tag dictionary does not fit its {entries} entries and {n} labels; each has one or more, ascending"
+            )
+
+    def __reduce__(self) -> tuple:
+        fields = ("words", "tags", "prefixes", "suffixes", "labels", "n_plain", "allowed_from", "allowed", "known")
+        return TagParts, tuple(getattr(self, name) for name in fields)  # without what is remembered
+
+    @classmethod
+    def build(
+        cls,
+        sentences: Sequence[tuple[Sequence[str], Sequence[str], Sequence[str]]],
+        least_word: int = 2,
+        plain: int = 10,
+        least_affix: int = 5,
+        cutoff: int = 20,
+    ) -> TagParts:
+        """The lists of what occurs in sentences (words, tags or (), labels): words at least `least_word` times; affixes
+        of words seen fewer than `plain` times, at least `least_affix` times; all tags and labels. Words seen at least
+        `cutoff` times get only labels that they were seen with, other words those that their tag was seen with."""
+        words, tags, labels = Counter[str](), Counter[str](), Counter[str]()
+        of_word, of_tag = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        for texts, own_tags, own_labels in sentences:
+            normal = [normal_word(text) for text in texts]
+            words.update(normal)
+            tags.update(own_tags)
+            labels.update(own_labels)
+            of_word.update(zip(normal, own_labels, strict=True))
+            of_tag.update(zip(own_tags, own_labels, strict=bool(own_tags)))
+        prefixes, suffixes = Counter[str](), Counter[str]()
+        for word, times in words.items():
+            if times < plain:
+                for prefix, suffix in _affixes(word):
+                    prefixes[prefix] += times
+                    suffixes[suffix] += times
+        tables = [
+            _table(count, least)
+            for count, least in (
+                (words, least_word), (tags, 1), (prefixes, least_affix), (suffixes, least_affix), (labels, 1),
+            )
+        ]  # fmt: skip
+        known = _table(words, cutoff)
+        rows: dict[str, set[int]] = {f"t{tag}": set() for tag in tables[1]}
+        rows.update({f"w{word}": set() for word in known})
+        for kind, pairs in (("t", of_tag), ("w", of_word)):
+            for name, label in pairs:
+                if kind + name in rows:
+                    rows[kind + name].add(tables[4].number(label))
+        lists = [list(range(len(tables[4]))), *(sorted(row) for row in rows.values())]
+        starts = np.cumsum([0, *map(len, lists)]).astype(INDEX)
+        allowed = np.array([label for row in lists for label in row], INDEX)
+        n_plain = sum(words[word] >= plain for word in tables[0])
+        return cls(tables[0], tables[1], tables[2], tables[3], tables[4], n_plain, starts, allowed, known)
+
+    def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
+        """Atoms, int32 (n + 4, COLUMNS); see `kernels.linear.tagging`. `tags`: one for each word, () for a tagger that
+        reads none."""
+        of_token, rows = self._of_token, [self._edge(_BEFORE)] * EDGE
+        for token in zip(words, tags or [""] * len(words), strict=True):
+            row = of_token.get(token)
+            rows.append(self._row(token) if row is None else row)
+        rows += [self._edge(_AFTER)] * EDGE
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), COLUMNS)
+
+    @staticmethod
+    def _edge(atom: int) -> bytes:
+        return np.array([atom, atom] + [0] * (COLUMNS - 2), INDEX).tobytes()
+
+    def _row(self, token: tuple[str, str]) -> bytes:
+        """The row of a word with its tag, as bytes, which are remembered."""
+        if len(self._of_token) >= _REMEMBERED:
+            self._of_token.clear()
+        text, tag = token
+        word = normal_word(text)
+        number, tag_number, entry = self.words.number(word), self.tags.number(tag), self.known.number(word)
+        row = np.zeros(COLUMNS, INDEX)
+        entry = 1 + len(self.tags) + entry if entry >= 0 else 1 + tag_number
+        row[:AFFIXES] = (
+            number + _FIRST if number >= 0 else 0,
+            tag_number + _FIRST if tag_number >= 0 else 0,
+            entry,
+            1 + SHAPES.number(word_shape(text)),
+        )
+        if not 0 <= number < self.n_plain:
+            for place, (prefix, suffix) in enumerate(_affixes(word), AFFIXES):
+                row[place] = 1 + self.prefixes.number(prefix)
+                row[place + AFFIX] = 1 + self.suffixes.number(suffix)
+        self._of_token[token] = found = row.tobytes()
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strings as plain data; the dictionary's labels are arrays."""
+        names = ("words", "tags", "prefixes", "suffixes", "labels", "known")
+        return {"n_plain": self.n_plain, **{name: list(getattr(self, name)) for name in names}}
+
+    @classmethod
+    def from_parts(cls, data: Mapping[str, Any], allowed_from: np.ndarray, allowed: np.ndarray) -> TagParts:
+        """The reverse of `to_dict`, with the dictionary's arrays."""
+        words, tags, prefixes, suffixes, labels, known = (
+            SymbolTable(data[name]) for name in ("words", "tags", "prefixes", "suffixes", "labels", "known")
+        )
+        starts, rows = (np.ascontiguousarray(array, INDEX) for array in (allowed_from, allowed))
+        return cls(words, tags, prefixes, suffixes, labels, int(data["n_plain"]), starts, rows, known)
+
+
+def _affixes(word: str) -> list[tuple[str, str]]:
+    """Prefix and suffix of one character, of two, …"""
+    return [affixes(word, length) for length in range(1, min(AFFIX, len(word)) + 1)]
+
+
+def _table(counts: Mapping[str, int], least: int) -> SymbolTable:
+    """What occurs at least so many times, the most frequent first, ties by spelling."""
+    ordered: Iterable[tuple[str, int]] = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return SymbolTable(name for name, times in ordered if times >= least)

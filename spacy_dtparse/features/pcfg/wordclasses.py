@@ -1,0 +1,120 @@
+"""Words to a closed set of classes: frequent words themselves, all others by how they look.
+
+A class is what a generative model emits. A word that is seen often enough is a class of its own, with its digits
+written as 0 and, at the beginning of a sentence, in lower case when that form is known. Any other word gets the most
+specific of its *signatures* that training met often enough: flags (capital, capital at the beginning of a sentence, all
+capitals, digits, hyphen, no letter) with its last three, two, one or no letters; the last resort is UNKNOWN. Which
+endings count is thus learned, and nothing here knows English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...symbols import SymbolTable
+from ...text import zero_digits
+
+UNKNOWN = "*unknown*"
+SUFFIX_LENGTHS = (3, 2, 1)
+_DIGIT = re.compile(r"\d")
+
+
+def signatures(word: str, first: bool) -> list[str]:
+    """The signatures of a word from the most specific to UNKNOWN; `first`: it begins the sentence."""
+    letters = [c for c in word if c.isalpha()]
+    flags = ""
+    if not letters:
+        flags += "s"
+    elif all(c.isupper() for c in letters) and len(letters) > 1:
+        flags += "A"
+    elif word[0].isupper():
+        flags += "i" if first else "C"
+    elif any(c.isupper() for c in letters):
+        flags += "m"
+    flags += "d" if _DIGIT.search(word) else ""
+    flags += "-" if "-" in word[1:-1] else ""
+    ending = word.lower()
+    ends = [f"*{flags}*{ending[-n:]}" for n in SUFFIX_LENGTHS if len(word) > n + 1 and ending[-n:].isalpha()]
+    return [*ends, f"*{flags}*", UNKNOWN]
+
+
+class WordClasses:
+    """The classes of a model. `classes`: all of them; those that begin with * are signatures.
+
+    A treebank word that looks like a signature is told from it by its second *, which makes it a rare word at worst.
+    """
+
+    __slots__ = ("classes",)
+
+    def __init__(self, classes: Iterable[str]):
+        self.classes = SymbolTable(classes)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def class_of(self, word: str, first: bool) -> int:
+        """The number of a word's class."""
+        number = self.word_number(word, first)
+        return number if number >= 0 else self.signature_number(word, first)
+
+    def word_number(self, word: str, first: bool) -> int:
+        """The number of the class that is the word itself, -1 if there is none."""
+        plain = zero_digits(word)
+        if plain.startswith("*"):
+            return -1
+        if first:
+            number = self.classes.number(plain.lower())
+            if number >= 0:
+                return number
+        return self.classes.number(plain)
+
+    def signature_number(self, word: str, first: bool) -> int:
+        """The number of the word's most specific signature that is a class."""
+        for signature in signatures(word, first):
+            number = self.classes.number(signature)
+            if number >= 0:
+                return number
+        return self.classes.number(UNKNOWN)
+
+    def encode(self, words: Sequence[str]) -> np.ndarray:
+        """The classes of a sentence's words, int32 (n,)."""
+        return np.array([self.class_of(word, place == 0) for place, word in enumerate(words)], dtype=INDEX)
+
+    @classmethod
+    def learn(
+        cls, sentences: Iterable[Sequence[str]], min_word_count: int = 3, min_signature_count: int = 5
+    ) -> WordClasses:
+        """The classes of training sentences: words seen `min_word_count` times or more, and the signatures that are
+        the most specific frequent ones of `min_signature_count` rare tokens or more."""
+        sentences = list(sentences)
+        inside = {zero_digits(word) for words in sentences for word in words[1:]}
+        counts: Counter[str] = Counter()
+        for words in sentences:
+            for place, word in enumerate(words):
+                plain = zero_digits(word)
+                counts[plain.lower() if place == 0 and plain.lower() in inside else plain] += 1
+        known = sorted(w for w, n in counts.items() if n >= min_word_count and not w.startswith("*"))
+        words_only = cls(known)
+        rare = [
+            signatures(word, place == 0)
+            for words in sentences
+            for place, word in enumerate(words)
+            if words_only.word_number(word, place == 0) < 0
+        ]
+        # A signature counts the tokens that no longer ending has taken.
+        kept: list[str] = []
+        for length in SUFFIX_LENGTHS:
+            level: Counter[str] = Counter()
+            for names in rare:
+                level.update(name for name in names if len(name.rpartition("*")[2]) == length and name != UNKNOWN)
+            new = {name for name, n in level.items() if n >= min_signature_count}
+            kept += sorted(new)
+            rare = [names for names in rare if not new.intersection(names)]
+        level = Counter(names[-2] for names in rare)
+        kept += sorted(name for name, n in level.items() if n >= min_signature_count)
+        return cls([*known, *kept, UNKNOWN])

@@ -1,0 +1,148 @@
+"""Tokens as numbers of words, tags, affixes and shapes: the rows of a span network's table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...errors import DtparseError
+from ...symbols import SymbolTable
+from ...text import SHAPES, affixes, normal_word, word_shape
+
+KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
+"""What is known of a token, each with numbers of its own in the one table."""
+WORD, TAG = 0, 1
+"""Columns of the word and of the tag among a token's numbers."""
+UNKNOWN_WORD = 0
+"""Row of words that are not listed: the words' numbers come first, and theirs is the first of them."""
+AFFIX = 3
+"""Characters of a suffix and of a prefix."""
+_UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
+"""Places in each kind's range: what is not listed, the places before and after a sentence, the first that is listed."""
+_REMEMBERED = 50_000
+"""Words with tags whose numbers are remembered; then all are forgotten, so that memory stays bounded."""
+
+
+def word_parts(word: str) -> tuple[str, str, str, str]:
+    """(normal form, suffix, prefix, shape) of a token."""
+    normal = normal_word(word)
+    prefix, suffix = affixes(normal, AFFIX)
+    return normal, suffix, prefix, word_shape(word)
+
+
+class PartCounts(NamedTuple):
+    """How often each normal word, tag, suffix and prefix occurs, in the order of KINDS."""
+
+    words: Counter[str]
+    tags: Counter[str]
+    suffixes: Counter[str]
+    prefixes: Counter[str]
+
+
+def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> PartCounts:
+    """What occurs in sentences (words, tags)."""
+    tokens: Counter[tuple[str, str]] = Counter()
+    for words, tags in sentences:
+        tokens.update(zip(words, tags, strict=True))
+    return parts_of(tokens)
+
+
+def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
+    """What occurs in tokens (word, tag), each so many times."""
+    counts = PartCounts(Counter(), Counter(), Counter(), Counter())
+    for (word, tag), times in tokens.items():
+        normal, suffix, prefix, _ = word_parts(word)
+        counts.tags[tag] += times
+        counts.words[normal] += times
+        counts.suffixes[suffix] += times
+        counts.prefixes[prefix] += times
+    return counts
+
+
+class WordParts:
+    """The lists of words, tags, suffixes, prefixes and shapes that have a number; immutable.
+
+    `tables`: one SymbolTable for each of KINDS. Raises DtparseError for another number of them.
+    """
+
+    def __init__(self, tables: Sequence[SymbolTable]):
+        if len(tables) != len(KINDS):
+            raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
+        self.tables = tuple(tables)
+        self._from = [0]
+        for table in self.tables:
+            self._from.append(self._from[-1] + _FIRST + len(table))
+        self._before = self._bytes(start + _BEFORE for start in self._from[:-1])
+        self._after = self._bytes(start + _AFTER for start in self._from[:-1])
+        self._of_token: dict[tuple[str, str], bytes] = {}
+
+    def __reduce__(self) -> tuple:
+        return WordParts, (self.tables,)  # without what is remembered
+
+    @classmethod
+    def build(
+        cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None
+    ) -> WordParts:
+        """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,
+        twice as a tag; the most frequent first, and no more than the `most` most frequent of a kind."""
+        least = (least_word, 2, least_part, least_part)
+        lists = [
+            SymbolTable(
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit][:most]
+            )
+            for count, limit in zip(counts, least, strict=True)
+        ]
+        return cls([*lists, SHAPES])
+
+    @property
+    def size(self) -> int:
+        """The number of rows of the table."""
+        return self._from[-1]
+
+    def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
+        """Rows of the table as int32 (n + 2, len(KINDS)): those before and after the sentence are rows 0 and -1."""
+        of_token, rows = self._of_token, [self._before]
+        for token in zip(words, tags, strict=True):
+            row = of_token.get(token)
+            rows.append(self._row(token) if row is None else row)
+        rows.append(self._after)
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
+
+    def tags_of(self, rows: np.ndarray) -> np.ndarray:
+        """int32 (n,): places of the tokens' tags in the list of tags, its length for those not listed; `rows` of
+        `encode`."""
+        found = rows[1:-1, TAG] - (self._from[TAG] + _FIRST)
+        found[found < 0] = len(self.tables[TAG])
+        return found
+
+    def _row(self, token: tuple[str, str]) -> bytes:
+        """The row of a word with its tag, as bytes, which are remembered."""
+        if len(self._of_token) >= _REMEMBERED:
+            self._of_token.clear()
+        word, tag = token
+        normal, suffix, prefix, shape = word_parts(word)
+        row = self._bytes(
+            start + _FIRST + table.number(part, _UNKNOWN - _FIRST)
+            for start, table, part in zip(
+                self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False
+            )
+        )
+        self._of_token[token] = row
+        return row
+
+    @staticmethod
+    def _bytes(numbers: Iterable[int]) -> bytes:
+        return np.array(list(numbers), dtype=INDEX).tobytes()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The lists as plain data; shapes are the package's own."""
+        return {name: list(table) for name, table in zip(KINDS[:-1], self.tables, strict=False)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> WordParts:
+        """The reverse of `to_dict`."""
+        return cls([*(SymbolTable(data[name]) for name in KINDS[:-1]), SHAPES])

@@ -1,0 +1,275 @@
+"""Template tables: which item, where, which attribute; compiled to the integer codes of `kernels.trees.features`.
+
+A table is data (a dict that travels in the bundle), so a model is read back with the very templates it was trained
+with.
+Three kinds of template: `unary` (one attribute of one place), `tuples` (two or three of them together) and `grouped`
+(some member of a group of items has the value, or the group has a length), plus the whole label sequence of the window.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...kernels.trees import features as k
+
+VERSION = 1
+
+ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE}
+WHERE = {"start": k.START, "end": k.END, "head": k.HEAD, "left": k.LEFT, "right": k.RIGHT, "front": k.FRONT}
+CHILDREN = {"first": k.FIRST_CHILD, "head": k.HEAD_CHILD, "last": k.LAST_CHILD}
+GROUPS = {
+    "span_first": k.SPAN_FIRST,
+    "span_last": k.SPAN_LAST,
+    "left_of_head": k.HEAD_LEFT,
+    "right_of_head": k.HEAD_RIGHT,
+    "left_context": k.CONTEXT_LEFT,
+    "right_context": k.CONTEXT_RIGHT,
+    "span": k.SPAN,
+    "non_leftmost": k.NON_LEFTMOST,
+    "non_rightmost": k.NON_RIGHTMOST,
+    "non_head": k.NON_HEAD,
+}
+KINDS = {
+    "some_item": k.SOME_ITEM,
+    "some_terminal": k.SOME_TERMINAL,
+    "items": k.LENGTH_ITEMS,
+    "terminals": k.LENGTH_TERMINALS,
+}
+LENGTH_TESTS = 2 * (k.LENGTH_MAX + 1)
+
+Place = tuple[Any, ...]
+"""("item", where, offset), ("terminal", where, offset) or ("child", which, Place)."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many values each attribute has: `symbols` (labels and tags), `words`, `classes`, `shapes`."""
+
+    symbols: int
+    words: int
+    classes: int
+    shapes: int
+
+    def of(self, attribute: int) -> int:
+        if attribute in (k.LABEL, k.TAG):
+            return self.symbols
+        return {k.WORD: self.words, k.CLASS: self.classes, k.SHAPE: self.shapes}[attribute]
+
+
+def _freeze(value: Any) -> Any:
+    return tuple(_freeze(part) for part in value) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Templates:
+    """A named, versioned template table.
+
+    `unary`: (place, attribute). `tuples`: two or three (place, attribute). `grouped`: (kind, group, n, with head,
+    attribute or None), n = 0 for no bound. `sequence`: whether the window's label sequence is an atom.
+    Raises ConfigError for a name that is not known.
+    """
+
+    name: str
+    unary: tuple[tuple[Place, str], ...]
+    tuples: tuple[tuple[tuple[Place, str], ...], ...] = ()
+    grouped: tuple[tuple[str, str, int, bool, str | None], ...] = ()
+    sequence: bool = False
+
+    def __post_init__(self) -> None:
+        for place, attribute in self._pairs():
+            _check_place(place)
+            _known(attribute, ATTRIBUTES, "attribute")
+        for kind, group, n, _, group_attribute in self.grouped:
+            _known(kind, KINDS, "kind of group template")
+            _known(group, GROUPS, "group")
+            if n < 0:
+                raise ConfigError(f"group {group!r} has n = {n}; it must be 0 (no bound) or more")
+            if kind.startswith("some"):
+                _known(group_attribute, ATTRIBUTES, "attribute")
+
+    def _pairs(self) -> Iterable[tuple[Place, str]]:
+        yield from self.unary
+        for parts in self.tuples:
+            yield from parts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data of the table; `from_dict` reads it back."""
+        return {
+            "name": self.name,
+            "version": VERSION,
+            "unary": self.unary,
+            "tuples": self.tuples,
+            "grouped": self.grouped,
+            "sequence": self.sequence,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Templates:
+        """The table that `to_dict` wrote. Raises ConfigError for another version."""
+        if data.get("version") != VERSION:
+            raise ConfigError(
+                f"template table has version {data.get('version')!r}; this release reads version {VERSION}: "
+                "retrain the model or install the release that made it"
+            )
+        return cls(
+            str(data["name"]),
+            _freeze(data["unary"]),
+            _freeze(data["tuples"]),
+            _freeze(data["grouped"]),
+            bool(data["sequence"]),
+        )
+
+    def fingerprint(self) -> str:
+        """Digest of the table (16 hex digits): equal tables, equal fingerprints."""
+        text = json.dumps(self.to_dict(), sort_keys=True, default=list)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def reach(self) -> int:
+        """How many frontier items left of the window some template can see; a very large number when unbounded."""
+        most = 0
+        for place, _ in self._pairs():
+            root = _root(place)
+            if root[0] == "item" and root[1] == "left":
+                most = max(most, root[2] + 1)
+        for _, group, n, _, _ in self.grouped:
+            if group == "left_context":
+                most = max(most, n) if n else 2**30
+        return most
+
+
+    def reach_right(self) -> int:
+        """How many frontier items right of the window, or from its start on, some template can see; -1 when
+        unbounded or
+        when a template looks deeper than the children of an item."""
+        most = 0
+        for place, _ in self._pairs():
+            root, depth = _root(place), 0
+            while place[0] == "child":
+                place, depth = place[2], depth + 1
+            if depth > 1:
+                return -1
+            if root[0] == "item" and root[1] in ("right", "front"):
+                most = max(most, root[2] + 1)
+        for _, group, n, _, _ in self.grouped:
+            if group in ("right_context", "left_context"):
+                if not n:
+                    return -1
+                if group == "right_context":
+                    most = max(most, n)
+        return most
+
+
+def _known(name: Any, allowed: dict, what: str) -> None:
+    if name not in allowed:
+        raise ConfigError(f"unknown {what} {name!r} in a template; known are {', '.join(map(repr, allowed))}")
+
+
+def _check_place(place: Place) -> None:
+    if not place or place[0] not in ("item", "terminal", "child") or len(place) != 3:
+        raise ConfigError(f"{place!r} is no place; use ('item'|'terminal', where, offset) or ('child', which, place)")
+    if place[0] == "child":
+        _known(place[1], CHILDREN, "child")
+        _check_place(place[2])
+    else:
+        _known(place[1], WHERE, "position")
+
+
+def _root(place: Place) -> Place:
+    while place[0] == "child":
+        place = place[2]
+    return place
+
+
+def is_shared(place: Place) -> bool:
+    """True when the place is the same for all windows that start at one item."""
+    return _root(place)[1] in ("left", "front")
+
+
+def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTable, int]:
+    """The integer form of a table and the size of its direct map (entries of one-value templates)."""
+    place_rows: dict[Place, int] = {}
+    slot_rows: dict[tuple[Place, str], int] = {}
+    pairs = list(dict.fromkeys(templates._pairs()))
+    wanted: list[Place] = []
+    for place, _ in pairs:
+        chain = [place]
+        while chain[-1][0] == "child":
+            chain.append(chain[-1][2])
+        wanted.extend(reversed(chain))
+    wanted = list(dict.fromkeys(wanted))
+    places: list[tuple[int, int, int, int]] = []
+    slots: list[tuple[int, int]] = []
+    bounds = np.zeros((2, 8), dtype=np.int32)
+    for part, shared in ((k.SHARED, True), (k.OWN, False)):
+        bounds[part, 0] = len(places)
+        for place in wanted:
+            if is_shared(place) != shared:
+                continue
+            place_rows[place] = len(places)
+            if place[0] == "child":
+                places.append((k.CHILD, CHILDREN[place[1]], place_rows[place[2]], 0))
+            else:
+                space = k.ITEM if place[0] == "item" else k.TERMINAL
+                places.append((space, WHERE[place[1]], place[2], int(place[1] == "head")))
+        bounds[part, 1] = len(places)
+        bounds[part, 2] = len(slots)
+        for pair in pairs:
+            if is_shared(pair[0]) == shared:
+                slot_rows[pair] = len(slots)
+                slots.append((place_rows[pair[0]], ATTRIBUTES[pair[1]]))
+        bounds[part, 3] = len(slots)
+    unary: list[int] = []
+    unary_base: list[int] = []
+    base = 0
+    for part, shared in ((k.SHARED, True), (k.OWN, False)):
+        bounds[part, 4] = len(unary)
+        for pair in dict.fromkeys(templates.unary):
+            if is_shared(pair[0]) == shared:
+                unary.append(slot_rows[pair])
+                unary_base.append(base)
+                base += sizes.of(ATTRIBUTES[pair[1]]) + 1
+        bounds[part, 5] = len(unary)
+    tuples: list[tuple[int, ...]] = []
+    for part, shared in ((k.SHARED, True), (k.OWN, False)):
+        bounds[part, 6] = len(tuples)
+        for number, members in enumerate(templates.tuples):
+            if all(is_shared(place) for place, _ in members) == shared:
+                if not 2 <= len(members) <= 3:
+                    raise ConfigError(f"a tuple template joins 2 or 3 slots, not {len(members)}: {members!r}")
+                rows = [slot_rows[pair] for pair in members] + [-1] * (3 - len(members))
+                tuples.append((*rows, number))
+        bounds[part, 7] = len(tuples)
+    groups: dict[tuple[int, int, int], int] = {}
+    grouped, grouped_base = [], []
+    for kind, group, n, with_head, attribute in templates.grouped:
+        row = groups.setdefault((GROUPS[group], n, int(with_head)), len(groups))
+        code = ATTRIBUTES[attribute] if attribute is not None else 0
+        if KINDS[kind] == k.SOME_TERMINAL and code == k.LABEL:
+            code = k.TAG  # a terminal's label is its tag
+        grouped.append((KINDS[kind], row, code))
+        grouped_base.append(base)
+        base += sizes.of(code) if kind.startswith("some") else LENGTH_TESTS
+    table = k.TemplateTable(
+        places=_rows(places, 4),
+        slots=_rows(slots, 2),
+        unary=np.array(unary, dtype=np.int32),
+        unary_base=np.array(unary_base, dtype=np.int64),
+        tuples=_rows(tuples, 4),
+        groups=_rows(list(groups), 3),
+        grouped=_rows(grouped, 3),
+        grouped_base=np.array(grouped_base, dtype=np.int64),
+        sequence=np.array([len(templates.tuples) if templates.sequence else -1], dtype=np.int32),
+        bounds=bounds,
+    )
+    return table, base
+
+
+def _rows(rows: list, width: int) -> np.ndarray:
+    return np.array(rows, dtype=np.int32).reshape(len(rows), width)

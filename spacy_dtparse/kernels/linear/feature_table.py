@@ -1,0 +1,142 @@
+"""Tables of exact 64-bit feature keys: open addressing, key 0 is an empty place.
+
+A plain table has a slot for every key. In a table of families a key's upper bits are a bin, and the keys that differ in
+nothing else are a family: one look finds all of them. Where many keys are looked for, that is what matters, and that
+they are looked for together: each look waits for memory, and `find_families` waits for many at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ..jit import inner_kernel, kernel
+
+BIN_AT = np.uint64(56)
+"""Where the bin, 0 to 15, stands in a key of a family; the first, without a bin, has 0."""
+WITHOUT_BIN = np.uint64(2**56 - 1)
+_BIN_BITS, _BINS, _PLACE_AT = np.uint64(4), np.uint64(2**16 - 1), np.uint64(16)
+_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+
+
+@inner_kernel
+def _mixed(key):
+    """A key's bits, shuffled; the upper ones are the best."""
+    mixed = (key ^ (key >> np.uint64(31))) * np.uint64(0x7FB5D329728EA185)
+    return (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x81DADEF4BC2DD44D)
+
+
+@inner_kernel
+def find_slot(slots, key):
+    """The slot that has `key`, or the empty one where it would go. The number of slots is a power of two."""
+    mixed = _mixed(key)
+    mask = np.uint64(slots.shape[0] - 1)
+    slot = (mixed ^ (mixed >> np.uint64(33))) & mask
+    while slots[slot] != np.uint64(0) and slots[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel
+def fill_slots(keys, slots, numbers):
+    """Enter keys, uint64 (F,), all different and none 0, into empty `slots`, uint64 (a power of two above F,);
+    numbers[slot], int32, is then the key's place.
+    """
+    for place in range(keys.shape[0]):
+        slot = find_slot(slots, keys[place])
+        slots[slot] = keys[place]
+        numbers[slot] = place
+
+
+def make_slots(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(slots, numbers) of a table that is at most half full; see `fill_slots`."""
+    size = 1 << max(4, int(2 * len(keys)).bit_length())
+    slots, numbers = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+    fill_slots(keys, slots, numbers)
+    return slots, numbers
+
+
+class FamilyTable(NamedTuple):
+    """`rows`: uint64 (S, 2), the key of a family's first, and where the family begins times 2**16 plus a bit for each
+    bin that it has. `numbers`: int32 (F + 1,), the number of the key at each place from 1, family by family."""
+
+    rows: np.ndarray
+    numbers: np.ndarray
+
+    def weights(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of keys, (F,) by number, as kernels take them: float32 by place, 0.0 at place 0, which no key has."""
+        return np.concatenate([np.zeros(1, np.float32), weights[self.numbers[1:]].astype(np.float32)])
+
+
+@inner_kernel
+def _first_row(key, size):
+    """Where a key is looked for first in a table of `size` rows."""
+    return ((_mixed(key) >> _HALF) * size) >> _HALF
+
+
+@kernel
+def _fill_rows(keys, families, rows):
+    """Enter families by their keys, both uint64, into empty `rows`."""
+    size = np.uint64(rows.shape[0])
+    for k in range(keys.shape[0]):
+        row = _first_row(keys[k], size)
+        while rows[row, 0] != _ZERO:
+            row += _ONE
+            if row == size:
+                row = _ZERO
+        rows[row, 0] = keys[k]
+        rows[row, 1] = families[k]
+
+
+def make_families(keys: np.ndarray) -> FamilyTable:
+    """The table of keys, uint64 (F,), all different and none 0, less than a third full. A family without a first, a key
+    of bin 0, is never found."""
+    sorted_by = ((keys & WITHOUT_BIN) << _BIN_BITS) | (keys >> BIN_AT)
+    order = np.argsort(sorted_by)
+    firsts, bins = sorted_by[order] >> _BIN_BITS, sorted_by[order] & np.uint64(15)
+    begins = np.flatnonzero(np.append(True, firsts[1:] != firsts[:-1])[: len(firsts)])
+    masks = np.bitwise_or.reduceat(_ONE << bins, begins) if len(begins) else np.zeros(0, np.uint64)
+    whole = (masks & _ONE) == _ONE
+    families = (begins.astype(np.uint64) + _ONE) << _PLACE_AT | masks
+    rows = np.zeros((max(16, 3 * len(begins)), 2), np.uint64)
+    _fill_rows(firsts[begins[whole]], families[whole], rows)
+    return FamilyTable(rows, np.append(0, order).astype(INDEX))
+
+
+@inner_kernel
+def find_families(rows, keys, count, room, families):
+    """Write the families of keys[:count], without bins, uint64, 0 where there is none. `room`: uint64 (count,)."""
+    size = np.uint64(rows.shape[0])
+    # Nothing in the first loops depends on what memory answers, so a processor asks for many rows at once.
+    for k in range(count):
+        room[k] = _first_row(keys[k], size)
+    for k in range(count):
+        families[k] = rows[room[k], 0]
+    for k in range(count):
+        row, found = room[k], families[k]
+        while found != _ZERO and found != keys[k]:
+            row += _ONE
+            if row == size:
+                row = _ZERO
+            found = rows[row, 0]
+        families[k] = rows[row, 1]
+
+
+@inner_kernel
+def first_place(family):
+    """The place of a family's key without a bin; 0 where there is no family."""
+    return np.int64(family >> _PLACE_AT)
+
+
+@inner_kernel
+def bin_place(family, which):
+    """The place of a family's key of a bin from 1; 0 where there is none."""
+    bit = _ONE << np.uint64(which)
+    before = family & (bit - _ONE) & _BINS
+    before = before - ((before >> _ONE) & np.uint64(0x5555))  # counts its bits
+    before = (before & np.uint64(0x3333)) + ((before >> np.uint64(2)) & np.uint64(0x3333))
+    before = (before + (before >> np.uint64(4))) & np.uint64(0x0F0F)
+    before = (before + (before >> np.uint64(8))) & np.uint64(0x1F)
+    return np.int64((family >> _PLACE_AT) + before) if family & bit else np.int64(0)

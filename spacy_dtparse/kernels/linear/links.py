@@ -1,0 +1,372 @@
+"""Features of links between a head and a dependent, as exact 64-bit keys, and their sums of weights.
+
+The templates are those of McDonald, Crammer & Pereira 2005 (table 1), as Corston-Oliver et al. 2006 describe them:
+words and tags of either end and of both, with words also as stems; tags of the four neighbours; tags between, each once
+however many tokens have it. Beyond the paper: how many verbs, conjunctions and punctuation marks stand between, and,
+where there is a guide (see `guides`), what it says. Each feature counts alone, and together with direction and binned
+distance.
+
+Tokens come as atoms, int32 (n + 3, COLUMNS): a row for what is before the sentence, the root, the n tokens, and what
+comes after. 0 is an atom that the model does not know: no feature has it. A key holds template, direction and distance,
+and up to two atoms below 2**24 or four below 2**12, so that no two features share one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import inner_kernel, kernel
+from .feature_table import BIN_AT, bin_place, find_families, first_place
+
+WORD, TAG, WORD_TAG, STEM, STEM_TAG, LONG, KIND = range(7)
+"""Columns of atoms. WORD_TAG, STEM_TAG: a number for the pair. LONG: 1 where the stem is not the word. KIND: one of
+OTHER …"""
+COLUMNS = 7
+OTHER, PUNCTUATION, VERB, CONJUNCTION = range(4)
+MAX_ATOMS, MAX_TAGS = 2**24, 2**12
+NONE = 1
+"""Atom of a tag that is not there; the first tag of a model's list is what is before a sentence."""
+MAX_KEYS = 80
+"""Most keys of a link without those of the tags between."""
+DISTANCES = 7
+UNLIKELY = -(2.0**20)
+"""Score of a link that is not looked at: below all others, and on every grid of weights."""
+_TEMPLATE_AT = np.uint64(48)  # templates are below 128
+_12, _24, _36 = np.uint64(12), np.uint64(24), np.uint64(36)
+
+ALL_LINKS = np.zeros((1, 1), np.bool_)
+"""`allowed` where no link is left out."""
+
+
+@inner_kernel
+def distance_bin(head, dependent):
+    """1 to 14: direction, and distance in bins 1, 2, 3, 4, 5, 6 to 10, more."""
+    far = abs(head - dependent)
+    step = far if far <= 5 else 6 if far <= 10 else 7
+    return step if dependent > head else step + DISTANCES
+
+
+@inner_kernel
+def with_distance(key, distance):
+    """The key of a feature together with a bin of direction and distance."""
+    return key | (np.uint64(distance) << BIN_AT)
+
+
+@inner_kernel
+def put_two(keys, count, template, first, second):
+    """Write the key of two atoms below 2**24 unless one of them is unknown; returns the new count."""
+    if first > 0 and second > 0:
+        keys[count] = (np.uint64(template) << _TEMPLATE_AT) | (np.uint64(first) << _24) | np.uint64(second)
+        count += 1
+    return count
+
+
+@inner_kernel
+def put_four(keys, count, template, first, second, third, fourth):
+    """Write the key of four atoms below 2**12 unless one of them is unknown; returns the new count."""
+    if first > 0 and second > 0 and third > 0 and fourth > 0:
+        keys[count] = (
+            (np.uint64(template) << _TEMPLATE_AT)
+            | (np.uint64(first) << _36)
+            | (np.uint64(second) << _24)
+            | (np.uint64(third) << _12)
+            | np.uint64(fourth)
+        )
+        count += 1
+    return count
+
+
+@inner_kernel
+def tag_pair(first, second):
+    """Two tags as one atom below 2**24, 0 where one is unknown."""
+    return np.int64(first) * MAX_TAGS + np.int64(second) if first > 0 and second > 0 else np.int64(0)
+
+
+@inner_kernel
+def _end_keys(atoms, h, m, keys, count):
+    """What the paper has: words, tags and stems of the ends, tags of their neighbours. `h`, `m`: rows of atoms."""
+    hw, hp, hwp = atoms[h, WORD], atoms[h, TAG], atoms[h, WORD_TAG]
+    mw, mp, mwp = atoms[m, WORD], atoms[m, TAG], atoms[m, WORD_TAG]
+    count = put_two(keys, count, 1, 1, hwp)
+    count = put_two(keys, count, 2, 1, hw)
+    count = put_two(keys, count, 3, 1, hp)
+    count = put_two(keys, count, 4, 1, mwp)
+    count = put_two(keys, count, 5, 1, mw)
+    count = put_two(keys, count, 6, 1, mp)
+    count = put_two(keys, count, 7, hwp, mwp)
+    count = put_two(keys, count, 8, hp, mwp)
+    count = put_two(keys, count, 9, hw, mwp)
+    count = put_two(keys, count, 10, hwp, mp)
+    count = put_two(keys, count, 11, hwp, mw)
+    count = put_two(keys, count, 12, hw, mw)
+    count = put_two(keys, count, 13, hp, mp)
+    hs, hsp, ms, msp = atoms[h, STEM], atoms[h, STEM_TAG], atoms[m, STEM], atoms[m, STEM_TAG]
+    if atoms[h, LONG]:
+        count = put_two(keys, count, 14, 1, hsp)
+        count = put_two(keys, count, 15, 1, hs)
+        count = put_two(keys, count, 16, hsp, mp)
+    if atoms[m, LONG]:
+        count = put_two(keys, count, 17, 1, msp)
+        count = put_two(keys, count, 18, 1, ms)
+        count = put_two(keys, count, 19, hp, msp)
+    if atoms[h, LONG] or atoms[m, LONG]:
+        count = put_two(keys, count, 20, hsp, msp)
+        count = put_two(keys, count, 21, hs, msp)
+        count = put_two(keys, count, 22, hsp, ms)
+        count = put_two(keys, count, 23, hs, ms)
+    before_h, after_h = atoms[h - 1, TAG], atoms[h + 1, TAG]
+    before_m, after_m = atoms[m - 1, TAG], atoms[m + 1, TAG]
+    count = put_four(keys, count, 24, hp, after_h, before_m, mp)
+    count = put_four(keys, count, 25, before_h, hp, before_m, mp)
+    count = put_four(keys, count, 26, hp, after_h, mp, after_m)
+    count = put_four(keys, count, 27, before_h, hp, mp, after_m)
+    count = put_four(keys, count, 28, 1, hp, before_m, mp)
+    count = put_four(keys, count, 29, 1, hp, mp, after_m)
+    count = put_four(keys, count, 30, 1, before_h, hp, mp)
+    return put_four(keys, count, 31, 1, hp, after_h, mp)
+
+
+@inner_kernel
+def _between_keys(atoms, h, m, tags, n_tags, kinds, keys, count):
+    """Tags between the ends, each once, and how many tokens of each kind there are (0, 1, 2, more)."""
+    hp, mp = atoms[h, TAG], atoms[m, TAG]
+    for k in range(n_tags):
+        count = put_four(keys, count, 32, 1, hp, tags[k], mp)
+    kind = 1 + min(kinds[PUNCTUATION], 3) * 16 + min(kinds[VERB], 3) * 4 + min(kinds[CONJUNCTION], 3)
+    count = put_four(keys, count, 33, kind, 1, hp, mp)
+    count = put_four(keys, count, 34, kind, 1, 1, hp)
+    count = put_four(keys, count, 35, kind, 1, 1, mp)
+    count = put_two(keys, count, 36, kind, atoms[m, WORD_TAG])
+    return put_two(keys, count, 37, kind, atoms[h, WORD_TAG])
+
+
+@inner_kernel
+def _tag_at(atoms, place):
+    """The tag of a token by its place, NONE for place 0, which here means that there is no such token."""
+    return atoms[place + 1, TAG] if place > 0 else NONE
+
+
+@inner_kernel
+def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, keys, count):
+    """What the guide says of a link. `head`, `dependent`: places; `inner`, `outer`: the head's next dependents in the
+    guide on the same side, nearer and farther than `dependent`, 0: none; `is_above`: the guide has the dependent above
+    the head; `crossed`: links of the guide that cross this one.
+    """
+    h, m = head + 1, dependent + 1
+    hp, mp, hwp, mwp = atoms[h, TAG], atoms[m, TAG], atoms[h, WORD_TAG], atoms[m, WORD_TAG]
+    same = 1 + (guide.heads[dependent] == head)
+    state = 1 + (same - 1) * 8 + is_above * 4 + min(crossed, 3)
+    count = put_four(keys, count, 40, state, 1, 1, 1)
+    count = put_four(keys, count, 41, state, 1, hp, mp)
+    count = put_four(keys, count, 42, state, 1, 1, mp)
+    count = put_two(keys, count, 43, mwp, tag_pair(hp, state))
+    other = guide.heads[dependent]
+    upper = guide.heads[head] if head > 0 else 0
+    inner_tag, outer_tag = _tag_at(atoms, inner), _tag_at(atoms, outer)
+    upper_tag = atoms[upper + 1, TAG] if head > 0 else NONE
+    count = put_four(keys, count, 44, same, atoms[other + 1, TAG], hp, mp)
+    count = put_four(keys, count, 45, same, upper_tag, hp, mp)
+    count = put_four(keys, count, 46, 1, inner_tag, hp, mp)
+    count = put_four(keys, count, 47, same, inner_tag, hp, mp)
+    count = put_four(keys, count, 48, same, outer_tag, hp, mp)
+    count = put_four(keys, count, 49, same, inner_tag, 1, mp)
+    count = put_four(keys, count, 50, outer_tag, inner_tag, hp, mp)
+    if inner > 0:
+        count = put_two(keys, count, 51, atoms[inner + 1, WORD], atoms[m, WORD])
+        count = put_two(keys, count, 52, atoms[inner + 1, WORD], tag_pair(hp, mp))
+        count = put_two(keys, count, 53, mwp, tag_pair(hp, inner_tag))
+    if head > 0:
+        count = put_two(keys, count, 54, atoms[upper + 1, WORD], tag_pair(hp, mp))
+    count = put_two(keys, count, 55, mwp, tag_pair(hp, upper_tag))
+    count = put_two(keys, count, 56, hwp, tag_pair(mp, upper_tag))
+    first, last = guide.outermost[dependent, 0], guide.outermost[dependent, 1]
+    first_tag, last_tag = _tag_at(atoms, first), _tag_at(atoms, last)
+    count = put_four(keys, count, 57, 1, first_tag, hp, mp)
+    count = put_four(keys, count, 58, 1, last_tag, hp, mp)
+    count = put_four(keys, count, 59, last_tag, first_tag, hp, mp)
+    n_children = 1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3)
+    count = put_four(keys, count, 60, n_children, 1, hp, mp)
+    if first > 0:
+        count = put_two(keys, count, 61, atoms[first + 1, WORD], tag_pair(hp, mp))
+    if last > 0:
+        count = put_two(keys, count, 62, atoms[last + 1, WORD], tag_pair(hp, mp))
+    own, heads_own = guide.labels[dependent], guide.labels[head]
+    inner_label = guide.labels[inner] if inner > 0 else NONE
+    outer_label = guide.labels[outer] if outer > 0 else NONE
+    count = put_four(keys, count, 100, own, same, hp, mp)
+    count = put_four(keys, count, 101, own, state, 1, mp)
+    count = put_four(keys, count, 102, heads_own, same, hp, mp)
+    count = put_four(keys, count, 103, heads_own, own, hp, mp)
+    count = put_two(keys, count, 104, mwp, tag_pair(heads_own, same))
+    count = put_four(keys, count, 105, inner_label, same, hp, mp)
+    count = put_four(keys, count, 106, inner_label, own, hp, mp)
+    count = put_four(keys, count, 107, outer_label, same, hp, mp)
+    count = put_four(keys, count, 108, guide.labels[first] if first > 0 else NONE, same, hp, mp)
+    return put_four(keys, count, 109, guide.labels[last] if last > 0 else NONE, same, hp, mp)
+
+
+@inner_kernel
+def _mark_ancestors(guide, head, above):
+    """above[x] = 1 for what the guide has above `head`, else 0."""
+    for place in range(guide.heads.shape[0]):
+        above[place] = 0
+    if guide.heads.shape[0] > 1 and head > 0:
+        place = guide.heads[head]
+        while place > 0:
+            above[place] = 1
+            place = guide.heads[place]
+
+
+@inner_kernel
+def _outer_dependents(guide, head, outer):
+    """outer[m]: the next dependent of `head` in the guide beyond m, seen from the head; 0: none."""
+    n = guide.heads.shape[0] - 1
+    found = 0
+    for m in range(n, head, -1):
+        outer[m] = found
+        if guide.heads[m] == head:
+            found = m
+    found = 0
+    for m in range(1, head):
+        outer[m] = found
+        if guide.heads[m] == head:
+            found = m
+
+
+@inner_kernel
+def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
+    """Write the keys of the links from one head to every dependent: those to m are keys[starts[m]:ends[m]]. Returns
+    their number.
+
+    `allowed`: bool (n + 1, n + 1) by head and dependent, what is not gets no keys; of another shape: all links are.
+    `room`: int32 (4, n + 4). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
+    """
+    n = atoms.shape[0] - 3
+    h, guided = head + 1, guide.heads.shape[0] > 1
+    everything = allowed.shape[0] != n + 1
+    tags, above, outer, kinds = room[0], room[1], room[2], room[3]
+    if guided:
+        _mark_ancestors(guide, head, above)
+        _outer_dependents(guide, head, outer)
+    count = 0
+    for step in (1, -1):
+        n_tags, inner, inside, to_head = 0, 0, 0, 0
+        kinds[:4] = 0
+        m = head + step
+        while 1 <= m <= n:
+            starts[m] = count
+            wanted = everything or allowed[head, m]
+            if wanted:
+                count = _end_keys(atoms, h, m + 1, keys, count)
+                count = _between_keys(atoms, h, m + 1, tags, n_tags, kinds, keys, count)
+            if guided:
+                low, high = min(head, m), max(head, m)
+                # Links between what is inside and all else, less those to the two ends.
+                crossed = inside - to_head - (guide.near[m, high] - guide.near[m, low + 1])
+                if wanted:
+                    count = _guide_keys(atoms, guide, head, m, inner, outer[m], above[m], crossed, keys, count)
+                if guide.heads[m] == head:
+                    inner = m
+                to_head += guide.heads[m] == head or (head > 0 and guide.heads[head] == m)
+                degree = guide.near[m, n + 1]
+                inside += degree - 2 * (guide.near[m, high] - guide.near[m, low + 1])
+            ends[m] = count
+            tag = atoms[m + 1, TAG]
+            known = False
+            for k in range(n_tags):
+                known = known or tags[k] == tag
+            if not known:
+                tags[n_tags] = tag
+                n_tags += 1
+            kinds[atoms[m + 1, KIND]] += 1
+            m += step
+    return count
+
+
+@kernel
+def tree_keys(atoms, guide, heads, written):
+    """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance; returns their number, which may
+    be above the room of `written` (uint64), and then only as many are there."""
+    n = heads.shape[0] - 1
+    allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
+    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    count = 0
+    for head in range(n + 1):
+        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        for m in range(1, n + 1):
+            if heads[m] == head:
+                distance = distance_bin(head, m)
+                for k in range(starts[m], ends[m]):
+                    if count + 2 <= written.shape[0]:
+                        written[count] = keys[k]
+                        written[count + 1] = with_distance(keys[k], distance)
+                    count += 2
+    return count
+
+
+@kernel
+def likely_heads(scores, most, allowed):
+    """Mark in `allowed`, bool as `scores`, the `most` best heads of each dependent, those that are equal to the last of
+    them, and the root."""
+    n = scores.shape[0] - 1
+    column = np.empty(n, np.float64)
+    for m in range(1, n + 1):
+        count = 0
+        for head in range(n + 1):
+            if head != m:
+                column[count] = scores[head, m]
+                count += 1
+        least = np.sort(column)[n - most] if most < n else -np.inf
+        for head in range(n + 1):
+            allowed[head, m] = head == 0 or (head != m and scores[head, m] >= least)
+
+
+@kernel
+def score_links(atoms, guide, rows, weights, allowed, scores):
+    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, of a FamilyTable with `rows`; what is not
+    `allowed` (see `head_keys`) gets UNLIKELY, so that there is always a tree."""
+    n = atoms.shape[0] - 3
+    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    places, families = np.empty(keys.shape[0], np.uint64), np.empty(keys.shape[0], np.uint64)
+    everything = allowed.shape[0] != n + 1
+    for head in range(n + 1):
+        count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        find_families(rows, keys, count, places, families)
+        for m in range(1, n + 1):
+            if m != head:
+                total = 0.0 if everything or allowed[head, m] else UNLIKELY
+                distance = distance_bin(head, m)
+                for k in range(starts[m], ends[m]):
+                    total += weights[first_place(families[k])]
+                    total += weights[bin_place(families[k], distance)]
+                scores[head, m] = total
+
+
+@kernel
+def list_features(atoms, guide, rows, numbers, ends_of_links, features):
+    """The features of every link for training: link (h, d) is link h n + d - 1, and its features, int32 by `numbers`,
+    end at ends_of_links[that] and begin where the link before ends. Returns the number of features, which may be above
+    the room of `features`, and then only as many are there.
+    """
+    n = atoms.shape[0] - 3
+    allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
+    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    places, families = np.empty(keys.shape[0], np.uint64), np.empty(keys.shape[0], np.uint64)
+    total = 0
+    for head in range(n + 1):
+        count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        find_families(rows, keys, count, places, families)
+        for m in range(1, n + 1):
+            if m != head:
+                distance = distance_bin(head, m)
+                for k in range(starts[m], ends[m]):
+                    for place in (first_place(families[k]), bin_place(families[k], distance)):
+                        if place > 0:
+                            if total < features.shape[0]:
+                                features[total] = numbers[place]
+                            total += 1
+            ends_of_links[head * n + m - 1] = total
+    return total

@@ -1,0 +1,236 @@
+"""Best dependency trees of a matrix of link scores: Eisner's chart and the maximum spanning tree of Chu, Liu and
+Edmonds.
+
+Both take scores[h, d], float64 of shape (n + 1, n + 1), of the link from head h to dependent d; 0 is the root, which
+gets exactly one dependent; -inf forbids a link, and row d and column d of a token d meet in a link that never counts.
+Both write heads, int32 of shape (n + 1,), heads[0] = -1, and return whether there is a tree.
+
+Of trees with equal scores the one with the greatest sum of `link_tie` over its links wins: a total order that depends
+on nothing else, the same in both decoders. It is exact where sums of scores are (on a grid, as a model's are).
+
+Eisner 1996; McDonald, Pereira, Ribarov & Hajič 2005 for both; the contraction in O(n²) is Tarjan's (1977) for dense
+graphs, where Corston-Oliver et al. 2006 use one in O(n³).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..jit import inner_kernel, kernel
+
+
+@inner_kernel
+def link_tie(head, dependent):
+    """A fixed number from 0 to below 2**40 for a link, whose sums tell trees of equal score apart."""
+    key = np.uint64(head) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(dependent) * np.uint64(0xC2B2AE3D27D4EB4F)
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((key ^ (key >> np.uint64(31))) >> np.uint64(24))
+
+
+@kernel
+def projective_tree(scores, heads):
+    """The best projective tree, in O(n³). Shapes, ties and result as the module says."""
+    n = scores.shape[0] - 1
+    # Complete spans lean right (head at their left end) or left; each score beside its transpose, to be read in rows.
+    right, right_across = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    left, left_across = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    link_right, link_left_across = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    right_tie, left_tie = np.zeros((n + 1, n + 1), np.int64), np.zeros((n + 1, n + 1), np.int64)
+    link_right_tie, link_left_tie = np.zeros((n + 1, n + 1), np.int64), np.zeros((n + 1, n + 1), np.int64)
+    split_link = np.zeros((n + 1, n + 1), np.int32)
+    split_right, split_left = np.zeros((n + 1, n + 1), np.int32), np.zeros((n + 1, n + 1), np.int32)
+    for width in range(1, n):
+        for s in range(1, n + 1 - width):
+            t = s + width
+            best, at = -math.inf, s
+            for r in range(s, t):
+                score = right[s, r] + left_across[t, r + 1]
+                if score > best:
+                    best, at = score, r
+                elif score == best and (
+                    right_tie[s, r] + left_tie[r + 1, t] > right_tie[s, at] + left_tie[at + 1, t]
+                ):
+                    at = r
+            split_link[s, t] = at
+            tie = right_tie[s, at] + left_tie[at + 1, t]
+            link_right[s, t], link_right_tie[s, t] = best + scores[s, t], tie + link_tie(s, t)
+            link_left_across[t, s], link_left_tie[s, t] = best + scores[t, s], tie + link_tie(t, s)
+
+            best, at = -math.inf, t
+            for r in range(s + 1, t + 1):
+                score = link_right[s, r] + right_across[t, r]
+                if score > best:
+                    best, at = score, r
+                elif score == best and (
+                    link_right_tie[s, r] + right_tie[r, t] > link_right_tie[s, at] + right_tie[at, t]
+                ):
+                    at = r
+            split_right[s, t] = at
+            right[s, t] = right_across[t, s] = best
+            right_tie[s, t] = link_right_tie[s, at] + right_tie[at, t]
+
+            best, at = -math.inf, s
+            for r in range(s, t):
+                score = left[s, r] + link_left_across[t, r]
+                if score > best:
+                    best, at = score, r
+                elif score == best and (left_tie[s, r] + link_left_tie[r, t] > left_tie[s, at] + link_left_tie[at, t]):
+                    at = r
+            split_left[s, t] = at
+            left[s, t] = left_across[t, s] = best
+            left_tie[s, t] = left_tie[s, at] + link_left_tie[at, t]
+    best, best_tie, root = -math.inf, np.int64(0), 0
+    for r in range(1, n + 1):
+        score = left[1, r] + right[r, n] + scores[0, r]
+        if score == -math.inf:
+            continue
+        tie = left_tie[1, r] + right_tie[r, n] + link_tie(0, r)
+        if root == 0 or score > best or (score == best and tie > best_tie):
+            best, best_tie, root = score, tie, r
+    if root == 0:
+        return False
+    heads[0], heads[root] = -1, 0
+    _follow_splits(root, n, split_link, split_right, split_left, heads)
+    return True
+
+
+@kernel
+def _follow_splits(root, n, split_link, split_right, split_left, heads):
+    """Write the heads of the chart's tree. A stack entry is a complete span: its ends and whether it leans right."""
+    stack = np.empty((2 * n + 4, 3), np.int32)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 1, root, 0
+    stack[1, 0], stack[1, 1], stack[1, 2] = root, n, 1
+    depth = 2
+    while depth:
+        depth -= 1
+        s, t, leans_right = stack[depth]
+        if s == t:
+            continue
+        if leans_right:
+            at = split_right[s, t]
+            heads[at] = s
+            first, last = s, at
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = at, t, 1
+        else:
+            at = split_left[s, t]
+            heads[at] = t
+            first, last = at, t
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = s, at, 0
+        middle = split_link[first, last]
+        stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = first, middle, 1
+        stack[depth + 2, 0], stack[depth + 2, 1], stack[depth + 2, 2] = middle + 1, last, 0
+        depth += 3
+
+
+@kernel
+def spanning_tree(scores, heads):
+    """The best tree, projective or not, in O(n²) and one contraction of a cycle at a time. Shapes, ties and result as
+    the module says.
+    """
+    n = scores.shape[0] - 1
+    least, most = math.inf, -math.inf
+    for h in range(n + 1):
+        for d in range(1, n + 1):
+            if h != d and scores[h, d] > -math.inf:
+                least, most = min(least, scores[h, d]), max(most, scores[h, d])
+    if most == -math.inf:
+        return False
+    # A second dependent of the root costs more than all else can give; a power of two keeps sums on their grid.
+    fine = 2.0 ** math.ceil(math.log2((most - least) * (n + 1) + 1.0))
+    # Row c: the best link into (contracted) node c from each token outside it; to which token of c it goes.
+    value, tie = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1), np.int64)
+    into = np.empty((n + 1, n + 1), np.int32)
+    for d in range(1, n + 1):
+        for h in range(n + 1):
+            value[d, h] = scores[h, d] - (fine if h == 0 else 0.0)
+            tie[d, h], into[d, h] = link_tie(h, d), d
+    nodes = 2 * n + 1
+    row, above = np.empty(nodes, np.int32), np.full(nodes, -1, np.int32)
+    chosen_head, chosen_dependent = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
+    state = np.zeros(nodes, np.int8)  # 1: on the path, 2: reached from the root
+    node_of = np.empty(n + 1, np.int32)
+    for token in range(n + 1):
+        row[token] = node_of[token] = token
+    path = np.empty(nodes, np.int32)
+    made = n + 1
+    for start in range(1, n + 1):
+        node, length = node_of[start], 0
+        while state[node] != 2:
+            path[length] = node
+            length += 1
+            state[node] = 1
+            r, head = row[node], -1
+            for h in range(n + 1):
+                if node_of[h] != node and value[r, h] > -math.inf:
+                    if head < 0 or value[r, h] > value[r, head] or (
+                        value[r, h] == value[r, head] and tie[r, h] > tie[r, head]
+                    ):
+                        head = h
+            if head < 0:
+                return False
+            chosen_head[node], chosen_dependent[node] = head, into[r, head]
+            upper = node_of[head]
+            if upper == 0 or state[upper] == 2:
+                for place in range(length):
+                    state[path[place]] = 2
+            elif state[upper] == 1:
+                first = length - 1
+                while path[first] != upper:
+                    first -= 1
+                _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into)
+                length = first
+                upper = made
+                made += 1
+            node = upper
+            if upper == 0:
+                break
+    for node in range(made - 1, n, -1):
+        member = chosen_dependent[node]
+        while above[member] != node:
+            member = above[member]
+        chosen_head[member], chosen_dependent[member] = chosen_head[node], chosen_dependent[node]
+    heads[0], roots = -1, 0
+    for token in range(1, n + 1):
+        heads[token] = chosen_head[token]
+        roots += heads[token] == 0
+    return roots == 1
+
+
+@inner_kernel
+def _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into):
+    """Make the cycle path[first:length] the node `made`, whose links cost what they take the place of."""
+    n = value.shape[0] - 1
+    target = row[path[first]]
+    for place in range(first, length):
+        above[path[place]] = made
+    # What each member's own link counts, before the first one's row is written over.
+    for place in range(first, length):
+        r = row[path[place]]
+        own_value, own_tie = value[r, chosen_head[path[place]]], tie[r, chosen_head[path[place]]]
+        for h in range(n + 1):
+            value[r, h] -= own_value
+            tie[r, h] -= own_tie
+    for h in range(n + 1):
+        if above[node_of[h]] == made:
+            continue
+        for place in range(first + 1, length):
+            r = row[path[place]]
+            if value[r, h] > value[target, h] or (value[r, h] == value[target, h] and tie[r, h] > tie[target, h]):
+                value[target, h], tie[target, h], into[target, h] = value[r, h], tie[r, h], into[r, h]
+    for h in range(1, n + 1):
+        if above[node_of[h]] == made:
+            node_of[h] = made
+    row[made] = target
+
+
+@kernel
+def tree_score(scores, heads):
+    """(Sum of the scores, sum of the ties) of a tree's links, added from the first token to the last."""
+    score, tie = 0.0, np.int64(0)
+    for d in range(1, heads.shape[0]):
+        score += scores[heads[d], d]
+        tie += link_tie(heads[d], d)
+    return score, tie

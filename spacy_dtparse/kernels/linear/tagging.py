@@ -1,0 +1,287 @@
+"""A log-linear tagger: features of a token and of the two labels before it, and the distribution over labels.
+
+The features are those of Ratnaparkhi (1996) as Clark & Curran (2007) use them for supertags: words and tags in a
+window of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. Beyond them: a
+word with a tag or with its neighbour, triples of tags, the shape of every word, the last label with the token's tag or
+word.
+
+Tokens come as atoms, int32 (n + 4, COLUMNS): two rows for what is before the sentence, the n tokens, two rows for what
+comes after. 0 is an atom that the model does not know: no feature has it. Keys are those of `links`: words below 2**24,
+tags and labels below 2**12.
+
+Each token's distribution is normalised by itself, given the labels before it. So the forward sums are the
+probabilities of a token's labels given the whole sentence: those of the backward pass would all be 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import inner_kernel, kernel
+from .feature_table import find_slot
+from .links import put_four, put_two, tag_pair
+
+WORD, TAG, ENTRY, SHAPE, AFFIXES = 0, 1, 2, 3, 4
+"""Columns of atoms. ENTRY: row of the tag dictionary. AFFIXES: the first of eight, prefixes and suffixes of one to four
+characters, 0 for a frequent word."""
+AFFIX = 4
+"""Characters of the longest affix."""
+COLUMNS = AFFIXES + 2 * AFFIX
+EDGE = 2
+"""Rows before and after the tokens."""
+START = 1
+"""Atom of the label before a sentence; that of label k is FIRST_LABEL + k."""
+FIRST_LABEL = 2
+MAX_TOKEN_KEYS, MAX_HISTORY_KEYS = 40, 8
+_HISTORY = 64
+"""First template of features with a label."""
+
+
+class TagTables(NamedTuple):
+    """A tagger's model as kernels take it. `slots`, `numbers`: its features, see `feature_table`. Feature f has the
+    pairs starts[f] to starts[f + 1], int32, of a label and a whole number (see `pack_pair`). Entry e of the tag
+    dictionary allows the labels allowed[allowed_from[e] : allowed_from[e + 1]], ascending; entry 0 allows all. `scale`:
+    times which a sum of whole numbers is a log-probability."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+    pairs: np.ndarray
+    allowed_from: np.ndarray
+    allowed: np.ndarray
+    scale: float
+
+
+def pack_pair(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Labels below 2**12 and weights, int16, in one int32 each: half the bytes to be fetched, most of a tagger's
+    time."""
+    return (weights.astype(np.int32) << 16) | labels.astype(np.int32)
+
+
+@inner_kernel
+def token_keys(atoms, row, keys):
+    """Write the keys of a token's features without labels; returns their number, at most MAX_TOKEN_KEYS."""
+    w, t = atoms[row, WORD], atoms[row, TAG]
+    w_before, w_after = atoms[row - 1, WORD], atoms[row + 1, WORD]
+    t_first, t_before = atoms[row - 2, TAG], atoms[row - 1, TAG]
+    t_after, t_last = atoms[row + 1, TAG], atoms[row + 2, TAG]
+    count = put_two(keys, 0, 1, 1, w)
+    count = put_two(keys, count, 2, 1, w_before)
+    count = put_two(keys, count, 3, 1, w_after)
+    count = put_two(keys, count, 4, 1, atoms[row - 2, WORD])
+    count = put_two(keys, count, 5, 1, atoms[row + 2, WORD])
+    count = put_two(keys, count, 6, 1, t)
+    count = put_two(keys, count, 7, 1, t_before)
+    count = put_two(keys, count, 8, 1, t_after)
+    count = put_two(keys, count, 9, 1, t_first)
+    count = put_two(keys, count, 10, 1, t_last)
+    count = put_two(keys, count, 11, t_before, t)
+    count = put_two(keys, count, 12, t, t_after)
+    count = put_two(keys, count, 13, t_first, t_before)
+    count = put_two(keys, count, 14, t_after, t_last)
+    count = put_two(keys, count, 15, t_before, t_after)
+    count = put_two(keys, count, 16, tag_pair(t_before, t), t_after)
+    count = put_two(keys, count, 17, tag_pair(t_first, t_before), t)
+    count = put_two(keys, count, 18, tag_pair(t, t_after), t_last)
+    count = put_two(keys, count, 19, w, t)
+    count = put_two(keys, count, 20, w_before, t)
+    count = put_two(keys, count, 21, w_after, t)
+    count = put_two(keys, count, 22, w, t_before)
+    count = put_two(keys, count, 23, w, t_after)
+    count = put_two(keys, count, 24, w_before, w)
+    count = put_two(keys, count, 25, w, w_after)
+    count = put_two(keys, count, 26, 1, atoms[row, SHAPE])
+    for affix in range(2 * AFFIX):
+        count = put_two(keys, count, 27 + affix, 1, atoms[row, AFFIXES + affix])
+    return count
+
+
+@inner_kernel
+def history_keys(atoms, row, last, second, keys, count):
+    """Write the keys of a token's features with the atoms of the last label and of the second last, from `count`;
+    returns the new count, at most MAX_HISTORY_KEYS more."""
+    w, t = atoms[row, WORD], atoms[row, TAG]
+    count = put_two(keys, count, _HISTORY, 1, last)
+    count = put_two(keys, count, _HISTORY + 1, second, last)
+    count = put_two(keys, count, _HISTORY + 2, last, t)
+    count = put_two(keys, count, _HISTORY + 3, w, last)
+    count = put_four(keys, count, _HISTORY + 4, 1, second, last, t)
+    return put_four(keys, count, _HISTORY + 5, 1, last, t, atoms[row + 1, TAG])
+
+
+@inner_kernel
+def find_features(keys, count, slots, numbers, features):
+    """Write the numbers of the keys that the table has, in order; returns how many there are."""
+    found = 0
+    for k in range(count):
+        slot = find_slot(slots, keys[k])
+        if slots[slot] != np.uint64(0):
+            features[found] = numbers[slot]
+            found += 1
+    return found
+
+
+@inner_kernel
+def _add_pairs(features, count, starts, pairs, scores):
+    """Add the whole numbers of features to the scores of all labels, int32 (L,)."""
+    for k in range(count):
+        feature = features[k]
+        for place in range(starts[feature], starts[feature + 1]):
+            pair = pairs[place]
+            scores[pair & 0xFFFF] += pair >> 16
+
+
+@inner_kernel
+def to_probabilities(scores, allowed, first, end, scale, probabilities):
+    """Write the softmax of `scale` times the scores of the labels allowed[first:end]; returns the logarithm of its
+    normaliser."""
+    greatest = scores[allowed[first]]
+    for k in range(first + 1, end):
+        greatest = max(greatest, scores[allowed[k]])
+    total = 0.0
+    for k in range(first, end):
+        value = math.exp(scale * (scores[allowed[k]] - greatest))
+        probabilities[k - first] = value
+        total += value
+    for k in range(end - first):
+        probabilities[k] /= total
+    return scale * greatest + math.log(total)
+
+
+@inner_kernel
+def _keep(totals, n_cells, share, kept):
+    """Write the greatest of the cells that have at least `share` of the greatest, best first, the first of equals
+    first; returns their number, at most kept.shape[0]."""
+    greatest = 0.0
+    for cell in range(n_cells):
+        greatest = max(greatest, totals[cell])
+    limit, count = greatest * share, 0
+    for cell in range(n_cells):
+        value = totals[cell]
+        if value < limit or value == 0.0:
+            continue
+        place = count
+        while place > 0 and totals[kept[place - 1]] < value:
+            place -= 1
+        if place == kept.shape[0]:
+            continue
+        count = min(count + 1, kept.shape[0])
+        for k in range(count - 1, place, -1):
+            kept[k] = kept[k - 1]
+        kept[place] = cell
+    return count
+
+
+@kernel
+def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
+    """The distribution of each token's label given the sentence, and the labels of the best sequence.
+
+    Kept from token to token are the at most `beam` pairs of labels with the greatest forward sums, of those that have
+    at least `share` of the greatest. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for
+    each label of its entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence among those kept.
+    """
+    n = atoms.shape[0] - 2 * EDGE
+    keys = np.empty(MAX_TOKEN_KEYS + MAX_HISTORY_KEYS, np.uint64)
+    features = np.empty(keys.shape[0], np.int32)
+    own, scores, chances = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32), np.empty(n_labels)
+    sums, bests = np.empty(n_labels * beam), np.empty(n_labels * beam)
+    origins = np.empty(n_labels * beam, np.int32)
+    kept, columns = np.empty(beam, np.int64), np.empty(beam, np.int32)
+    last, second = np.full((n + 1, beam), START, np.int32), np.full(beam, START, np.int32)
+    origin, column_of = np.zeros((n + 1, beam), np.int32), np.zeros(beam, np.int32)
+    sum_of, best_of = np.ones(beam), np.ones(beam)
+    n_states, written = 1, np.int64(0)
+    for i in range(n):
+        row = i + EDGE
+        entry = atoms[row, ENTRY]
+        first, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
+        size = end - first
+        own[:] = 0
+        count = token_keys(atoms, row, keys)
+        count = find_features(keys, count, tables.slots, tables.numbers, features)
+        _add_pairs(features, count, tables.starts, tables.pairs, own)
+        n_columns = 0
+        for state in range(n_states):
+            column = 0
+            while column < n_columns and columns[column] != last[i, state]:
+                column += 1
+            if column == n_columns:
+                columns[column] = last[i, state]
+                n_columns += 1
+            column_of[state] = column
+        sums[: size * n_columns] = 0.0
+        bests[: size * n_columns] = 0.0
+        origins[: size * n_columns] = 0
+        for state in range(n_states):
+            scores[:] = own
+            count = history_keys(atoms, row, last[i, state], second[state], keys, 0)
+            count = find_features(keys, count, tables.slots, tables.numbers, features)
+            _add_pairs(features, count, tables.starts, tables.pairs, scores)
+            to_probabilities(scores, tables.allowed, first, end, tables.scale, chances)
+            for k in range(size):
+                cell = k * n_columns + column_of[state]
+                sums[cell] += sum_of[state] * chances[k]
+                best = best_of[state] * chances[k]
+                if best > bests[cell]:
+                    bests[cell], origins[cell] = best, state
+        total = 0.0
+        for k in range(size):
+            value = 0.0
+            for column in range(n_columns):
+                value += sums[k * n_columns + column]
+            marginals[written + k] = value
+            total += value
+        for k in range(size):
+            marginals[written + k] /= total
+        written += size
+        ends[i] = written
+        n_states = _keep(sums, size * n_columns, share, kept)
+        total, greatest = 0.0, 0.0
+        for state in range(n_states):
+            total += sums[kept[state]]
+            greatest = max(greatest, bests[kept[state]])
+        for state in range(n_states):
+            cell = kept[state]
+            last[i + 1, state] = FIRST_LABEL + tables.allowed[first + cell // n_columns]
+            second[state] = columns[cell % n_columns]
+            origin[i + 1, state] = origins[cell]
+            sum_of[state] = sums[cell] / total
+            best_of[state] = bests[cell] / greatest if greatest > 0.0 else 1.0
+    state = 0
+    for other in range(1, n_states):
+        if best_of[other] > best_of[state]:
+            state = other
+    for i in range(n, 0, -1):
+        path[i - 1] = last[i, state] - FIRST_LABEL
+        state = origin[i, state]
+
+
+@kernel
+def offer_labels(atoms, allowed_from, allowed, marginals, beta, labels, chances, ends):
+    """Of `tag_sentence`'s marginals, the labels with at least `beta` times the greatest one, best first, the lower
+    number first of equals: labels, int32, and chances, float64, up to ends[i], int64 (n,), for token i. Returns their
+    number; `labels` and `chances` have room for all marginals."""
+    read, written = np.int64(0), np.int64(0)
+    for i in range(atoms.shape[0] - 2 * EDGE):
+        entry = atoms[i + EDGE, ENTRY]
+        first, size = allowed_from[entry], allowed_from[entry + 1] - allowed_from[entry]
+        greatest = 0.0
+        for k in range(size):
+            greatest = max(greatest, marginals[read + k])
+        start = written
+        for k in range(size):
+            value = marginals[read + k]
+            if value < beta * greatest or value == 0.0:
+                continue
+            place = written
+            while place > start and chances[place - 1] < value:
+                chances[place], labels[place] = chances[place - 1], labels[place - 1]
+                place -= 1
+            chances[place], labels[place] = value, allowed[first + k]
+            written += 1
+        read += size
+        ends[i] = written
+    return written

@@ -1,0 +1,250 @@
+"""CKY: the most probable derivation of a sentence under a binary grammar with unary rules.
+
+The chart is filled by columns: for each end j, the cells (i, j) from i = j - 1 down to 0. What ends at j is held
+densely (one row of scores per cell), because a cell's right parts all end at j; a finished cell is also stored as a
+list of its items, which is what left parts are taken from. So memory goes with what is in the chart, and the innermost
+loop runs over the binary rules of one left child, which stand together.
+
+Scores are natural logs of probabilities. Of equal derivations of an item the first wins: binary before unary, the
+smaller split, the smaller rule number; so results do not depend on anything but grammar and sentence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+
+RULE = np.dtype([("weight", np.float64), ("parent", np.int32), ("right", np.int32)])
+"""A rule: log probability, left-hand side, right child (-1: a unary rule). Its left child is the symbol in whose range
+of `ranges` the rule stands."""
+
+BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, COARSE = 0, 1, 2, 3, 4
+RANGE_COLUMNS = 5
+"""Columns of `ranges` int32 (S, 5): where the binary and the unary rules of a left child stand among the rules (binary
+ones sorted by right child, then parent; unary ones by parent), and the symbol's coarse symbol."""
+
+ITEM = np.dtype([("score", np.float64), ("symbol", np.int32), ("rule", np.int32), ("split", np.int32)])
+"""An item of a cell: score of its best derivation, symbol, last rule (LEXICAL: it is a word's), split (-1: unary)."""
+
+STEP = np.dtype([(name, np.int32) for name in ("symbol", "rule", "start", "end")])
+"""A step of a derivation in pre-order: symbol, the rule that expands it (LEXICAL: a word), its span [start, end)."""
+
+LEXICAL = -1
+
+# Places of `marks` int64 (8,): where the chart stands, kept between two calls.
+COLUMN, USED, TRIED = 0, 1, 2
+MARKS = 8
+DONE, MORE_ROOM = 0, 1
+
+
+@inner_kernel
+def cell_number(i, j):
+    """The number of the cell [i, j): columns follow each other, 0 <= i < j."""
+    return j * (j - 1) // 2 + i
+
+
+@inner_kernel
+def open_row(row, allowed, groups, cell, ranks):
+    """Set the row of a cell: -inf for symbols that may come, nan (smaller than nothing) for others.
+
+    `allowed` uint8 (cells, coarse symbols), or with no rows: all may. `groups` int32 (coarse symbols + 1): where the
+    symbols of a coarse symbol stand. Filled: `ranks` int32 (coarse symbols + 1, 2): ranges of symbols that may come,
+    ascending. Returns their number; with none, the row is left as it was.
+    """
+    if allowed.shape[0] == 0:
+        row[:] = -np.inf
+        ranks[0, 0] = 0
+        ranks[0, 1] = row.shape[0]
+        return 1
+    count = 0
+    for coarse in range(allowed.shape[1]):
+        if allowed[cell, coarse] != 0 and groups[coarse] < groups[coarse + 1]:
+            if count > 0 and ranks[count - 1, 1] == groups[coarse]:
+                ranks[count - 1, 1] = groups[coarse + 1]
+            else:
+                ranks[count, 0] = groups[coarse]
+                ranks[count, 1] = groups[coarse + 1]
+                count += 1
+    if count > 0:
+        row[:] = np.nan
+    for at in range(count):
+        row[ranks[at, 0] : ranks[at, 1]] = -np.inf
+    return count
+
+
+@inner_kernel
+def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
+    """Apply unary rules to a cell until no score rises: a chain's cycles only lower scores, so this ends."""
+    n = row.shape[0]
+    head, count, tried = 0, 0, 0
+    for at in range(n_ranks):
+        for symbol in range(ranks[at, 0], ranks[at, 1]):
+            if row[symbol] > -np.inf and ranges[symbol, UNARY_FROM] < ranges[symbol, UNARY_TO]:
+                queue[count] = symbol
+                queued[symbol] = 1
+                count += 1
+    while count > 0:
+        child = queue[head]
+        queued[child] = 0
+        head += 1
+        if head == n:
+            head = 0
+        count -= 1
+        score = row[child]
+        tried += ranges[child, UNARY_TO] - ranges[child, UNARY_FROM]
+        for number in range(ranges[child, UNARY_FROM], ranges[child, UNARY_TO]):
+            parent = rules[number]["parent"]
+            total = score + rules[number]["weight"]
+            if total > row[parent]:
+                row[parent] = total
+                back[parent, 0] = number
+                back[parent, 1] = -1
+                if queued[parent] == 0 and ranges[parent, UNARY_FROM] < ranges[parent, UNARY_TO]:
+                    queued[parent] = 1
+                    place = head + count
+                    if place >= n:
+                        place -= n
+                    queue[place] = parent
+                    count += 1
+    return tried
+
+
+@inner_kernel
+def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
+    """Apply all binary rules to the items of a left cell and the row of a right cell."""
+    tried = 0
+    for at in range(left_from, left_to):
+        symbol = items[at]["symbol"]
+        first, last = ranges[symbol, BINARY_FROM], ranges[symbol, BINARY_TO]
+        score = items[at]["score"]
+        tried += last - first
+        for number in range(first, last):
+            total = score + rules[number]["weight"] + right[rules[number]["right"]]
+            parent = rules[number]["parent"]
+            if total > row[parent]:
+                row[parent] = total
+                back[parent, 0] = number
+                back[parent, 1] = split
+    return tried
+
+
+@bare_kernel
+def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, rows, back, queue, ranks, marks):
+    """Fill the chart of a sentence of n words; DONE, or MORE_ROOM when `items` is too short (call again with a longer
+    copy: the work goes on at the column it stopped in).
+
+    `rules` RULE (R,), `ranges` int32 (S, 5). `leaves` ITEM: the tags each word may have with their log probability,
+    those of word t at [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see
+    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2), where a cell's items stand, by symbol.
+    Scratch: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks`
+    (see `open_row`). `marks` int64 (8,): zeros at the start;
+    marks[TRIED] counts rule applications.
+    """
+    n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
+    waiting, queued = queue[0], queue[1]
+    for j in range(marks[COLUMN] + 1, n + 1):
+        used, tried = marks[USED], 0
+        for i in range(j - 1, -1, -1):
+            cell = cell_number(i, j)
+            cells[cell, 0] = used
+            cells[cell, 1] = used
+            row = rows[i]
+            n_ranks = open_row(row, allowed, groups, cell, ranks)
+            if n_ranks == 0:
+                continue
+            if i == j - 1:
+                for at in range(leaf_from[i], leaf_from[i + 1]):
+                    symbol = leaves[at]["symbol"]
+                    if leaves[at]["score"] > row[symbol]:
+                        row[symbol] = leaves[at]["score"]
+                        back[symbol, 0] = LEXICAL
+                        back[symbol, 1] = -1
+            for split in range(i + 1, j):
+                left, right = cell_number(i, split), cell_number(split, j)
+                if cells[right, 0] < cells[right, 1]:
+                    tried += combine(
+                        rules, ranges, items, cells[left, 0], cells[left, 1], rows[split], row, back, split
+                    )
+            tried += climb(rules, ranges, row, back, ranks, n_ranks, waiting, queued)
+            if used + n_symbols > items.shape[0]:
+                return MORE_ROOM
+            for at in range(n_ranks):
+                for symbol in range(ranks[at, 0], ranks[at, 1]):
+                    if row[symbol] > -np.inf:
+                        items[used]["score"] = row[symbol]
+                        items[used]["symbol"] = symbol
+                        items[used]["rule"] = back[symbol, 0]
+                        items[used]["split"] = back[symbol, 1]
+                        used += 1
+            cells[cell, 1] = used
+        marks[COLUMN] = j
+        marks[USED] = used
+        marks[TRIED] += tried
+    return DONE
+
+
+@bare_kernel
+def find_item(items, cells, cell, symbol):
+    """The place of a symbol's item among a cell's, -1 if it is not there (binary search)."""
+    low, high = cells[cell, 0], cells[cell, 1]
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle]["symbol"] < symbol:
+            low = middle + 1
+        else:
+            high = middle
+    if low < cells[cell, 1] and items[low]["symbol"] == symbol:
+        return low
+    return -1
+
+
+@inner_kernel
+def left_child(items, ranges, start, end, rule):
+    """The place, among the items [start, end) of a cell, of the left child of a rule (-1: none)."""
+    for at in range(start, end):
+        symbol = items[at]["symbol"]
+        if (ranges[symbol, BINARY_FROM] <= rule < ranges[symbol, BINARY_TO]) or (
+            ranges[symbol, UNARY_FROM] <= rule < ranges[symbol, UNARY_TO]
+        ):
+            return at
+    return -1
+
+
+@bare_kernel
+def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stack):
+    """Write the best derivation of `symbol` over [start, end) in pre-order; the number of steps, 0 if it has none,
+    -1 if `steps` STEP is too short.
+
+    `stack` int64 (depth, 3): scratch, as long as `steps`.
+    """
+    at = find_item(items, cells, cell_number(start, end), symbol)
+    if at < 0:
+        return 0
+    count, depth = 0, 1
+    stack[0, 0], stack[0, 1], stack[0, 2] = at, start, end
+    while depth > 0:
+        depth -= 1
+        at, start, end = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        if count == steps.shape[0] or depth + 2 > stack.shape[0]:
+            return -1
+        rule, split = items[at]["rule"], items[at]["split"]
+        steps[count]["symbol"] = items[at]["symbol"]
+        steps[count]["rule"] = rule
+        steps[count]["start"] = start
+        steps[count]["end"] = end
+        count += 1
+        if rule == LEXICAL:
+            continue
+        middle = end if split < 0 else split
+        if split >= 0:
+            stack[depth, 0] = find_item(items, cells, cell_number(split, end), rules[rule]["right"])
+            stack[depth, 1] = split
+            stack[depth, 2] = end
+            depth += 1
+        left = cell_number(start, middle)
+        stack[depth, 0] = left_child(items, ranges, cells[left, 0], cells[left, 1], rule)
+        stack[depth, 1] = start
+        stack[depth, 2] = middle
+        depth += 1
+    return count

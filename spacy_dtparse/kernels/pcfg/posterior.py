@@ -1,0 +1,369 @@
+"""Inside and outside probabilities of a small grammar, and which symbols a chart may leave out.
+
+For grammars of up to a few hundred symbols: every cell holds one number per symbol, and the sum over splits is taken
+for pairs of children before any rule is looked at, in loops that run over neighbouring numbers. Unary rules come in as
+their closure, the matrix (1 - U)^-1, so cycles are summed exactly. Probabilities of long sentences are far below what
+a float64 can hold, so each cell has a power of two of its own: the true number is value * 2 ** scale. Scaling by powers
+of two is exact.
+
+Cells are numbered as in `cky`. Log probabilities of rules come as probabilities here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
+
+EMPTY = -(2**40)
+"""The scale of a cell in which nothing stands."""
+
+
+FEW = 8
+"""Symbols of a cell are gone through one by one where there are fewer than one in so many, else all together."""
+
+PAIR = np.dtype([("value", np.float64), ("right", np.int64)])
+"""What a right child gets from outside together with some left one, over all splits of a cell."""
+
+
+@inner_kernel
+def power(exponent):
+    """2 ** exponent, 0 where that is below what a float64 holds."""
+    return 0.0 if exponent < -1020 else math.ldexp(1.0, int(exponent))
+
+
+@inner_kernel
+def normalise(row, scale):
+    """Bring the largest number of a row into [1/2, 1); the new scale, EMPTY when all are 0."""
+    high = 0.0
+    for symbol in range(row.shape[0]):
+        if row[symbol] > high:
+            high = row[symbol]
+    if high == 0.0:
+        return EMPTY
+    _, exponent = math.frexp(high)
+    factor = math.ldexp(1.0, int(-exponent))
+    for symbol in range(row.shape[0]):
+        row[symbol] *= factor
+    return scale + exponent
+
+
+@inner_kernel
+def normalise_some(row, symbols, scale):
+    """`normalise` of a row that is 0 but for some `symbols`, which alone are looked at."""
+    high = 0.0
+    for symbol in symbols:
+        if row[symbol] > high:
+            high = row[symbol]
+    if high == 0.0:
+        return EMPTY
+    _, exponent = math.frexp(high)
+    factor = math.ldexp(1.0, int(-exponent))
+    for symbol in symbols:
+        row[symbol] *= factor
+    return scale + exponent
+
+
+@inner_kernel
+def _above_zero(row, symbols):
+    """List the symbols whose entry is above 0, ascending; how many there are."""
+    count = 0
+    for symbol in range(row.shape[0]):
+        if row[symbol] > 0:
+            symbols[count] = symbol
+            count += 1
+    return count
+
+
+@inner_kernel
+def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, given, base):
+    """Add what rules make of two cells to `base`, for parents that are `given`; the arguments are as of `add_pairs`."""
+    for b in of_left:
+        value = left[b] * factor
+        for c in of_right:
+            if joins[b, c] == 0:
+                continue
+            both = value * right[c]
+            for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                parent = rules[number]["parent"]
+                if given[parent] != 0:
+                    base[parent] += rules[number]["weight"] * both
+
+
+@inner_kernel
+def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights):
+    """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are
+    above 0); a row b is cleared when it is met for the first time.
+
+    `joins`: those that some rule has, others are left out. `met`: 0 for rows not met, -1 for rows that nobody needs,
+    k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them for a list.
+    """
+    n_symbols = right.shape[0]
+    few = of_right.shape[0] * FEW < n_symbols
+    for b in of_left:
+        if met[b] < 0:
+            continue
+        if met[b] == 0:
+            pairs[b] = 0.0
+            met[b] = 1
+        value = left[b] * factor
+        if few and met[b] <= n_symbols + 1:
+            for c in of_right:
+                if joins[b, c] == 0:
+                    continue
+                before = pairs[b, c]
+                pairs[b, c] = before + value * right[c]
+                if before == 0.0 and pairs[b, c] > 0.0:
+                    rights[b, met[b] - 1] = c
+                    met[b] += 1
+        else:
+            met[b] = n_symbols + 2
+            for c in range(n_symbols):
+                pairs[b, c] += value * right[c]
+
+
+@bare_kernel
+def inside(
+    rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
+    pairs, met, rights, own_room,
+):  # fmt: skip
+    """Inside probabilities of all symbols over all cells.
+
+    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5), `pair_from` int32 (S, S + 1): those of the
+    children b and c at [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any. `closure`
+    float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose.
+    `frequency` float64 (S,): how common each symbol is; what has inside probability times frequency below `beam` times
+    the best of its cell is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each
+    word with their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all
+    may; a unary chain between two of them may go by others, which only adds to the sum.
+    Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) of a row are the symbols that a cell has,
+    ascending; of cells that have some, `chart` float64 (2, cells, S): [0] of these symbols by words and binary rules
+    alone, [1] of all symbols below unary chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64
+    (S, S), `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
+    """
+    n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
+    masked = given.shape[0] > 0
+    for j in range(1, n + 1):
+        for i in range(j - 1, -1, -1):
+            cell = cell_number(i, j)
+            n_live[cell] = 0
+            scale[cell] = EMPTY
+            own, few = own_room[:0], False
+            if masked:
+                own = own_room[: _above_zero(given[cell], own_room)]
+                if own.shape[0] == 0:
+                    continue
+                few = own.shape[0] * 2 < n_symbols
+            base, whole = chart[0, cell], chart[1, cell]
+            top = EMPTY if i < j - 1 else 0
+            for split in range(i + 1, j):
+                both = scale[cell_number(i, split)] + scale[cell_number(split, j)]
+                if both > top:
+                    top = both
+            if top <= EMPTY // 2:
+                continue
+            whole[:] = 0.0
+            if few:
+                for a in own:
+                    base[a] = 0.0
+            else:
+                base[:] = 0.0
+            if i == j - 1:
+                for at in range(leaf_from[i], leaf_from[i + 1]):
+                    if not few or given[cell, leaves[at]["symbol"]] != 0:
+                        base[leaves[at]["symbol"]] += leaves[at]["score"]
+            else:
+                if not few:
+                    for b in range(n_symbols):
+                        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+                for split in range(i + 1, j):
+                    left, right = cell_number(i, split), cell_number(split, j)
+                    if n_live[left] == 0 or n_live[right] == 0:
+                        continue
+                    of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
+                    factor, of = power(scale[left] + scale[right] - top), chart[1]
+                    if factor <= 0.0:
+                        continue
+                    if few:
+                        add_rules(
+                            rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell],
+                            base,
+                        )  # fmt: skip
+                    else:
+                        add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
+                if not few:
+                    for b in range(n_symbols):
+                        if 0 < met[b] <= n_symbols + 1:
+                            for c in rights[b, : met[b] - 1]:
+                                value = pairs[b, c]
+                                for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                                    base[rules[number]["parent"]] += rules[number]["weight"] * value
+                        elif met[b] > 0:
+                            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                                rule = rules[number]
+                                base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
+            if few:
+                scale[cell] = normalise_some(base, own, top)
+            else:
+                if masked:
+                    for a in range(n_symbols):
+                        base[a] *= given[cell, a] != 0
+                scale[cell] = normalise(base, top)
+            if scale[cell] <= EMPTY // 2:
+                continue
+            if few:
+                for b in own:
+                    if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                        whole[b] += base[b]
+                    elif base[b] > 0.0:
+                        for a in own:
+                            whole[a] += closure[1, b, a] * base[b]
+            else:
+                for b in range(n_symbols):
+                    if base[b] > 0.0:
+                        value = base[b]
+                        if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                            whole[b] += value
+                            continue
+                        for a in range(n_symbols):
+                            whole[a] += closure[1, b, a] * value
+                if masked:
+                    for a in range(n_symbols):
+                        whole[a] *= given[cell, a] != 0
+                own = own_room[: _above_zero(whole, own_room)]
+            best = 0.0
+            for a in own:
+                best = max(best, whole[a] * frequency[a])
+            for a in own:
+                if whole[a] * frequency[a] < beam * best:
+                    whole[a] = 0.0
+                elif whole[a] > 0.0:
+                    live[cell, n_live[cell]] = a
+                    n_live[cell] += 1
+
+
+@inner_kernel
+def raise_scale(row, live, scale, cell, wanted):
+    """Make a cell's scale at least `wanted`; the factor for numbers of that scale. `live`: the symbols whose number may
+    be above 0."""
+    if scale[cell] <= EMPTY // 2:
+        scale[cell] = wanted
+        return 1.0
+    if wanted > scale[cell]:
+        factor = power(scale[cell] - wanted)
+        for symbol in live:
+            row[symbol] *= factor
+        scale[cell] = wanted
+        return 1.0
+    return power(wanted - scale[cell])
+
+
+@bare_kernel
+def outside(
+    rules, ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed,
+    active, active_from,
+):  # fmt: skip
+    """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
+
+    After `inside`. Filled: `out` float64 (2, cells, S) times 2 ** `out_scale` int64 (cells,): [1] of a symbol as it is
+    seen from outside its unary chain, [0] at any place of a chain (both only where `chart` has something); `allowed`
+    uint8 (cells, S). The posterior of a symbol is how often trees of the sentence have it over the cell, out[0] *
+    chart[1] / probability of the sentence. A symbol below the threshold is not followed further down, so what is below
+    it counts that much less; with a threshold of 0 everything is followed. Scratch: `active` PAIR (R,), those of a left
+    child b at [`active_from[b]`, `active_from[b + 1]`) int32 (S + 1,).
+    Returns the log of the sentence's probability, -inf when there is no tree (then nothing is filled).
+    """
+    n_symbols = ranges.shape[0]
+    top = cell_number(0, n)
+    total = chart[1, top, root]
+    if scale[top] <= EMPTY // 2 or total <= 0.0:
+        return -np.inf
+    for cell in range(cell_number(0, n + 1)):
+        out_scale[cell] = EMPTY
+        allowed[cell] = 0
+        for a in live[cell, : n_live[cell]]:
+            out[0, cell, a] = 0.0
+            out[1, cell, a] = 0.0
+    most_visits = 1.0  # how often a chain of unary rules can be expected to come by a symbol, at most
+    for a in range(n_symbols):
+        most_visits = max(most_visits, closure[0, a, a])
+    out[1, top, root] = 1.0
+    out_scale[top] = 0
+    for width in range(n, 0, -1):
+        for i in range(n - width + 1):
+            j = i + width
+            cell = cell_number(i, j)
+            seen, anywhere = out[1, cell], out[0, cell]
+            if n_live[cell] == 0 or out_scale[cell] <= EMPTY // 2:
+                continue
+            own = live[cell, : n_live[cell]]
+            few = own.shape[0] * FEW < n_symbols
+            out_scale[cell] = normalise_some(seen, own, out_scale[cell])
+            if out_scale[cell] <= EMPTY // 2:
+                continue
+            factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
+            mass = 0.0
+            for a in own:
+                mass += seen[a] * chart[1, cell, a]
+            if mass * factor * most_visits < threshold:  # nothing here can reach it
+                continue
+            for a in own:
+                value = seen[a]
+                if value <= 0.0:
+                    continue
+                if few:
+                    for b in own:
+                        anywhere[b] += value * closure[0, a, b]
+                else:
+                    for b in range(n_symbols):
+                        anywhere[b] += value * closure[0, a, b]
+            some = False
+            for a in own:
+                if anywhere[a] * chart[1, cell, a] * factor >= threshold:
+                    allowed[cell, a] = 1
+                    some = True
+            if not some or width == 1:
+                continue
+            count = -1
+            for split in range(i + 1, j):
+                left, right = cell_number(i, split), cell_number(split, j)
+                if n_live[left] == 0 or n_live[right] == 0:
+                    continue
+                of_left, of_right, out_left, out_right = chart[1, left], chart[1, right], out[1, left], out[1, right]
+                lefts, rights = live[left, : n_live[left]], live[right, : n_live[right]]
+                to_left = raise_scale(out_left, lefts, out_scale, left, out_scale[cell] + scale[right])
+                to_right = raise_scale(out_right, rights, out_scale, right, out_scale[cell] + scale[left])
+                if rights.shape[0] * FEW < n_symbols:
+                    for b in lefts:
+                        for c in rights:
+                            if joins[b, c] == 0:
+                                continue
+                            for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                                parent = rules[number]["parent"]
+                                if allowed[cell, parent] != 0:
+                                    value = anywhere[parent] * rules[number]["weight"]
+                                    out_left[b] += to_left * value * of_right[c]
+                                    out_right[c] += to_right * value * of_left[b]
+                    continue
+                if count < 0:
+                    count = 0
+                    for b in range(n_symbols):
+                        active_from[b] = count
+                        for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                            parent = rules[number]["parent"]
+                            if allowed[cell, parent] != 0:
+                                active[count]["value"] = anywhere[parent] * rules[number]["weight"]
+                                active[count]["right"] = rules[number]["right"]
+                                count += 1
+                    active_from[n_symbols] = count
+                for b in lefts:
+                    for at in range(active_from[b], active_from[b + 1]):
+                        c = active[at]["right"]
+                        if of_right[c] > 0.0:
+                            value = active[at]["value"]
+                            out_left[b] += to_left * value * of_right[c]
+                            out_right[c] += to_right * value * of_left[b]
+    return math.log(total) + scale[top] * math.log(2.0)

@@ -1,0 +1,113 @@
+"""Spines in a chart: which labels, and which parts of constituents, may stand over which cells.
+
+A spine offered to a word tells for each of its labels where a constituent with that label and head can begin and end: a
+head without left neighbours in it and all below it begins it. A constituent of several tokens moreover begins at a word
+that may open one and ends at one that may close one. So what is left of a chart is what some word supports, and nothing
+has to be settled word by word: pruning for a parser whose search is a chart, as that of Kummerfeld et al. (2010).
+
+Parts are those of a binarisation that takes off children from the outside in, first the ones left of the head. A left
+part still has some of these, and ends where the constituent does. A right part begins where the head child does, and
+has children right of it. The root is in no spine; a child's place says whether that can be its head.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+from .cky import cell_number
+
+# Sets of sides and of places (see `dtypes.SIDES`) as bits, and of sides those with a left or a right neighbour.
+_ONLY_RIGHT, _BOTH, _LEFT, _RIGHT, _ALL = 0b0100, 0b1000, 0b1010, 0b1100, 0b1111
+_FIRST, _INNER, _LAST = 0b0001, 0b0010, 0b0100
+
+
+@inner_kernel
+def _grow(low, high, end_low, end_high, sides, n):
+    """Where a constituent may begin, [low, high], and end, [end_low, end_high], from where its head child may."""
+    if sides & _LEFT:
+        low = 0
+        if not sides & (_ALL - _LEFT):
+            high -= 1
+    if sides & _RIGHT:
+        end_high = n
+        if not sides & (_ALL - _RIGHT):
+            end_low += 1
+    return low, high, end_low, end_high
+
+
+@inner_kernel
+def _mark_edges(sides, ends, places, tokens, opens, closes):
+    """Mark at which words constituents of several tokens may begin and end."""
+    n, first = opens.shape[0], 0
+    for k in range(ends.shape[0]):
+        w = np.int64(tokens[k])
+        low, high, end_low, end_high = w, w, w + 1, w + 1
+        for at in range(first, ends[k]):
+            low, high, end_low, end_high = _grow(low, high, end_low, end_high, sides[at], n)
+            if low > high or end_low > end_high:
+                break
+            if high == w and end_high > w + 1:
+                opens[w] = 1
+            if low < w and end_low == w + 1:
+                closes[w] = 1
+        if low <= high and end_low <= end_high:
+            if places[k] & _FIRST and high == w and end_low < n:
+                opens[w] = 1
+            if places[k] & _LAST and high > 0 and end_low == w + 1:
+                closes[w] = 1
+        first = ends[k]
+
+
+@inner_kernel
+def _mark_right_parts(w, low, high, end_low, last, opens, right_parts):
+    """Mark parts that begin as a head child of the word `w` does, in [low, high], and end after it, up to `last`."""
+    for i in range(low, high + 1):
+        if i == w or opens[i]:
+            for j in range(end_low + 1, last + 1):
+                right_parts[cell_number(i, j)] = 1
+
+
+@inner_kernel
+def _mark_left_parts(high, end_low, end_high, closes, left_parts):
+    """Mark parts that begin before a head child, which begins up to `high`, and end in [end_low, end_high]."""
+    for j in range(end_low, end_high + 1):
+        if closes[j - 1]:
+            for i in range(1, high):
+                left_parts[cell_number(i, j)] = 1
+
+
+@bare_kernel
+def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, phrases, left_parts, right_parts):
+    """Mark what spines (as `spines.fill_levels` takes them) allow, in arrays of zeros.
+
+    `opens`, `closes`: uint8 (n,), words at which a constituent of several tokens may begin and end. `phrases`: uint8
+    (cells, labels), labels that a cell may have. `left_parts`, `right_parts`: uint8 (cells,), cells that may have left
+    and right parts of a constituent, or with `with_root` of the root.
+    """
+    n, first = opens.shape[0], 0
+    _mark_edges(sides, ends, places, tokens, opens, closes)
+    for k in range(ends.shape[0]):
+        w = np.int64(tokens[k])
+        low, high, end_low, end_high = w, w, w + 1, w + 1
+        for at in range(first, ends[k]):
+            if sides[at] & _ONLY_RIGHT:  # the constituent begins with its parts, so it ends after them
+                _mark_right_parts(w, low, high, end_low, n - 1, opens, right_parts)
+            if sides[at] & _BOTH:
+                _mark_right_parts(w, max(low, 1), high, end_low, n, opens, right_parts)
+            highest_head = high
+            low, high, end_low, end_high = _grow(low, high, end_low, end_high, sides[at], n)
+            if sides[at] & _LEFT:
+                _mark_left_parts(highest_head, end_low, end_high, closes, left_parts)
+            for i in range(low, high + 1):
+                for j in range(end_low, end_high + 1):
+                    if j == i + 1 or (opens[i] and closes[j - 1]):
+                        phrases[cell_number(i, j), labels[at]] = 1
+        if with_root:
+            if places[k] & _FIRST and low == 0:
+                _mark_right_parts(w, 0, min(high, 0), end_low, n - 1, opens, right_parts)
+            if places[k] & _INNER:
+                _mark_right_parts(w, max(low, 1), high, end_low, n, opens, right_parts)
+            if (places[k] & _INNER and end_low < n) or (places[k] & _LAST and end_low <= n == end_high):
+                _mark_left_parts(high, n, n, closes, left_parts)
+        first = ends[k]

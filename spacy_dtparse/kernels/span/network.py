@@ -1,0 +1,296 @@
+"""The span network: token numbers in, scores of spans and of their labels out.
+
+Tokens (with one before the first and one after the last) are sums of rows of one table, layers of simple recurrent
+units read them in both directions, and the gap between two tokens is what was read up to it from either side. A span
+scores a bilinear form of its two gaps (Dozat & Manning 2017; for constituents Zhang, Zhou & Li 2020), its labels come
+from one hidden layer over the sum of both gaps' projections.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX, REAL
+from ..jit import bare_kernel, kernel
+from .recurrent import LEAK, logistic, multiply, run_units, sum_rows
+from .spans import best_inside, best_spans, tree_posteriors
+
+LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
+"""What a gap is projected to: an end of a span to be scored, an end of a span to be labelled."""
+_NEVER = REAL(-9.5)
+"""Labels e^9.5 times less probable than the best count nothing."""
+
+
+class SpanNetwork(NamedTuple):
+    """float32 arrays; e: width of the table, d: units in a direction, m: width of the projections, C: labels.
+
+    `table` (V, e). `weights`: for each layer (its input, 2 · rows · d), rows 4 where the input is not 2 d wide (the
+    fourth is the highway's input), else 3. `recurrent`, `bias` (layers, 2, 2, d). `edges` (2 d, 4 m) with `edge_bias`
+    (4 m,): LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT side by side (the last two share the bias of the third).
+    `bilinear` (m, m), `from_left`, `from_right` (m,). `labels` (m, C) with `label_bias` (C,).
+    """
+
+    table: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    recurrent: np.ndarray
+    bias: np.ndarray
+    edges: np.ndarray
+    edge_bias: np.ndarray
+    bilinear: np.ndarray
+    from_left: np.ndarray
+    from_right: np.ndarray
+    labels: np.ndarray
+    label_bias: np.ndarray
+
+
+@bare_kernel(fastmath=True, error_model="numpy")
+def dot(left, right, m):
+    """The product of two float32 rows of m numbers."""
+    total = REAL(0)
+    for j in range(m):
+        total += left[j] * right[j]
+    return total
+
+
+@kernel(fastmath=True, error_model="numpy")
+def read_gaps(network, numbers, firsts, gaps, own):
+    """The projections of the gaps of sentences, n + 1 of a sentence of n tokens; a sentence's are the same bits in any
+    company.
+
+    `numbers` int32 (rows, k): rows of the table, n + 2 of each sentence; `firsts` int32 (sentences + 1,): where each
+    sentence's begin, and their number. Filled: `gaps` float32, one sentence behind the other, (4, n + 1, m) of each,
+    LEFT already times the bilinear form and plus `from_right`, and `own`, n + 1 of each, what a left end scores by
+    itself.
+    """
+    tokens, sentences = len(numbers), len(firsts) - 1
+    d, m = network.recurrent.shape[3], network.bilinear.shape[0]
+    inputs = np.empty((tokens, network.table.shape[1]), dtype=REAL)
+    sum_rows(network.table, numbers, inputs)
+    states = np.empty((tokens, 2 * d), dtype=REAL)
+    for layer in range(len(network.weights)):
+        weights = network.weights[layer]
+        products = np.empty((tokens, weights.shape[1]), dtype=REAL)
+        multiply(inputs, weights, products)
+        outputs = np.empty((tokens, 2 * d), dtype=REAL)
+        recurrent, bias = network.recurrent[layer], network.bias[layer]
+        for s in range(sentences):
+            run_units(products, inputs, firsts[s], firsts[s + 1], recurrent, bias, states, outputs)
+        inputs = outputs
+    size = max(tokens - sentences, 3)  # products of fewer rows than three are made otherwise, with other bits
+    read = np.zeros((size, 2 * d), dtype=REAL)
+    gap = 0
+    for s in range(sentences):
+        for t in range(firsts[s], firsts[s + 1] - 1):
+            for j in range(d):
+                read[gap, j] = inputs[t, j]
+                read[gap, d + j] = inputs[t + 1, d + j]
+            gap += 1
+    projected = np.empty((size, 4 * m), dtype=REAL)
+    multiply(read, network.edges, projected)
+    left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
+    for t in range(size):
+        for j in range(m):
+            x = projected[t, j] + network.edge_bias[j]
+            left[t, j] = max(x, LEAK * x)
+    multiply(left, network.bilinear, formed)
+    gap = 0
+    for s in range(sentences):
+        here = firsts[s + 1] - firsts[s] - 1
+        ends = gaps[4 * m * gap : 4 * m * (gap + here)].reshape((4, here, m))
+        for t in range(here):
+            row = projected[gap + t]
+            own[gap + t] = dot(left[gap + t], network.from_left, m)
+            for j in range(m):
+                ends[LEFT, t, j] = formed[gap + t, j] + network.from_right[j]  # a right end's own, with RIGHT
+                x = row[m + j] + network.edge_bias[m + j]
+                ends[RIGHT, t, j] = max(x, LEAK * x)
+                ends[LABEL_LEFT, t, j] = row[2 * m + j] + network.edge_bias[2 * m + j]
+                ends[LABEL_RIGHT, t, j] = row[3 * m + j]
+        gap += here
+
+
+@kernel(fastmath=True, error_model="numpy")
+def score_spans(gaps, own, first, last, scores):
+    """Scores of all spans of [first, last), the mean over the networks, into float32 `scores` (last - first + 1 on
+    either side); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
+    n_networks, m = gaps.shape[0], gaps.shape[3]
+    size = last - first + 1
+    right = np.empty((n_networks * m, size), dtype=REAL)
+    left = np.empty((size, n_networks * m), dtype=REAL)
+    share = REAL(1.0 / n_networks)
+    for q in range(n_networks):
+        for t in range(size):
+            for j in range(m):
+                right[q * m + j, t] = gaps[q, RIGHT, first + t, j]
+                left[t, q * m + j] = gaps[q, LEFT, first + t, j] * share
+    multiply(left, right, scores)
+    for t in range(size):
+        alone = REAL(0)
+        for q in range(n_networks):
+            alone += own[q, first + t] * share
+        for j in range(t + 1, size):
+            scores[t, j] += alone
+    for t in range(size - 1):
+        scores[t, t + 1] = 0
+
+
+@kernel(fastmath=True, error_model="numpy")
+def label_spans(gaps, weights, bias, spans, out):
+    """Log-probabilities of the labels of `spans` int32 (c, 2) into float32 `out` (c, C): of the normalised product of
+    the networks. `weights` float32 (networks, m, C), `bias` (networks, C)."""
+    n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
+    hidden = np.empty((n_spans, m), dtype=REAL)
+    logits = np.empty((n_spans, n_labels), dtype=REAL)
+    share = REAL(1.0 / n_networks)
+    for q in range(n_networks):
+        for c in range(n_spans):
+            left, right = gaps[q, LABEL_LEFT, spans[c, 0]], gaps[q, LABEL_RIGHT, spans[c, 1]]
+            for j in range(m):
+                x = left[j] + right[j]
+                hidden[c, j] = max(x, LEAK * x)
+        multiply(hidden, weights[q], logits)
+        for c in range(n_spans):
+            for label in range(n_labels):
+                x = share * (logits[c, label] + bias[q, label])
+                out[c, label] = x if q == 0 else out[c, label] + x
+    for c in range(n_spans):
+        most = out[c, 0]
+        for label in range(n_labels):
+            most = max(most, out[c, label])
+        total = REAL(0)
+        for label in range(n_labels):
+            x = out[c, label] - most
+            y = logistic(x)  # e^x = y / (1 - y), without a call
+            total += y / (REAL(1) - y) if x > _NEVER else REAL(0)
+        rest = REAL(most + math.log(total))
+        for label in range(n_labels):
+            out[c, label] -= rest
+
+
+@kernel(error_model="numpy")
+def split_greedily(gaps, own, start, end, most, pieces):
+    """Cut [start, end) top-down where both parts score best, until no part has more than `most` tokens.
+
+    Filled: `pieces` int32 (2 tokens + 2, 2), the parts and everything that was cut, in pre-order; the last rows serve
+    as a stack. Returns their number.
+    """
+    n_networks, m = gaps.shape[0], gaps.shape[3]
+    base = len(pieces) - 1
+    pieces[base, 0], pieces[base, 1] = start, end
+    top, count = 1, 0
+    while top > 0:
+        top -= 1
+        i, j = pieces[base - top, 0], pieces[base - top, 1]
+        pieces[count, 0], pieces[count, 1] = i, j
+        count += 1
+        if j - i <= most:
+            continue
+        at, best = i + 1, REAL(-3e38)
+        for k in range(i + 1, j):
+            total = REAL(0)
+            for q in range(n_networks):
+                if k > i + 1:
+                    total += own[q, i] + dot(gaps[q, LEFT, i], gaps[q, RIGHT, k], m)
+                if j > k + 1:
+                    total += own[q, k] + dot(gaps[q, LEFT, k], gaps[q, RIGHT, j], m)
+            if total > best:
+                at, best = k, total
+        pieces[base - top, 0], pieces[base - top, 1] = at, j
+        pieces[base - top - 1, 0], pieces[base - top - 1, 1] = i, at
+        top += 2
+    return count
+
+
+@kernel(error_model="numpy")
+def span_probabilities(gaps, own, weights, bias, first, last, least):
+    """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
+
+    Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
+    """
+    n = last - first
+    scores = np.empty((n + 1, n + 1), dtype=REAL)
+    score_spans(gaps, own, first, last, scores)
+    _, all_spans = tree_posteriors(scores)
+    for i in range(n):
+        all_spans[i, i + 1] = 1.0
+    count = 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            count += all_spans[i, j] >= least
+    spans = np.empty((count, 2), dtype=INDEX)
+    posteriors = np.empty(count)
+    count = 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            if all_spans[i, j] >= least:
+                spans[count, 0], spans[count, 1] = first + i, first + j
+                posteriors[count] = all_spans[i, j]
+                count += 1
+    logs = np.empty((count, bias.shape[1]), dtype=REAL)
+    label_spans(gaps, weights, bias, spans, logs)
+    return spans, posteriors, logs
+
+
+@kernel(error_model="numpy")
+def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
+    """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
+    label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.
+
+    Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans of a
+    posterior below `least` are not looked at. Filled from 0 on: `items` int32 (…, 3), start, end, label in pre-order,
+    and `costs` float64: -ln of the probability that the tree has the item's chain there. Returns (their number, spans
+    that were labelled).
+    """
+    n, n_chains = last - first, len(chain_from) - 1
+    tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
+    gains, best = np.zeros((n + 1, n + 1), dtype=REAL), np.empty((n + 1, n + 1), dtype=REAL)
+    chains = np.zeros(len(tried), dtype=INDEX)
+    number = np.full((n + 1, n + 1), -1, dtype=INDEX)  # among those tried, of a span that gains
+    for c in range(len(tried)):
+        i, j = tried[c, 0] - first, tried[c, 1] - first
+        place = 1
+        for chain in range(2, n_chains):
+            if logs[c, chain] > logs[c, place]:
+                place = chain
+        gain = (chain_from[place + 1] - chain_from[place]) * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
+        if gain > 0.0:
+            gains[i, j] = gain
+            chains[c] = place
+            number[i, j] = c
+    spans = np.empty((2 * n + 2, 2), dtype=INDEX)
+    best_inside(gains, n, best)
+    count = 0
+    for k in range(best_spans(best, n, spans)):
+        c = number[spans[k, 0], spans[k, 1]]
+        if c < 0:
+            continue
+        cost = -math.log(posteriors[c]) - logs[c, chains[c]]
+        for place in range(chain_from[chains[c]], chain_from[chains[c] + 1]):
+            items[count, 0], items[count, 1], items[count, 2] = tried[c, 0], tried[c, 1], chain_labels[place]
+            costs[count] = cost
+            count += 1
+    return count, len(tried)
+
+
+@kernel(error_model="numpy")
+def cut_greedily(gaps, own, weights, bias, most):
+    """A whole sentence cut by `split_greedily` down to `most` tokens.
+
+    Returns (spans int32 (c, 2) in pre-order, the number of the best chain of those that were cut int32 (c,), -1 for the
+    others, float64 (c,): -ln of the chain's probability, 0 for the others).
+    """
+    tokens = gaps.shape[2] - 1
+    spans = np.empty((2 * tokens + 2, 2), dtype=INDEX)
+    found = split_greedily(gaps, own, 0, tokens, most, spans)
+    cut = np.flatnonzero(spans[:found, 1] - spans[:found, 0] > most)
+    logs = np.empty((len(cut), bias.shape[1]), dtype=REAL)
+    label_spans(gaps, weights, bias, spans[cut], logs)
+    chains, costs = np.full(found, -1, dtype=INDEX), np.zeros(found)
+    for c in range(len(cut)):
+        chain = np.argmax(logs[c])
+        chains[cut[c]] = chain
+        costs[cut[c]] = -logs[c, chain]
+    return spans[:found], chains, costs

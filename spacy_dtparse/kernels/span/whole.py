@@ -1,0 +1,195 @@
+"""Trees that hang together: no token is left bare where the treebank never leaves such a token bare.
+
+The chart keeps a constituent where it is worth its place, so that a subject whose noun phrase falls short by a hair
+stands in its clause as loose words. Here such words get the most probable constituent that takes them up, and the tree
+is otherwise left as it is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ..jit import kernel
+
+
+@kernel(error_model="numpy")
+def place_of_bare(items, count, n, tags, never, parents, first):
+    """The first token from `first` on that is a bare child of a constituent which never has such a one, -1 if there is
+    none.
+
+    `items` int32 (…, 3): start, end, label of `count` constituents in pre-order, without the root. `tags` int32 (n,):
+    numbers of tags. `never` bool (labels + 1, labels + 1, tags): [parent, child beside the token, tag], where the last
+    parent is the root and the last child stands for any or none. Filled: `parents` int32 (n,): the constituent that
+    each token is a child of, -1 for the root.
+    """
+    n_labels = never.shape[0] - 1
+    for t in range(n):
+        parents[t] = -1
+    for c in range(count):
+        for t in range(items[c, 0], items[c, 1]):
+            parents[t] = c
+    for t in range(first, n):
+        parent = parents[t]
+        label = items[parent, 2] if parent >= 0 else n_labels
+        if never[label, n_labels, tags[t]]:
+            return t
+        end = items[parent, 1] if parent >= 0 else n
+        c = parent + 1
+        while c < count and items[c, 0] < end:
+            if never[label, items[c, 2], tags[t]]:
+                return t
+            here = items[c, 1]  # past all that is below this child
+            c += 1
+            while c < count and items[c, 0] < here:
+                c += 1
+    return -1
+
+
+@kernel(error_model="numpy")
+def covers_all(items, count, n):
+    """Whether the first constituent covers all n tokens."""
+    return count > 0 and items[0, 0] == 0 and items[0, 1] == n
+
+
+@kernel(error_model="numpy")
+def _wrong(never, label, tag, beside):
+    """Whether `label` never has a bare token of the tag beside children whose labels `beside` bool (labels,) marks."""
+    if never[label, never.shape[0] - 1, tag]:
+        return True
+    for child in range(len(beside)):
+        if beside[child] and never[label, child, tag]:
+            return True
+    return False
+
+
+@kernel(error_model="numpy")
+def _faults(never, label, bare, beside):
+    """How many tokens `label` never has bare beside such children; `bare` int32 (tags,) counts those of each tag."""
+    faults = 0
+    for tag in range(len(bare)):
+        if bare[tag] > 0 and _wrong(never, label, tag, beside):
+            faults += bare[tag]
+    return faults
+
+
+@kernel(error_model="numpy")
+def _children(items, count, parent, parents, tags, start, end, bare, beside):
+    """Sort the children of constituent `parent`, or of the root where it is -1, into those within [start, end) (row 0)
+    and the others (row 1): `bare` int32 (2, tags), how many bare tokens have each tag; `beside` bool (2, labels), which
+    labels the constituents have."""
+    bare[:] = 0
+    beside[:] = False
+    first, last = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, len(tags))
+    for t in range(first, last):
+        if parents[t] == parent:
+            bare[0 if start <= t < end else 1, tags[t]] += 1
+    c = parent + 1
+    while c < count and items[c, 0] < last:
+        here = max(items[c, 1], items[c, 0] + 1)  # past all that is below this child
+        beside[0 if start <= items[c, 0] and items[c, 1] <= end else 1, items[c, 2]] = True
+        c += 1
+        while c < count and items[c, 0] < here:
+            c += 1
+
+
+@kernel(error_model="numpy")
+def _insert(items, costs, count, parent, start, end, labels, cost):
+    """Put a chain of labels over [start, end), whole children of constituent `parent`, below it. Returns the new
+    count."""
+    at = parent + 1
+    while at < count and (items[at, 0] < start):
+        at += 1
+    size = len(labels)
+    for c in range(count - 1, at - 1, -1):
+        for k in range(3):
+            items[c + size, k] = items[c, k]
+        costs[c + size] = costs[c]
+    for k in range(size):
+        items[at + k, 0], items[at + k, 1], items[at + k, 2] = start, end, labels[k]
+        costs[at + k] = cost
+    return count + size
+
+
+@kernel(error_model="numpy")
+def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels, least):
+    """Take up the tokens that `place_of_bare` finds, in place, from left to right; returns the new number of
+    constituents.
+
+    `items`, `costs` (float64, -ln of a constituent's probability) have room for what is added: at most one chain per
+    token, and one. `one_root`: whether a constituent must cover all tokens where there is any. `spans` int32 (c, 2),
+    `posteriors` float64 (c,), `logs` float32 (c, chains): candidates and log-probabilities of their chains, as
+    `span_network.span_probabilities` gives them. The most probable candidate wins that takes up bare tokens of the same
+    parent, consists of whole children of it, and leaves fewer tokens bare that should not be, below it and beside it;
+    without such a one the most probable that has the token itself and may have it. Where none has a probability of
+    `least` the token stays.
+    """
+    n, n_chains = len(tags), len(chain_from) - 1
+    parents = np.empty(n, dtype=INDEX)
+    inside = np.zeros(n + 1, dtype=np.bool_)  # gaps within a child of the parent
+    n_labels = never.shape[0] - 1
+    bare, beside = np.empty((2, never.shape[2]), dtype=INDEX), np.empty((2, n_labels), dtype=np.bool_)
+    below, above_it = np.empty(n_labels, dtype=INDEX), np.empty(n_labels, dtype=INDEX)
+    if one_root and count > 0 and not covers_all(items, count, n):
+        best, best_chain, most = -1, -1, -math.inf
+        for c in range(len(spans)):
+            if spans[c, 0] == 0 and spans[c, 1] == n:
+                for chain in range(1, n_chains):
+                    if logs[c, chain] > most:
+                        best, best_chain, most = c, chain, logs[c, chain]
+        if best >= 0:
+            chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
+            count = _insert(items, costs, count, -1, 0, n, chosen, -most)
+    added, floor = 0, math.log(least) if least > 0 else -math.inf
+    t = place_of_bare(items, count, n, tags, never, parents, 0)
+    while t >= 0 and added < n:
+        parent = parents[t]
+        start, end = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, n)
+        for gap in range(start, end + 1):
+            inside[gap] = False
+        for c in range(parent + 1, count):
+            if items[c, 0] >= end:
+                break
+            for gap in range(items[c, 0] + 1, items[c, 1]):
+                inside[gap] = True
+        label = items[parent, 2] if parent >= 0 else n_labels
+        _children(items, count, parent, parents, tags, start, end, bare, beside)
+        faults = _faults(never, label, bare[0], beside[0])
+        best, best_chain, most, fewer = -1, -1, floor, False
+        for c in range(len(spans)):
+            i, j = spans[c, 0], spans[c, 1]
+            if not start <= i < j <= end or inside[i] or inside[j] or posteriors[c] < least:
+                continue
+            _children(items, count, parent, parents, tags, i, j, bare, beside)
+            if bare[0].sum() == 0:
+                continue
+            for top in range(n_labels):
+                below[top] = _faults(never, top, bare[0], beside[0])
+                already = beside[1, top]
+                beside[1, top] = True
+                above_it[top] = _faults(never, label, bare[1], beside[1])
+                beside[1, top] = already
+            for chain in range(1, n_chains):
+                value = math.log(posteriors[c]) + logs[c, chain]
+                top, bottom = chain_labels[chain_from[chain]], chain_labels[chain_from[chain + 1] - 1]
+                better = below[bottom] + above_it[top] < faults
+                if value <= floor or (fewer and not better) or (better == fewer and value <= most):
+                    continue
+                if not better and not (i <= t < j and not _wrong(never, bottom, tags[t], beside[0])):
+                    continue
+                known, above = False, parent  # a unary chain has no label twice
+                while above >= 0 and items[above, 0] == i and items[above, 1] == j:
+                    for place in range(chain_from[chain], chain_from[chain + 1]):
+                        known = known or chain_labels[place] == items[above, 2]
+                    above -= 1
+                if not known:
+                    best, best_chain, most, fewer = c, chain, value, better
+        if best >= 0:
+            chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
+            count = _insert(items, costs, count, parent, spans[best, 0], spans[best, 1], chosen, -most)
+            added += 1
+        again = best >= 0 and added < n  # what was added may now stand beside a token that it never does
+        t = place_of_bare(items, count, n, tags, never, parents, 0 if again else t + 1)
+    return count

@@ -1,0 +1,168 @@
+"""What a search keeps between two steps: the states met, the queue of those not yet followed, where it stands.
+
+States live in one array as (parent, window, label, cost). The kernels allocate nothing; `make_agenda` and `with_room`
+make and lengthen the arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+from .score import ScoreCache, grow_cache
+
+STATE = np.dtype(
+    [(name, np.int32) for name in ("parent", "i", "j", "label")] + [("cost", np.float64), ("hash", np.uint64)],
+    align=True,
+)
+"""A state: the one it comes from (-1: the initial state), window [i, j) and label of the inference that made it, its
+cost, and (under BOTTOM_UP) a hash of its items in any order."""
+
+MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
+"""An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
+
+# Where a search stands, kept between two calls of the kernel.
+CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
+BEST, BEST_GLUED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
+RESUMED, NEED_STATES, NEED_MET, NEED_CACHE = 13, 14, 15, 16
+_MARKS = 17
+
+
+class Agenda(NamedTuple):
+    """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
+    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands."""
+
+    states: np.ndarray
+    heap: np.ndarray
+    met: np.ndarray
+    path: np.ndarray
+    mark: np.ndarray
+
+
+_H1 = np.uint64(0x9E3779B97F4A7C15)
+_H2 = np.uint64(0xBF58476D1CE4E5B9)
+_S31 = np.uint64(31)
+_S29 = np.uint64(29)
+_S46 = np.uint64(46)
+EMPTY = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@inner_kernel
+def _before(states, a, b):
+    """Total order of queued states: cheaper first, then the one queued first."""
+    return states[a]["cost"] < states[b]["cost"] or (states[a]["cost"] == states[b]["cost"] and a < b)
+
+
+@inner_kernel
+def put_state(states, slot, parent, i, j, label, cost, key):
+    """Write one state."""
+    state = states[slot]
+    state["parent"] = parent
+    state["i"] = i
+    state["j"] = j
+    state["label"] = label
+    state["cost"] = cost
+    state["hash"] = key
+
+
+@inner_kernel
+def heap_push(heap, count, states, state):
+    at = count
+    heap[at] = state
+    while at > 0:
+        up = (at - 1) >> 1
+        if not _before(states, heap[at], heap[up]):
+            break
+        heap[at], heap[up] = heap[up], heap[at]
+        at = up
+    return count + 1
+
+
+@inner_kernel
+def heap_pop(heap, count, states):
+    """Remove the first state; the caller reads heap[0] before. Returns the new count."""
+    count -= 1
+    heap[0] = heap[count]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= count:
+            return count
+        if child + 1 < count and _before(states, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(states, heap[child], heap[at]):
+            return count
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
+@inner_kernel
+def item_hash(start, end, label, below):
+    """Hash of an item; `below`: symbol of an only child, else -1, so that NP over VP is not VP over NP."""
+    z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
+    z ^= np.uint64(below + 1) << _S46
+    z = (z ^ (z >> _S31)) * _H1
+    z = (z ^ (z >> _S29)) * _H2
+    return z ^ (z >> _S31)
+
+
+@inner_kernel
+def meet(met, key, cost):
+    """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
+    mask = np.uint64(met.shape[0] - 1)
+    key |= _ONE
+    at = (key >> _S29) & mask
+    while met[at]["key"] != EMPTY:
+        if met[at]["key"] == key:
+            if met[at]["cost"] <= cost:
+                return True
+            met[at]["cost"] = cost
+            return False
+        at = (at + _ONE) & mask
+    met[at]["key"] = key
+    met[at]["cost"] = cost
+    return False
+
+
+@bare_kernel
+def _rehash(met, bigger):
+    """Enter all of `met` in an empty larger table."""
+    for k in range(met.shape[0]):
+        if met[k]["key"] != EMPTY:
+            meet(bigger, met[k]["key"], met[k]["cost"])
+
+
+def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
+    room = 4096 if keep else 8 * n_tokens + 64
+    states = np.empty(room, dtype=STATE)
+    states[0] = (-1, 0, 0, -1, 0.0, 0)
+    mark = np.zeros(_MARKS, dtype=np.int64)
+    mark[N_STATES] = 1
+    mark[BEST] = mark[FIRST] = -1
+    return Agenda(
+        states,
+        np.empty(room if keep else 1, dtype=np.int32),
+        np.zeros(8192 if track else 2, dtype=MET),
+        np.empty(n_tokens + node_room + 1, dtype=np.int32),  # all shifts and all items
+        mark,
+    )
+
+
+def with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
+    """The same agenda and cache, the arrays that were too short replaced by longer ones."""
+    states, heap, met, path, mark = agenda
+    if mark[NEED_STATES] > len(states):
+        states = np.empty(2 * int(mark[NEED_STATES]), dtype=STATE)
+        states[: len(agenda.states)] = agenda.states
+        if len(heap) > 1:
+            heap = np.empty(len(states), dtype=np.int32)
+            heap[: len(agenda.heap)] = agenda.heap
+    if mark[NEED_MET] > len(met):
+        met = np.zeros(1 << int(mark[NEED_MET]).bit_length(), dtype=MET)
+        _rehash(agenda.met, met)
+    while mark[NEED_CACHE] > len(cache.scores):
+        cache = grow_cache(cache)
+    return Agenda(states, heap, met, path, mark), cache

@@ -1,0 +1,81 @@
+"""Numbers of atoms: a direct map for tests of one value, a hash table for tests of several."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+
+MIX_1 = np.uint64(0x9E3779B97F4A7C15)
+MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_3 = np.uint64(0x94D049BB133111EB)
+_S30 = np.uint64(30)
+_S27 = np.uint64(27)
+_S31 = np.uint64(31)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+class AtomMap(NamedTuple):
+    """Numbers of atoms: `direct` int32 (D,) for one-value templates (-1: not an atom); an open-addressing hash table
+    `keys` uint64 (H,) (0: empty) with `values` int32 (H,) for tuples, H a power of two. `state` int64 (3,): number of
+    atoms, number of hashed keys, 1 while atoms are being collected (then an unseen key gets the next number)."""
+
+    direct: np.ndarray
+    keys: np.ndarray
+    values: np.ndarray
+    state: np.ndarray
+
+
+@inner_kernel
+def mix(state, value):
+    """Fold a number (>= -1) into a 64-bit hash state (splitmix64's finaliser)."""
+    z = (state ^ np.uint64(value + 2)) * MIX_1
+    z = (z ^ (z >> _S30)) * MIX_2
+    z = (z ^ (z >> _S27)) * MIX_3
+    return z ^ (z >> _S31)
+
+
+@inner_kernel
+def fold(state, key):
+    """Fold a 64-bit key into a 64-bit hash state."""
+    z = ((state << _ONE) ^ (state >> _S31) ^ key) * MIX_1
+    z = (z ^ (z >> _S30)) * MIX_2
+    return z ^ (z >> _S31)
+
+
+@bare_kernel
+def lookup(keys, values, state, key):
+    """Number of the hashed atom `key`, -1 when it is unknown; while collecting (state[2] = 1) an unseen key is added.
+
+    `keys`, `values`, `state`: see AtomMap.
+    """
+    mask = np.uint64(keys.shape[0] - 1)
+    key |= _ONE  # 0 marks an empty entry
+    at = (key >> _S27) & mask
+    while keys[at] != _ZERO:
+        if keys[at] == key:
+            return values[at]
+        at = (at + _ONE) & mask
+    if state[2] == 1:
+        keys[at] = key
+        values[at] = state[0]
+        state[0] += 1
+        state[1] += 1
+        return values[at]
+    return np.int32(-1)
+
+
+@bare_kernel
+def insert_keys(keys, values, new_keys, new_values):
+    """Insert (key, value) pairs into an open-addressing table with room for them; see `lookup`."""
+    mask = np.uint64(new_keys.shape[0] - 1)
+    for n in range(keys.shape[0]):
+        key = keys[n] | _ONE
+        at = (key >> _S27) & mask
+        while new_keys[at] != _ZERO:
+            at = (at + _ONE) & mask
+        new_keys[at] = key
+        new_values[at] = values[n]

@@ -1,0 +1,353 @@
+"""The feature kernel: the atoms of one candidate inference. Search and replay both call it; nothing else makes
+features.
+
+A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the
+terminal left
+of the span, the head child of the first child, ...). A *slot* is an attribute of the node at a place. A template turns
+slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections 4.1,
+4.2 and
+table 3). All numbers here are codes that `features.trees.templates` compiles; nothing here reads text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+from .atoms import MIX_2, MIX_3, lookup, mix
+from .heads import head_position
+
+# Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
+LABEL = -1
+WORD, TAG, CLASS, SHAPE, PUNCT = 0, 1, 2, 3, 4
+TOKEN_COLUMNS = 5
+
+# Spaces of places.
+ITEM, TERMINAL, CHILD = 0, 1, 2
+# Where an item or terminal is, seen from the window. FRONT counts from the window's start and may pass its end.
+START, END, HEAD, LEFT, RIGHT, FRONT = 0, 1, 2, 3, 4, 5
+# Which child of another place.
+FIRST_CHILD, HEAD_CHILD, LAST_CHILD = 0, 1, 2
+
+# Groups of frontier items.
+SPAN_FIRST, SPAN_LAST, HEAD_LEFT, HEAD_RIGHT, CONTEXT_LEFT, CONTEXT_RIGHT = 0, 1, 2, 3, 4, 5
+SPAN, NON_LEFTMOST, NON_RIGHTMOST, NON_HEAD = 6, 7, 8, 9
+# Kinds of group templates.
+SOME_ITEM, SOME_TERMINAL, LENGTH_ITEMS, LENGTH_TERMINALS = 0, 1, 2, 3
+LENGTH_MAX = 15
+
+# Parts of a table.
+SHARED, OWN = 0, 1
+
+
+class TemplateTable(NamedTuple):
+    """A compiled template table; first axis of `bounds` is the part (SHARED: the same for all windows with one
+    start; OWN).
+
+    `places` int32 (P, 4): space, where (or kind of child), offset (or parent place), 1 if the place needs the head.
+    `slots` int32 (S, 2): place, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the direct
+    map. `tuples` int32 (T, 4): up to three slots (-1: unused) and the template's number (hash seed).
+    `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
+    attribute;
+    `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, -1 if there is none.
+    `bounds` int32 (2, 8): per part, [lo, hi) of places, slots, unary and tuples; groups and sequence are always OWN.
+    """
+
+    places: np.ndarray
+    slots: np.ndarray
+    unary: np.ndarray
+    unary_base: np.ndarray
+    tuples: np.ndarray
+    groups: np.ndarray
+    grouped: np.ndarray
+    grouped_base: np.ndarray
+    sequence: np.ndarray
+    bounds: np.ndarray
+
+
+NODE = np.dtype(
+    [(name, np.int32) for name in ("label", "start", "end", "head", "first", "last", "middle", "child_at", "arity")]
+    + [("own", np.uint64), ("key", np.uint64)],
+    align=True,
+)
+"""A node: `label` symbol number; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle`
+first, last and head child (-1 for a token); `child_at`, `arity`: where its children stand in the pool, how many.
+`own`, `key`: hash of its label, span and head; and of these with those of its first, head and last child, which is all
+that templates see."""
+
+
+class Nodes(NamedTuple):
+    """The nodes of one sentence: 0..n-1 are its tokens, then the inferred items.
+
+    `item` NODE (capacity,); `pool` int32: the children of all items one after the other; `used` int32 (2,): nodes and
+    pool entries in use. One array of records, because every array that a kernel takes costs compile time.
+    """
+
+    item: np.ndarray
+    pool: np.ndarray
+    used: np.ndarray
+
+
+class FeatureScratch(NamedTuple):
+    """Working memory: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32
+    (n_atoms,) with
+    `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
+
+    place: np.ndarray
+    slot: np.ndarray
+    atoms: np.ndarray
+    stamp: np.ndarray
+    mark: np.ndarray
+    children: np.ndarray
+
+
+@inner_kernel
+def window_head(heads, nodes, frontier, i, j, children):
+    """Frontier position of the label-free head of the window [i, j)."""
+    if j - i == 1:
+        return i
+    for k in range(i, j):
+        children[k - i] = nodes.item[frontier[k]]["label"]
+    return i + head_position(heads, np.int64(-1), children, j - i)
+
+
+@inner_kernel
+def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, place):
+    item = nodes.item
+    first = item[frontier[i]]["start"]
+    last = item[frontier[j - 1]]["end"] - 1
+    head_token = item[frontier[h]]["head"]
+    for p in range(lo, hi):
+        space, where, offset = places[p, 0], places[p, 1], places[p, 2]
+        found = -1
+        if space == ITEM:
+            if where == START:
+                at, least, bound = i + offset, i, j
+            elif where == END:
+                at, least, bound = j - 1 - offset, i, j
+            elif where == HEAD:
+                at, least, bound = h + offset, i, j
+            elif where == LEFT:
+                at, least, bound = i - 1 - offset, low, i
+            elif where == RIGHT:
+                at, least, bound = j + offset, j, size
+            else:
+                at, least, bound = i + offset, i, size
+            if least <= at < bound:
+                found = frontier[at]
+        elif space == TERMINAL:
+            if where == START:
+                at, least, bound = first + offset, first, last + 1
+            elif where == END:
+                at, least, bound = last - offset, first, last + 1
+            elif where == HEAD:
+                at, least, bound = head_token + offset, 0, n_tokens
+            elif where == LEFT:
+                at, least, bound = first - 1 - offset, 0, n_tokens
+            elif where == RIGHT:
+                at, least, bound = last + 1 + offset, 0, n_tokens
+            else:
+                at, least, bound = first + offset, 0, n_tokens
+            if least <= at < bound:
+                found = at
+        else:
+            parent = place[offset]
+            if parent >= 0:
+                if where == FIRST_CHILD:
+                    found = item[parent]["first"]
+                elif where == HEAD_CHILD:
+                    found = item[parent]["middle"]
+                else:
+                    found = item[parent]["last"]
+        place[p] = found
+
+
+@inner_kernel
+def _group_range(code, n, i, j, h, low, size):
+    """Frontier positions [lo, hi) of a group and the position left out (-1: none)."""
+    lo, hi, hole = i, j, -1
+    if code == SPAN_FIRST:
+        if n > 0:
+            hi = min(j, i + n)
+    elif code == SPAN_LAST:
+        if n > 0:
+            lo = max(i, j - n)
+    elif code == HEAD_LEFT:
+        hi = h
+        if n > 0:
+            lo = max(i, h - n)
+    elif code == HEAD_RIGHT:
+        lo = h + 1
+        if n > 0:
+            hi = min(j, h + 1 + n)
+    elif code == CONTEXT_LEFT:
+        lo, hi = low, i
+        if n > 0:
+            lo = max(low, i - n)
+    elif code == CONTEXT_RIGHT:
+        lo, hi = j, size
+        if n > 0:
+            hi = min(size, j + n)
+    elif code == NON_LEFTMOST:
+        lo = i + 1
+    elif code == NON_RIGHTMOST:
+        hi = j - 1
+    elif code == NON_HEAD:
+        hole = h
+    return lo, hi, hole
+
+
+@inner_kernel
+def _emit_groups(
+    grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
+):
+    """Append the atoms of the group templates; an atom that several members share is appended once."""
+    item = nodes.item
+    for q in range(grouped.shape[0]):
+        kind, group, attribute = grouped[q, 0], grouped[q, 1], grouped[q, 2]
+        base = grouped_base[q]
+        lo, hi, hole = _group_range(groups[group, 0], groups[group, 1], i, j, h, low, size)
+        extra = h if groups[group, 2] == 1 and (h < lo or h >= hi or h == hole) else -1
+        length = 0
+        for k in range(lo, hi + 1):  # the last round is for the added head
+            at = k if k < hi else extra
+            if at < 0 or (k < hi and k == hole):
+                continue
+            node = frontier[at]
+            if kind == SOME_ITEM:
+                value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
+                number = direct[base + value] if value >= 0 else -1
+                if number >= 0 and stamp[number] != mark:
+                    stamp[number] = mark
+                    out[count] = number
+                    count += 1
+            elif kind == SOME_TERMINAL:
+                for t in range(item[node]["start"], item[node]["end"]):
+                    value = tokens[t, attribute]
+                    number = direct[base + value] if value >= 0 else -1
+                    if number >= 0 and stamp[number] != mark:
+                        stamp[number] = mark
+                        out[count] = number
+                        count += 1
+            else:
+                length += 1 if kind == LENGTH_ITEMS else item[node]["end"] - item[node]["start"]
+        if kind >= LENGTH_ITEMS:
+            # tests "= n" at base + n and "> n" at base + LENGTH_MAX + 1 + n, n = 0..LENGTH_MAX
+            for n in range(LENGTH_MAX + 1):
+                if length == n:
+                    number = direct[base + n]
+                elif length > n:
+                    number = direct[base + LENGTH_MAX + 1 + n]
+                else:
+                    number = -1
+                if number >= 0:
+                    out[count] = number
+                    count += 1
+    return count
+
+
+@inner_kernel
+def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, count):
+    """Append the atoms of one part of the table for window [i, j) with head position h to scratch.atoms.
+
+    `frontier` int32: nodes without a parent, left to right, in [low, size). `tokens` int32 (n, TOKEN_COLUMNS). `count`:
+    atoms already emitted; returns the new count. The SHARED part reads nothing to the right of the window's start but
+    FRONT places, so it is the same for all windows that start at i; h may be any position then. No atom comes twice.
+    """
+    item = nodes.item
+    bounds = table.bounds
+    slots = table.slots
+    unary = table.unary
+    unary_base = table.unary_base
+    tuples = table.tuples
+    direct = atoms.direct
+    keys = atoms.keys
+    values = atoms.values
+    state = atoms.state
+    place = scratch.place
+    slot = scratch.slot
+    out = scratch.atoms
+    _fill_places(table.places, bounds[part, 0], bounds[part, 1], nodes, frontier, low, size, n_tokens, i, j, h, place)
+    for s in range(bounds[part, 2], bounds[part, 3]):
+        node = place[slots[s, 0]]
+        value = -1
+        if node >= 0:
+            attribute = slots[s, 1]
+            value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
+        slot[s] = value
+    for u in range(bounds[part, 4], bounds[part, 5]):
+        # A missing place is a value too (entry 0), so that "nothing there" can be tested.
+        number = direct[unary_base[u] + slot[unary[u]] + 1]
+        if number >= 0:
+            out[count] = number
+            count += 1
+    for t in range(bounds[part, 6], bounds[part, 7]):
+        key = mix(MIX_2, tuples[t, 3])
+        most = -1
+        for k in range(3):
+            s = tuples[t, k]
+            if s >= 0:
+                most = max(most, slot[s])
+                key = mix(key, slot[s])
+        if most >= 0:
+            number = lookup(keys, values, state, key)
+            if number >= 0:
+                out[count] = number
+                count += 1
+    if part == OWN:
+        if table.grouped.shape[0] > 0:
+            count = _emit_groups(
+                table.grouped, table.grouped_base, table.groups, direct, nodes, frontier, low, size, tokens, i, j, h,
+                scratch.stamp, scratch.mark[0], out, count,
+            )  # fmt: skip
+        if table.sequence[0] >= 0:
+            key = mix(MIX_3, table.sequence[0])
+            for k in range(i, j):
+                key = mix(key, item[frontier[k]]["label"])
+            number = lookup(keys, values, state, key)
+            if number >= 0:
+                out[count] = number
+                count += 1
+    return count
+
+
+PARTS_WIDTH = 16
+
+
+@bare_kernel
+def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
+    """Write what each hashed atom of the window just extracted stands for, so that it can be named.
+
+    `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels
+    of the
+    window's sequence); a row whose second entry is 0 is not yet known.
+    """
+    item = nodes.item
+    for t in range(table.tuples.shape[0]):
+        key = mix(MIX_2, table.tuples[t, 3])
+        any_value = False
+        width = 0
+        for k in range(3):
+            s = table.tuples[t, k]
+            if s >= 0:
+                width += 1
+                any_value |= scratch.slot[s] >= 0
+                key = mix(key, scratch.slot[s])
+        number = lookup(atoms.keys, atoms.values, atoms.state, key) if any_value else -1
+        if number >= 0 and parts[number, 1] == 0:
+            parts[number, 0] = table.tuples[t, 3]
+            parts[number, 1] = width
+            for k in range(width):
+                parts[number, 2 + k] = scratch.slot[table.tuples[t, k]]
+    if table.sequence[0] >= 0 and j - i <= PARTS_WIDTH - 2:
+        key = mix(MIX_3, table.sequence[0])
+        for k in range(i, j):
+            key = mix(key, item[frontier[k]]["label"])
+        number = lookup(atoms.keys, atoms.values, atoms.state, key)
+        if number >= 0 and parts[number, 1] == 0:
+            parts[number, 0] = table.sequence[0]
+            parts[number, 1] = j - i
+            for k in range(i, j):
+                parts[number, 2 + k - i] = item[frontier[k]]["label"]

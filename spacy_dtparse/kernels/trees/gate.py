@@ -1,0 +1,178 @@
+"""The gate: a small log-linear classifier that says which windows are worth scoring.
+
+Most windows of a state are plainly no constituent, and a linear classifier over a few hashed atoms sees that hundreds
+of times faster than the rules of all labels score them. Its weights are whole numbers in units of 1 / UNIT, so the sum
+is the same on every machine. Nothing is lost where it errs on the side of keeping: what passes is scored as before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import inner_kernel
+from .atoms import fold, mix
+
+UNIT = 256
+"""A weight of 1 nat."""
+
+# What an atom begins with: hashes of all items of the window, of its first and last item, of the items to its left and
+# right, nothing, or the second and third; each but the last with the number of items.
+_WHOLE, _ENDS, _OUTER, _NOTHING, _FRAME = 0, 1, 2, 3, 4
+
+# What is read of an item: its symbol, its first and last child's, its number of children (at most 4), its head's word,
+# tag and class. Of seven items: the window's first, second and last, two to its left, two to its right.
+_SYMBOL, _INNER_FIRST, _INNER_LAST, _CHILDREN, _WORD, _TAG, _CLASS, _FIELDS = 0, 1, 2, 3, 4, 5, 6, 7
+_FIRST, _SECOND, _LAST, _LEFT, _LEFT_2, _RIGHT, _RIGHT_2, _ITEMS = 0, 7, 14, 21, 28, 35, 42, 7
+_ARITY = _ITEMS * _FIELDS
+N_NUMBERS = _ARITY + 1
+"""Numbers of a window: the fields of each of these items, -1 for what is not there, and its number of items."""
+
+_JOINED: tuple[tuple[int, ...], ...] = (
+    (_WHOLE,),
+    (_WHOLE, _LEFT),
+    (_WHOLE, _RIGHT),
+    (_WHOLE, _LEFT, _RIGHT),
+    (_WHOLE, _FIRST + _INNER_FIRST, _LAST + _INNER_LAST),
+    (_WHOLE, _LAST + _WORD),
+    (_WHOLE, _FIRST + _WORD),
+    (_WHOLE, _RIGHT, _RIGHT_2),
+    (_WHOLE, _LEFT_2, _LEFT),
+    (_ENDS,),
+    (_FRAME,),
+    (_ENDS, _RIGHT + _WORD),
+    (_ENDS, _LEFT + _WORD),
+    (_ENDS, _LAST + _WORD, _RIGHT),
+    (_ENDS, _LAST + _TAG, _RIGHT + _TAG),
+    (_ENDS, _LAST + _INNER_LAST, _RIGHT),
+    (_ENDS, _LAST + _CHILDREN, _RIGHT),
+    (_OUTER,),
+    (_OUTER, _FIRST + _WORD, _FIRST),
+    (_OUTER, _LAST, _RIGHT_2),
+    (_OUTER, _FIRST, _LEFT_2),
+    (_NOTHING, _LAST + _WORD, _RIGHT + _WORD, _ARITY),
+    (_NOTHING, _LEFT + _WORD, _FIRST + _WORD, _ARITY),
+    (_NOTHING, _FIRST + _TAG, _RIGHT + _WORD, _RIGHT + _CLASS, _ARITY),
+    (_NOTHING, _FIRST, _SECOND, _LEFT, _ARITY),
+    (_NOTHING, _LEFT, _FIRST + _WORD),
+)
+"""An atom: what it begins with, and the numbers that are joined to it (an item alone stands for its symbol)."""
+
+N_KEYS = len(_JOINED)
+"""Atoms of a window; a table of weights has one entry for each value of their hash's last bits."""
+
+_ATOMS = np.array([[*atom, *[-1] * (5 - len(atom))] for atom in _JOINED], dtype=np.int64)
+
+REACH = 2
+"""Frontier items left of a window that its atoms can see."""
+
+VERSION = 1
+"""Of the atoms below: a gate works only with those it was trained on."""
+
+_SEED = np.uint64(0xA0761D6478BD642F)
+
+
+@inner_kernel
+def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
+    """Write the N_KEYS entries of the window [i, j) to the front of `keys` int64 (N_KEYS + N_NUMBERS,).
+
+    `mask`: entries of the table, a power of two, less 1.
+    """
+    # Loops and tables, because every access to a record and every call of `mix` is compiled on its own.
+    item = nodes.item
+    number = keys[N_KEYS:]
+    arity = np.int64(j - i)
+    number[_ARITY] = arity
+    at = 0
+    for place in range(_ITEMS):
+        k, known = np.int64(i), True
+        if place == 1:
+            k, known = i + 1, arity > 1
+        elif place == 2:
+            k = j - 1
+        elif place > 4:
+            k = j + place - 5
+            known = k < size
+        elif place > 2:
+            k = i + 2 - place
+            known = k >= low
+        if known:
+            node = item[frontier[k]]
+            number[at] = node["label"]
+            number[at + _CHILDREN] = min(node["arity"], 4)
+            for side in range(2):
+                inner = node["first"] if side == 0 else node["last"]
+                number[at + _INNER_FIRST + side] = item[inner]["label"] if inner >= 0 else -1
+            for column in range(3):
+                number[at + _WORD + column] = tokens[node["head"], column]  # WORD, TAG, CLASS
+        else:
+            for column in range(_FIELDS):
+                number[at + column] = -1
+        at += _FIELDS
+    whole = ends = outer = np.uint64(0)
+    for begin in range(3):
+        state = mix(_SEED, arity + 100 * begin)
+        for k in range(arity if begin == _WHOLE else 2):
+            value = np.int64(0)
+            if begin == _WHOLE:
+                value = np.int64(item[frontier[i + k]]["label"])
+            elif begin == _ENDS:
+                value = number[_FIRST if k == 0 else _LAST]
+            else:
+                value = number[_LEFT if k == 0 else _RIGHT]
+            state = mix(state, value)
+        if begin == _WHOLE:
+            whole = state
+        elif begin == _ENDS:
+            ends = state
+        else:
+            outer = state
+    frame = fold(ends, outer)
+    for n in range(N_KEYS):
+        begin = _ATOMS[n, 0]
+        state = _SEED
+        if begin == _WHOLE:
+            state = whole
+        elif begin == _ENDS:
+            state = ends
+        elif begin == _OUTER:
+            state = outer
+        elif begin == _FRAME:
+            state = frame
+        value, k = np.int64(n), 1
+        while True:
+            state = mix(state, value)
+            if k == 5 or _ATOMS[n, k] < 0:
+                break
+            value = number[_ATOMS[n, k]]
+            k += 1
+        keys[n] = np.int64(state & mask)
+
+
+@inner_kernel
+def gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
+    """The sum of a window's weights, in units; see `gate_keys`."""
+    gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
+    total = np.int64(0)
+    for k in range(N_KEYS):
+        total += weight[keys[k]]
+    return total
+
+
+@inner_kernel
+def gate_windows(
+    weight, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows, keys
+):
+    """Keep the windows whose weights sum to `least` (units) or more, with their labels, in their order; return how
+    many, and the most that a window's weights sum to."""
+    mask = np.uint64(weight.shape[0] - 1)
+    kept, most = 0, np.int64(-(2**62))
+    for w in range(n_windows):
+        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+        total = gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys)
+        most = max(most, total)
+        if total >= least:
+            windows_i[kept] = i
+            windows_j[kept] = j
+            window_labels[kept] = window_labels[w]
+            kept += 1
+    return np.int64(kept), most

@@ -1,0 +1,166 @@
+"""Replay: run a given action sequence through the parser's own states and feature kernel and write out every example.
+
+The trainer learns from these; loading a bundle replays its proof derivations through the same code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import inner_kernel, kernel
+from .features import OWN, SHARED, extract, record_parts, window_head
+from .gate import gate_sum
+from .state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
+
+SHIFT_ROW = -2
+"""Written in `out_gold` for the shift candidate where a shift is not the right action; see `replay`."""
+
+
+@inner_kernel
+def right_label(nodes, frontier, actions, ready, step, i, j):
+    """Label of the later action that could be taken already, in step `step`, over the window [i, j); -1 for none."""
+    start, end = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
+    for k in range(step + 1, ready.shape[0]):
+        if ready[k, 0] <= step and ready[k, 1] == start and ready[k, 2] == end:
+            return np.int64(actions[k, 2])
+    return np.int64(-1)
+
+
+@inner_kernel
+def _hard_windows(
+    grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j, n_windows,
+    keys,
+):  # fmt: skip
+    """Keep the windows that are right, that TOP may cover, or that a gate lets pass; return how many."""
+    mask = np.uint64(gate.shape[0] - 1)
+    n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
+    kept = np.int64(0)
+    for w in range(n_windows):
+        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+        keep = actions[step, 0] == i and actions[step, 1] == j and actions[step, 2] < n_labels
+        if not keep and ready.shape[0] > 0:
+            keep = right_label(nodes, frontier, actions, ready, step, i, j) >= 0
+        if not keep:
+            keep = label_allowed(grammar, nodes, frontier, low, size, i, j, top)
+        if not keep:
+            keep = gate_sum(gate, mask, tokens, nodes, frontier, low, size, i, j, keys) >= least
+        if keep:
+            windows_i[kept] = i
+            windows_j[kept] = j
+            kept += 1
+    return kept
+
+
+@kernel
+def replay(
+    grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, ready, nodes, frontier,
+    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts, gate, least,
+    keys,
+):  # fmt: skip
+    """Write the examples of every state on a derivation.
+
+    `actions` int32 (n_actions, 3): window start i and end j (frontier positions in the state they apply to) and label
+    (number of labels = shift); an action whose window is not legal (arity) is carried out but makes no positive.
+    `ready` int32 (n_actions, 3): the step from which each action could be taken, and the tokens [a, b) of its window;
+    an action is right in every state from there to its own step. Of length 0: each is right in its own step only.
+    Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the label that is right in this
+    state over this window, -1 where none is; for the shift candidate: number of labels when right, else SHIFT_ROW.
+    `out_state` int32: state number within the sentence. `out_flags` int8: 1 when TOP is allowed over the window.
+    `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit.
+    `gate` int16: weights of a gate (see `gate`); wrong windows whose weights sum to less than `least` make no rows, and
+    nor does the shift of a state that has no other candidate left then. Of length 1 or less: all make rows. `keys`
+    int64: scratch.
+    Returns (rows, states), or (-1, 0) when there is not enough room.
+
+    States with a single candidate make no rows.
+    """
+    low, size = np.int64(0), np.int64(n_tokens)
+    shift_reduce = grammar.options[0] == SHIFT_REDUCE
+    cursor = np.int64(n_tokens) if shift_reduce else np.int64(0)
+    n_labels = np.int64(grammar.options[3])
+    top = np.int64(grammar.options[4])
+    start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
+    rows = 0
+    at = 0
+    out_indptr[0] = 0
+    for step in range(n_actions):
+        gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+        n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
+        can_shift = shift_reduce and cursor > low
+        if gate.shape[0] > 1 and n_windows > 0:
+            n_windows = _hard_windows(
+                grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j,
+                n_windows, keys,
+            )  # fmt: skip
+        if n_windows > 0:
+            if rows + n_windows + 1 > room[0]:
+                return -1, 0
+            start = -1
+            shared = np.int64(0)
+            for w in range(n_windows):
+                i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+                if i != start:
+                    start = i
+                    scratch.mark[0] += 1
+                    shared = extract(
+                        table,
+                        atoms,
+                        np.int64(SHARED),
+                        nodes,
+                        frontier,
+                        low,
+                        size,
+                        tokens,
+                        n_tokens,
+                        i,
+                        j,
+                        i,
+                        scratch,
+                        np.int64(0),
+                    )
+                scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
+                h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
+                count = extract(
+                    table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, shared
+                )
+                if parts.shape[0] > 0:
+                    record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
+                if at + count > room[1]:
+                    return -1, 0
+                for a in range(count):
+                    out_atoms[at + a] = scratch.atoms[a]
+                at += count
+                right = gold if gold_i == i and gold_j == j and gold < n_labels else -1
+                if right < 0 and ready.shape[0] > 0:
+                    right = right_label(nodes, frontier, actions, ready, step, i, j)
+                out_gold[rows] = right
+                out_state[rows] = step
+                out_flags[rows] = 1 if label_allowed(grammar, nodes, frontier, low, size, i, j, top) else 0
+                rows += 1
+                out_indptr[rows] = at
+            if can_shift:
+                i, j = cursor - 1, cursor
+                scratch.mark[0] += 1
+                count = extract(
+                    table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens,
+                    i, j, i, scratch, np.int64(0),
+                )
+                count = extract(
+                    table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, count
+                )
+                if parts.shape[0] > 0:
+                    record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
+                if at + count > room[1]:
+                    return -1, 0
+                for a in range(count):
+                    out_atoms[at + a] = scratch.atoms[a]
+                at += count
+                out_gold[rows] = n_labels if gold == n_labels else SHIFT_ROW
+                out_state[rows] = step
+                out_flags[rows] = 0
+                rows += 1
+                out_indptr[rows] = at
+        low, cursor, size = infer(
+            grammar, heads, nodes, frontier, low, cursor, size, gold_i, gold_j, gold, scratch.children
+        )
+    return rows, n_actions

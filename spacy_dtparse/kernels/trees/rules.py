@@ -1,0 +1,196 @@
+"""Bit-parallel scoring of all rules of all labels for one candidate.
+
+A rule is a conjunction of present and absent atoms. It owns one bit in the word-packed set *alive*: no active
+atom is one that the rule negates. A rule with present atoms owns a further bit for each of them: the atom is
+still *awaited*. An active atom only ever clears bits, of rules that negate it in the one set and of rules
+that await it in the others, so the order of atoms does not matter and repeats do no harm: what all candidates
+of a state share is applied once, and so is what a candidate shares with all that come after it (`rules_batch`).
+A rule counts if it is alive and awaits nothing; the values are added up as integers in units of
+`CONFIDENCE_GRID`, so that the score is exactly the sum of the leaves that `treewalk` reaches, bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import BITS, CONFIDENCE_GRID, INDEX
+from ..jit import bare_kernel, inner_kernel
+
+
+class RuleSet(NamedTuple):
+    """All rules of L labels on W words of 64 bits, over R compact atoms (see `model.trees.rules.compile_rules`).
+
+    `atom_map` int32 (model's atoms,): compact number of an atom, -1 if no rule uses it: compose it into the
+    feature tables, the kernels take compact numbers only. `word_label` int32 (W,): a word's label.
+    `bias` float64 (L,). `value` int32 (64 W,): in units of `CONFIDENCE_GRID`, 0 for the padding at the end of
+    a label's last word. `fresh` uint64 (B,): the bits when no atom is active: words 0 .. W-1 alive, 1
+    everywhere; then the awaited bits in layers, `layer` int32 (K + 1,): layer k stands in the words `layer[k]`
+    .. `layer[k + 1]` and is that of words 0, 1, ..., as many as have a rule with more than k present atoms
+    (the words are sorted so that these come first). `dense` uint64 (D, W): what atoms 0 .. D-1 keep of the
+    alive words. `kill_start` int32 (R + 1,), `kill_word` int32, `kill_keep` uint64: what an atom keeps of
+    single words: of awaited words, and, without a dense row, of alive words. All arrays are C-contiguous and
+    writable.
+    """
+
+    atom_map: np.ndarray
+    word_label: np.ndarray
+    bias: np.ndarray
+    value: np.ndarray
+    fresh: np.ndarray
+    layer: np.ndarray
+    dense: np.ndarray
+    kill_start: np.ndarray
+    kill_word: np.ndarray
+    kill_keep: np.ndarray
+
+
+class RuleScratch(NamedTuple):
+    """Working memory of one thread. `shared`, `live` uint64 (B,): the bits of a state and of a candidate. `batch`
+    int32 (BATCH, 3): of each candidate of a batch, where its atoms end, its row of the scores, and a number that is
+    the caller's own. `run` int32 (R + 1,): in how many candidates at the end of a batch an atom is, counted from
+    the last entry."""
+
+    shared: np.ndarray
+    live: np.ndarray
+    batch: np.ndarray
+    run: np.ndarray
+
+
+BATCH = 64
+"""Most candidates of a batch: as many as the windows with one start, which `model.trees.model` bounds."""
+_RUN_LIMIT = 2**30
+
+
+def make_scratch(rules: RuleSet) -> RuleScratch:
+    """Fresh working memory for `rules`."""
+    size = len(rules.fresh)
+    return RuleScratch(
+        np.zeros(size, dtype=BITS),
+        np.zeros(size, dtype=BITS),
+        np.zeros((BATCH, 3), dtype=INDEX),
+        np.zeros(len(rules.kill_start), dtype=INDEX),
+    )
+
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_SHIFT = np.arange(64, dtype=np.uint64)
+
+
+@inner_kernel
+def _apply(rules, atoms, lo, hi, live):
+    """Clear what the atoms clear: single words, then dense rows, four at a time."""
+    for t in range(lo, hi):
+        atom = atoms[t]
+        for k in range(rules.kill_start[atom], rules.kill_start[atom + 1]):
+            live[np.uint64(rules.kill_word[k])] &= rules.kill_keep[k]
+    n_dense, n_words = rules.dense.shape
+    row0 = row1 = row2 = -1
+    for t in range(lo, hi):
+        atom = atoms[t]
+        if atom >= n_dense:
+            continue
+        if row0 < 0:
+            row0 = atom
+        elif row1 < 0:
+            row1 = atom
+        elif row2 < 0:
+            row2 = atom
+        else:
+            keep0, keep1, keep2 = rules.dense[row0], rules.dense[row1], rules.dense[row2]
+            keep3 = rules.dense[atom]
+            for w in range(n_words):
+                live[w] &= (keep0[w] & keep1[w]) & (keep2[w] & keep3[w])
+            row0 = row1 = row2 = -1
+    if row0 >= 0:  # one to three rows are left: repeating a row changes nothing
+        keep0 = rules.dense[row0]
+        keep1 = rules.dense[row1 if row1 >= 0 else row0]
+        keep2 = rules.dense[row2 if row2 >= 0 else row0]
+        for w in range(n_words):
+            live[w] &= keep0[w] & keep1[w] & keep2[w]
+
+
+@inner_kernel
+def _sum(rules, live, out):
+    """Write the scores of all labels for the bits in `live` to `out` float64 (L,); uses up `live`."""
+    layer = rules.layer
+    for k in range(layer.shape[0] - 1):
+        first = layer[k]
+        for w in range(layer[k + 1] - first):
+            live[w] &= ~live[first + w]
+    for label in range(out.shape[0]):
+        out[label] = 0.0
+    for w in range(rules.word_label.shape[0]):
+        word = live[w]
+        if word != _ZERO:
+            values = rules.value[w * 64 : w * 64 + 64]
+            part = 0
+            for b in range(64):  # no branch, so that this becomes vector code
+                part += values[b] & -np.int64((word >> _SHIFT[b]) & _ONE)
+            out[rules.word_label[w]] += part  # whole numbers far below 2^53: exact
+    for label in range(out.shape[0]):
+        out[label] = out[label] * CONFIDENCE_GRID + rules.bias[label]
+
+
+@inner_kernel
+def rules_batch(rules, scratch, atoms, shared, n, scores):
+    """Scores of all labels for n >= 1 candidates of one state, to rows of `scores` float64 (rows, L).
+
+    `atoms` int32: compact atoms, in any order, which are left in another: first the `shared` ones of the state,
+    then those of each candidate up to `scratch.batch[k, 0]`; its scores go to the row `scratch.batch[k, 1]`. An
+    atom of candidate k and of all after it is applied once.
+    """
+    base, live, batch, run = scratch.shared, scratch.live, scratch.batch, scratch.run
+    clock = run.shape[0] - 1
+    if run[clock] > _RUN_LIMIT:
+        for a in range(run.shape[0]):
+            run[a] = 0
+    now = np.int64(run[clock])
+    run[clock] = now + n
+    # An atom that the candidates k .. n - 1 have, but not k - 1, gets the number now + n - k.
+    for k in range(n - 1, -1, -1):
+        number = now + n - k
+        for t in range(batch[k - 1, 0] if k > 0 else shared, batch[k, 0]):
+            if k == n - 1 or run[atoms[t]] == number - 1:
+                run[atoms[t]] = number
+    for b in range(base.shape[0]):
+        base[b] = rules.fresh[b]
+    lo = np.int64(0)
+    for k in range(n):
+        # First what this and all later candidates have, then what only some of them have; the rest is in `base`.
+        number = now + n - k
+        end = np.int64(batch[k, 0])
+        middle = shared if k == 0 else lo
+        for t in range(middle, end):
+            atom = atoms[t]
+            if run[atom] == number:
+                atoms[t] = atoms[middle]
+                atoms[middle] = atom
+                middle += 1
+        hi = middle
+        for t in range(middle, end):
+            atom = atoms[t]
+            if run[atom] < number:
+                atoms[hi] = atom
+                hi += 1
+        bits = base
+        # A loop and not two calls: every call of a kernel is compiled on its own. The last candidate uses `base` up.
+        for step in range(2 if k < n - 1 else 1):
+            if step == 1:
+                bits = live
+                for b in range(base.shape[0]):
+                    live[b] = base[b]
+            _apply(rules, atoms, lo if step == 0 else middle, middle if step == 0 else hi, bits)
+        _sum(rules, bits, scores[batch[k, 1]])
+        lo = end
+
+
+@bare_kernel
+def rules_score(rules, scratch, atoms, n, out):
+    """Scores of all labels to `out` float64 (L,) for the one candidate with the compact atoms atoms[:n]."""
+    base = scratch.shared
+    for b in range(base.shape[0]):
+        base[b] = rules.fresh[b]
+    _apply(rules, atoms, np.int64(0), n, base)
+    _sum(rules, base, out)

@@ -1,0 +1,189 @@
+"""Scores of all candidate inferences of one state: features and rules together."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import bare_kernel, inner_kernel
+from .atoms import AtomMap, fold, mix
+from .features import OWN, SHARED, FeatureScratch, TemplateTable, extract, window_head
+from .heads import HeadTable
+from .rules import RuleScratch, RuleSet, rules_batch
+from .state import SHIFT_REDUCE, Grammar
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_S29 = np.uint64(29)
+WINDOW_SEED = np.uint64(0x8CB92BA72F3D8DD7)
+SHIFT_SEED = np.uint64(0x5851F42D4C957F2D)
+
+
+class SearchModel(NamedTuple):
+    """All that search reads. The atom maps give the compact atom numbers of their rule sets: one for windows (all
+    labels), one for the shift classifier (a single label). `gate` int16: see `kernels.trees.gate`; of length 1 if there
+    is none."""
+
+    grammar: Grammar
+    heads: HeadTable
+    table: TemplateTable
+    window_atoms: AtomMap
+    shift_atoms: AtomMap
+    window_rules: RuleSet
+    shift_rules: RuleSet
+    gate: np.ndarray
+
+
+class SearchScratch(NamedTuple):
+    """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
+    uint64 (most windows of a state,), `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys`
+    int64: see `kernels.trees.gate`, and the scratch of features and rules."""
+
+    frontier: np.ndarray
+    windows_i: np.ndarray
+    windows_j: np.ndarray
+    window_labels: np.ndarray
+    scores: np.ndarray
+    shift: np.ndarray
+    gate_keys: np.ndarray
+    features: FeatureScratch
+    window: RuleScratch
+    shifts: RuleScratch
+
+
+@bare_kernel
+def inference_cost(h):
+    """ln(1 + exp(-h)), without overflow."""
+    if h > 0.0:
+        return math.log1p(math.exp(-h))
+    return -h + math.log1p(math.exp(h))
+
+
+CACHE_ENTRY = np.dtype([("key", np.uint64), ("row", np.int64)], align=True)
+"""An entry of the cache's hash table: the key (0: empty) and the row of the scores."""
+
+
+class ScoreCache(NamedTuple):
+    """Scores of the windows met in one sentence's search, by everything that the templates can see of them.
+
+    `entries` CACHE_ENTRY (H,), a power of two; `scores` float64 (R, labels), a shift's score in the first column;
+    `used` int64 (1,): rows in use. H = 2 turns it off.
+    """
+
+    entries: np.ndarray
+    scores: np.ndarray
+    used: np.ndarray
+
+
+def make_cache(size: int, n_labels: int) -> ScoreCache:
+    """An empty cache of `size` entries (a power of two) with half as many rows."""
+    return ScoreCache(
+        np.zeros(size, dtype=CACHE_ENTRY),
+        np.zeros((size // 2, n_labels), dtype=np.float64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+@bare_kernel
+def _copy_entries(entries, bigger):
+    mask = np.uint64(bigger.shape[0] - 1)
+    for k in range(entries.shape[0]):
+        key = entries[k]["key"]
+        if key != _ZERO:
+            at = (key >> _S29) & mask
+            while bigger[at]["key"] != _ZERO:
+                at = (at + _ONE) & mask
+            bigger[at]["key"] = key
+            bigger[at]["row"] = entries[k]["row"]
+
+
+def grow_cache(cache: ScoreCache) -> ScoreCache:
+    """A cache of twice the size with the same content."""
+    bigger = make_cache(2 * len(cache.entries), cache.scores.shape[1])
+    _copy_entries(cache.entries, bigger.entries)
+    bigger.scores[: cache.used[0]] = cache.scores[: cache.used[0]]
+    bigger.used[0] = cache.used[0]
+    return bigger
+
+
+@inner_kernel
+def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
+    """Hash of all that the templates can see from window [i, j)."""
+    first = i
+    if grammar.options[0] != SHIFT_REDUCE:  # there, what is left of a window is always unread tokens
+        first = max(low, i - grammar.options[5])
+    last = min(size, j + grammar.options[6])
+    key = mix(mix(mix(seed, i - first), j - i), last - j)
+    for k in range(first, last):
+        key = fold(key, nodes.item[frontier[k]]["key"])
+    return key | _ONE
+
+
+@inner_kernel
+def _cached_row(entries, used, key):
+    """(row, 1) of a key in the cache, or (a new row for it, 0). There must be room."""
+    mask = np.uint64(entries.shape[0] - 1)
+    at = (key >> _S29) & mask
+    while entries[at]["key"] != _ZERO:
+        if entries[at]["key"] == key:
+            return entries[at]["row"], 1
+        at = (at + _ONE) & mask
+    row = used[0]
+    entries[at]["key"] = key
+    entries[at]["row"] = row
+    used[0] = row + 1
+    return row, 0
+
+
+@inner_kernel
+def score_windows(
+    grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low, size, windows_i,
+    windows_j, first, last, features, scores, cache,
+):  # fmt: skip
+    """Fill scores[w - first] for the windows first … last - 1 with the scores of one rule set: all labels', or shift's.
+
+    What the templates see left of and at a window's start is the same for all windows that start there, and much of
+    the rest is the same for many of them: these are scored together. `seed`: of the rule set's keys in the cache.
+    There must be room for last - first more rows.
+    """
+    entries, kept, used = cache.entries, cache.scores, cache.used
+    children, mark, batch = features.children, features.mark, bits.batch
+    n_labels = scores.shape[1]
+    keep = entries.shape[0] > 2
+    w = np.int64(first)
+    while w < last:
+        i = np.int64(windows_i[w])
+        n = 0
+        count = shared = np.int64(0)
+        while w < last and windows_i[w] == i:
+            j = np.int64(windows_j[w])
+            row, known = np.int64(-1), 0
+            if keep:
+                row, known = _cached_row(entries, used, _window_key(grammar, nodes, frontier, low, size, i, j, seed))
+            if known == 1:
+                for label in range(n_labels):
+                    scores[w - first, label] = kept[row, label]
+            else:
+                mark[0] += 1
+                h = np.int64(window_head(heads, nodes, frontier, i, j, children))
+                # A loop of two rounds and not two calls: every call of the feature kernel is compiled on its own.
+                for part in range(SHARED if n == 0 else OWN, OWN + 1):
+                    count = extract(
+                        table, atom_map, part, nodes, frontier, low, size, tokens, n_tokens, i, j,
+                        i if part == SHARED else h, features, count,
+                    )  # fmt: skip
+                    if part == SHARED:
+                        shared = count
+                batch[n, 0] = count
+                batch[n, 1] = w - first
+                batch[n, 2] = row
+                n += 1
+            w += 1
+        if n > 0:
+            rules_batch(rules, bits, features.atoms, shared, n, scores)
+        if keep:
+            for k in range(n):
+                for label in range(n_labels):
+                    kept[batch[k, 2], label] = scores[batch[k, 1], label]

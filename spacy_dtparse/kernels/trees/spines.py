@@ -1,0 +1,222 @@
+"""Spines in the search: which constituents a word may head, and what is left of that for an item.
+
+Every token is offered some spines, the chains of labels that it may head, bottom-up (see `trees.spines`). An item is
+only built where its head's spines have its label at that height, and a child that is not the head must be where one of
+its own head's spines ends: the pruning of adaptive supertagging (Kummerfeld, Roesner, Dawborn, Haggerty, Curran & Clark
+2010), for a parser without lexical categories. Sided spines also tell on which sides of its head an item has other
+children, and at which place among its parent's it stands. Control tags only tell at which tokens items of several
+tokens begin and end, and which have an item of their own (Roark & Hollingshead 2008).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import PLACES, SIDES
+from ..jit import inner_kernel, kernel
+from .heads import head_position
+from .state import label_allowed
+
+MOST_SPINES = 64
+"""Spines that a token can be offered."""
+MOST_LABELS = 63
+"""Labels, TOP among them, of a model that can be pruned by spines."""
+_OPENS, _CLOSES, _UNARY = 1, 2, 4
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+CHAIN = np.dtype(
+    [("spines", np.uint64), ("labels", np.uint64), ("places", np.uint64), ("height", np.int64)], align=True
+)
+"""What is left for a node: `spines`, a bit for each offer to its head that agrees with the `height` labels that the
+head heads in it; `labels`, a bit for each label that they have next; `places`, a bit for each place at which one of
+them ends."""
+
+
+class Offers(NamedTuple):
+    """`levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + PLACES), a bit for each spine offered to a token that has
+    at a height one of the L labels (the last is TOP, which none has), that ends there, that has these sides there, that
+    ends (at whatever height, told at height 0) at a place; of shape (1, 1, 1) there are none. `controls`: int32 (n,),
+    the bits that control tags allow a token (1 opens, 2 closes, 4 has a unary); of length 0 there are none. `chains`:
+    CHAIN (nodes,), working memory."""
+
+    levels: np.ndarray
+    controls: np.ndarray
+    chains: np.ndarray
+
+
+def no_offers() -> Offers:
+    """Offers that prune nothing."""
+    return Offers(np.zeros((1, 1, 1), np.uint64), np.zeros(0, np.int32), np.zeros(1, CHAIN))
+
+
+@kernel
+def fill_levels(labels, sides, ends, places, tokens, bits, levels):
+    """Enter spines into `levels`, all zero (see Offers): spine k has the labels[ends[k - 1]:ends[k]] and, as bits, as
+    many sets of `sides`, ends at the `places`, bits too, and is number bits[k] of those of tokens[k]; all int32. Spine
+    0 begins at 0."""
+    first = 0
+    n_labels = levels.shape[2] - 1 - SIDES - PLACES
+    for k in range(ends.shape[0]):
+        token, bit = tokens[k], _ONE << np.uint64(bits[k])
+        for at in range(first, ends[k]):
+            levels[token, at - first, labels[at]] |= bit
+            for side in range(SIDES):
+                if sides[at] & (1 << side):
+                    levels[token, at - first, n_labels + 1 + side] |= bit
+        levels[token, ends[k] - first, n_labels] |= bit
+        for place in range(PLACES):
+            if places[k] & (1 << place):
+                levels[token, 0, n_labels + 1 + SIDES + place] |= bit
+        first = ends[k]
+
+
+@inner_kernel
+def _set_chain(offers, node, token, height, spines):
+    """Write what is left for a node."""
+    levels = offers.levels
+    n_labels = levels.shape[2] - 1 - SIDES - PLACES
+    labels, places = _ZERO, _ZERO
+    for label in range(n_labels):
+        if levels[token, height, label] & spines:
+            labels |= _ONE << np.uint64(label)
+    done = levels[token, height, n_labels] & spines
+    for place in range(PLACES):
+        if levels[token, 0, n_labels + 1 + SIDES + place] & done:
+            places |= _ONE << np.uint64(place)
+    chain = offers.chains[node]
+    chain["spines"] = spines
+    chain["labels"] = labels
+    chain["places"] = places
+    chain["height"] = height
+
+
+@inner_kernel
+def start_chains(offers, n_tokens):
+    """Write the chains of a sentence's tokens, if there are spines."""
+    if offers.levels.shape[2] > 1:
+        for token in range(n_tokens):
+            _set_chain(offers, token, token, 0, ~_ZERO)
+
+
+@inner_kernel
+def _after(offers, nodes, node, label, side):
+    """What is left of a node's spines where an item is built with it as the head."""
+    levels, chain = offers.levels, offers.chains[node]
+    token, height = nodes.item[node]["head"], chain["height"]
+    n_labels = levels.shape[2] - 1 - SIDES - PLACES
+    return chain["spines"] & levels[token, height, label] & levels[token, height, n_labels + 1 + side]
+
+
+@inner_kernel
+def follow_chain(offers, nodes):
+    """Write the chain of the newest item, if there are spines and it is not TOP, which no spine has."""
+    node = np.int64(nodes.used[0] - 1)
+    item = nodes.item[node]
+    top = offers.levels.shape[2] - 2 - SIDES - PLACES
+    if offers.levels.shape[2] > 1 and item["label"] != top:
+        side = 1 * (item["middle"] != item["first"]) + 2 * (item["middle"] != item["last"])
+        spines = _after(offers, nodes, item["middle"], item["label"], side)
+        _set_chain(offers, node, item["head"], offers.chains[item["middle"]]["height"] + 1, spines)
+
+
+@inner_kernel
+def may_shift(offers, nodes, frontier, cursor, size):
+    """Whether the leftmost item of a stack may be another than the first child of what it will be in."""
+    levels = offers.levels
+    if levels.shape[2] == 1 or cursor >= size:
+        return True
+    node = frontier[cursor]
+    chain = offers.chains[node]
+    if chain["places"] & np.uint64(6):  # inner, last
+        return True
+    n_labels = levels.shape[2] - 1 - SIDES - PLACES
+    token, height = nodes.item[node]["head"], chain["height"]
+    left = levels[token, height, n_labels + 2] | levels[token, height, n_labels + 4]
+    return chain["spines"] & left != _ZERO
+
+
+@inner_kernel
+def _controls_allow(controls, start, end):
+    """Whether control tags allow an item over some tokens."""
+    if end - start > 1:
+        return controls[start] & _OPENS != 0 and controls[end - 1] & _CLOSES != 0
+    return controls[start] & _UNARY != 0
+
+
+@inner_kernel
+def _open_child(chains, frontier, i, j):
+    """The one child of a window that can only be its head, as the spines of its own do not end there; -1 if there is
+    none, -2 if there are several."""
+    found = np.int64(-1)
+    for k in range(i, j):
+        place = 3 if j - i == 1 else 0 if k == i else 2 if k == j - 1 else 1
+        if not chains[frontier[k]]["places"] & (_ONE << np.uint64(place)):
+            if found >= 0:
+                return np.int64(-2)
+            found = np.int64(k)
+    return found
+
+
+@inner_kernel
+def _spine_labels(offers, heads, nodes, frontier, top, children, i, j):
+    """The labels that spines allow a window, as bits."""
+    chains, item, arity = offers.chains, nodes.item, j - i
+    open_at = _open_child(chains, frontier, i, j)
+    allowed, labels = _ZERO, _ZERO
+    if open_at == -2:
+        return allowed
+    if open_at == -1 and arity == 1:
+        allowed |= _ONE << np.uint64(top)
+    for k in range(i, j):
+        if open_at == -1 or k == open_at:
+            labels |= chains[frontier[k]]["labels"]
+    if not labels:
+        return allowed
+    chooses = 1 < arity <= children.shape[0]  # as `add_item` has it
+    if chooses:
+        for k in range(arity):
+            children[k] = item[frontier[i + k]]["label"]
+    for label in range(top):
+        if labels & (_ONE << np.uint64(label)):
+            head = i + head_position(heads, label, children, arity) if chooses else i
+            if open_at == -1 or head == open_at:
+                side = 1 * (head > i) + 2 * (head < j - 1)
+                if _after(offers, nodes, frontier[head], label, side):
+                    allowed |= _ONE << np.uint64(label)
+    return allowed
+
+
+@inner_kernel
+def prune_windows(
+    offers, grammar, heads, nodes, frontier, low, size, children, windows_i, windows_j, n_windows, window_labels
+):
+    """Keep the windows that may get some label, in their order; returns how many.
+
+    `window_labels`: uint64 by window, a bit for each label that the offers and `label_allowed` allow it. There must be
+    offers.
+    """
+    levels, controls, item = offers.levels, offers.controls, nodes.item
+    top = np.int64(grammar.options[4])
+    top_bit = _ONE << np.uint64(top)
+    kept = np.int64(0)
+    for w in range(n_windows):
+        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+        found = top_bit | (top_bit - _ONE)
+        if controls.shape[0] > 0:
+            if not _controls_allow(controls, item[frontier[i]]["start"], item[frontier[j - 1]]["end"]):
+                found = top_bit
+        if levels.shape[2] > 1:
+            found &= _spine_labels(offers, heads, nodes, frontier, top, children, i, j)
+        for label in range(top + 1):
+            bit = _ONE << np.uint64(label)
+            if (j - i == 1 or label == top) and found & bit:
+                if not label_allowed(grammar, nodes, frontier, low, size, i, j, label):
+                    found ^= bit
+        if found:
+            windows_i[kept] = i
+            windows_j[kept] = j
+            window_labels[kept] = found
+            kept += 1
+    return kept

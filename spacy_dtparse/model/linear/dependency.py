@@ -1,0 +1,143 @@
+"""The data of a dependency parser: lists of words and tags, weights of link features in stages, weights of labels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ModelFormatError
+from ...features.linear.linkparts import LinkParts
+from ...kernels.linear.feature_table import WITHOUT_BIN, make_families
+from ...kernels.linear.links import MAX_TAGS
+from ..container import container_to_bytes
+from ..reading import FETCH, read_checked
+from .features import LabelStage, check_keys, check_labels, from_steps, label_arrays, on_grid, read_labels, steps
+
+KIND = "dependency"
+VERSION = 1
+DECODERS = ("projective", "spanning")
+"""Eisner's chart, and the maximum spanning tree of Chu, Liu and Edmonds."""
+MAX_STAGES = 4
+MAX_LABELS = MAX_TAGS - 4
+"""Labels that features of guides can tell apart."""
+
+
+class LinkStage(NamedTuple):
+    """One linear model of links. `keys`: uint64 (F,), ascending; `weights`: int16 (F,), in units of 2**-`grid`."""
+
+    keys: np.ndarray
+    weights: np.ndarray
+    grid: int
+
+
+def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LinkStage:
+    """The stage of ascending keys and float weights (F,): the `most` greatest by size, without those that round to 0.
+
+    A feature with distance is only looked for where the one without is found, so that one stays with it.
+    """
+    packed, grid = on_grid(weights)
+    kept = packed != 0
+    if most is not None and np.count_nonzero(kept) > most:
+        order = np.argsort(-np.abs(weights), kind="stable")
+        kept[order[most:]] = False
+    kept |= np.isin(keys, np.unique(keys[kept] & WITHOUT_BIN))
+    return LinkStage(np.ascontiguousarray(keys[kept]), packed[kept], grid)
+
+
+@dataclass(frozen=True)
+class DependencyModel:
+    """`parts`: what words and tags have a number. `stages`: each but the first reads the tree of the one before as its
+    guide. `label_names`: by number, the first is that of the root's dependent. `labels`: None
+    for a parser without labels. `decoder`: one of DECODERS. `meta`: plain data about the model.
+
+    Raises ModelFormatError when parts do not fit together.
+    """
+
+    parts: LinkParts
+    stages: tuple[LinkStage, ...]
+    labels: LabelStage | None
+    label_names: tuple[str, ...]
+    decoder: str
+    meta: dict[str, Any]
+    tables: tuple[tuple[np.ndarray, np.ndarray], ...] = field(init=False, repr=False, compare=False)
+    """(Rows and weights of a FamilyTable) of each stage, as the kernels take them."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.stages) <= MAX_STAGES:
+            raise ModelFormatError(f"the model has {len(self.stages)} stages; allowed are 1 to {MAX_STAGES}; {FETCH}")
+        if self.decoder not in DECODERS:
+            raise ModelFormatError(
+                f"the model names the decoder {self.decoder!r}; this release has {', '.join(DECODERS)}: install a "
+                "newer one"
+            )
+        if len(self.label_names) > MAX_LABELS:
+            raise ModelFormatError(
+                f"the model has {len(self.label_names)} labels, and at most {MAX_LABELS} can be told apart; {FETCH}"
+            )
+        if not self.label_names:
+            raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")
+        tables = []
+        for stage in self.stages:
+            check_keys(stage.keys, len(stage.weights))
+            table = make_families(stage.keys)
+            tables.append((table.rows, table.weights(stage.weights * np.float32(2.0**-stage.grid))))
+        object.__setattr__(self, "tables", tuple(tables))
+        if self.labels is not None:
+            check_labels(self.labels, len(self.label_names))
+
+    def fingerprint(self) -> str:
+        """Digest of all that decides a parse (16 hex digits)."""
+        digest = hashlib.sha256(repr((self.parts.to_dict(), self.label_names, self.decoder)).encode())
+        for array in (self.parts.word_tags, self.parts.stem_tags, self.parts.kinds):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        for stage in (*self.stages, *([self.labels] if self.labels is not None else [])):
+            for part in stage:
+                digest.update(part.tobytes() if isinstance(part, np.ndarray) else str(part).encode())
+        return digest.hexdigest()[:16]
+
+
+def write_model(model: DependencyModel) -> bytes:
+    """The model as a container; equal models give equal bytes."""
+    arrays = {
+        "word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds,
+    }  # fmt: skip
+    for number, stage in enumerate(model.stages):
+        arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
+    if model.labels is not None:
+        arrays |= label_arrays(model.labels)
+    meta = {
+        "version": VERSION,
+        "fingerprint": model.fingerprint(),
+        "parts": model.parts.to_dict(),
+        "grids": [stage.grid for stage in model.stages],
+        "label_grid": None if model.labels is None else model.labels.grid,
+        "label_names": list(model.label_names),
+        "decoder": model.decoder,
+        "meta": model.meta,
+    }
+    return container_to_bytes(KIND, meta, arrays)
+
+
+def read_model(data: bytes) -> DependencyModel:
+    """The model of a container.
+
+    Raises ModelFormatError if the bytes are no container of kind "dependency", are damaged, of another version, or do
+    not have the fingerprint they name.
+    """
+    return read_checked(data, KIND, VERSION, "dependency model", _build)[0]
+
+
+def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
+    stages = tuple(
+        LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], int(grid))
+        for number, grid in enumerate(meta["grids"])
+    )
+    labels = None
+    if meta["label_grid"] is not None:
+        labels = read_labels(arrays, int(meta["label_grid"]))
+    parts = LinkParts.from_parts(meta["parts"], arrays)
+    return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))

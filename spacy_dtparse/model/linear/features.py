@@ -1,0 +1,114 @@
+"""Linear models of features with exact keys: weights on a grid, by feature, or by feature and label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...errors import ModelFormatError
+from ..reading import FETCH
+
+LEVELS = 32767
+"""Greatest weight in units of its grid: weights are stored in int16."""
+
+
+class LabelStage(NamedTuple):
+    """A linear model of labels. `keys`: uint64 (F,), ascending; feature f has the pairs starts[f] to starts[f + 1]
+    (int32 (F + 1,)) of a label, int32 (P,), and a weight, int16 (P,), in units of 2**-`grid`."""
+
+    keys: np.ndarray
+    starts: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    grid: int
+
+
+def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]:
+    """(int16 weights, grid): the finest power of two on which the greatest weight is at most `levels`."""
+    most = float(np.abs(weights).max(initial=0.0))
+    grid = 10
+    while grid > -20 and most * 2.0**grid > levels:
+        grid -= 1
+    return np.rint(weights * 2.0**grid).astype(np.int16), grid
+
+
+def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LabelStage:
+    """`pack_pairs` of a weight for every pair, (F, labels)."""
+    features, labels = np.nonzero(weights)
+    starts = np.zeros(len(keys) + 1, np.int64)
+    np.cumsum(np.bincount(features, minlength=len(keys)), out=starts[1:])
+    return pack_pairs(keys, starts, labels, weights[features, labels], most)
+
+
+def pack_pairs(
+    keys: np.ndarray,
+    starts: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    most: int | None = None,
+    levels: int = LEVELS,
+) -> LabelStage:
+    """The stage of pairs as in LabelStage, with float weights (P,): the `most` greatest, without those that round to 0,
+    and without features that have none. `levels`: see `on_grid`."""
+    packed, grid = on_grid(weights, levels)
+    if most is not None and np.count_nonzero(packed) > most:
+        order = np.argsort(-np.abs(packed.astype(np.int32)), kind="stable")
+        packed[order[most:]] = 0
+    kept = np.flatnonzero(packed)
+    counts = np.bincount(np.repeat(np.arange(len(keys)), np.diff(starts))[kept], minlength=len(keys))
+    used = counts > 0
+    left = np.zeros(np.count_nonzero(used) + 1, INDEX)
+    np.cumsum(counts[used], out=left[1:])
+    return LabelStage(
+        np.ascontiguousarray(keys[used]), left, np.ascontiguousarray(labels[kept], INDEX), packed[kept], grid
+    )
+
+
+def check_labels(stage: LabelStage, n_labels: int) -> None:
+    """Raise ModelFormatError unless all places and labels are in range."""
+    check_keys(stage.keys, len(stage.starts) - 1)
+    pairs = len(stage.labels)
+    fits = (
+        stage.starts[0] == 0
+        and stage.starts[-1] == pairs == len(stage.weights)
+        and bool((np.diff(stage.starts) >= 0).all())
+        and (not pairs or (0 <= int(stage.labels.min()) and int(stage.labels.max()) < n_labels))
+    )
+    if not fits:
+        raise ModelFormatError(f"the weights of labels do not fit its {n_labels} labels; {FETCH}")
+
+
+def check_keys(keys: np.ndarray, n_weights: int) -> None:
+    """Raise ModelFormatError unless keys are uint64, ascending, above 0, and as many as weights."""
+    if keys.dtype != np.uint64 or len(keys) != n_weights:
+        raise ModelFormatError(f"{len(keys)} features of type {keys.dtype} with {n_weights} weights; {FETCH}")
+    if len(keys) and (keys[0] == 0 or not bool((keys[1:] > keys[:-1]).all())):
+        raise ModelFormatError(f"the features are not in ascending order; {FETCH}")
+
+
+def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:
+    """A stage as arrays of a container, without its grid."""
+    return {
+        "labels.keys": steps(stage.keys), "labels.counts": np.diff(stage.starts),
+        "labels.labels": stage.labels, "labels.weights": stage.weights,
+    }  # fmt: skip
+
+
+def read_labels(arrays: Mapping[str, np.ndarray], grid: int) -> LabelStage:
+    """The reverse of `label_arrays`."""
+    starts = np.concatenate([[0], np.cumsum(arrays["labels.counts"])]).astype(INDEX)
+    labels = np.ascontiguousarray(arrays["labels.labels"], INDEX)
+    return LabelStage(from_steps(arrays["labels.keys"]), starts, labels, arrays["labels.weights"], grid)
+
+
+def steps(keys: np.ndarray) -> np.ndarray:
+    """Ascending keys as the steps between them, which compress better."""
+    return np.diff(keys, prepend=np.uint64(0))
+
+
+def from_steps(differences: np.ndarray) -> np.ndarray:
+    """The reverse of `steps`."""
+    return np.cumsum(differences, dtype=np.uint64)

@@ -1,0 +1,150 @@
+"""Emissions of word classes, and a grammar with latent annotations as a model holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX, OFFSET, SCORE
+from ...errors import ModelFormatError
+from ...kernels.pcfg.latent import LatentRules
+from ..segments import any_positive, line_up
+
+
+class Emissions(NamedTuple):
+    """Log probabilities of word classes.
+
+    `from_class` int64 (C + 1,): the entries of class c are [from_class[c], from_class[c + 1]); `symbol` int32 (E,),
+    ascending in a class, `weight` float64 (E,): tags that the class is known to have. `floor` float64 (S,): of a class
+    that a symbol was never seen with, used where the tag is given; nan for symbols that are no tags.
+    """
+
+    from_class: np.ndarray
+    symbol: np.ndarray
+    weight: np.ndarray
+    floor: np.ndarray
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Emissions:
+        """The emissions among the arrays of a grammar."""
+        return cls(*(as_type(arrays[name], dtype) for name, dtype in zip(cls._fields, _TYPES, strict=True)))
+
+    def check(self, n: int, kind: str) -> None:
+        """Raise ModelFormatError unless the tables fit together and name only symbols below n, in words a `kind`."""
+        if len(self.floor) != n or len(self.symbol) != len(self.weight) or len(self.symbol) != int(self.from_class[-1]):
+            raise ModelFormatError(f"the emissions' tables do not fit {n} {kind}s; write the model again")
+        if len(self.symbol) and not 0 <= int(self.symbol.min()) <= int(self.symbol.max()) < n:
+            raise ModelFormatError(f"an emission names a {kind} outside of the {n} there are; write the model again")
+
+
+_TYPES = (OFFSET, INDEX, SCORE, SCORE)
+
+
+def as_type(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """An array of a file as the kernels take it: of this type and in C order."""
+    return np.ascontiguousarray(array.astype(dtype))
+
+
+@dataclass(frozen=True)
+class LatentPart:
+    """A grammar with latent annotations over the S symbols of the coarse grammar.
+
+    `sizes` int32 (S,): latent values of each symbol. `rules` int32 (R, 3): parent, left, right (-1: unary). `values`
+    float64: their probabilities, block after block, [y, z, x] for X -> Y Z and [y, x] for X -> Y (x of the parent).
+    `emissions`: of all latent values, those of symbol 0 first.
+
+    Raises ModelFormatError when they do not fit together.
+    """
+
+    sizes: np.ndarray
+    rules: np.ndarray
+    values: np.ndarray
+    emissions: Emissions
+
+    def __post_init__(self) -> None:
+        n = len(self.sizes)
+        if self.rules.shape != (len(self.rules), 3) or not len(self.rules) or int(self.sizes.min(initial=0)) < 0:
+            raise ModelFormatError("a latent grammar without rules, or with sizes below 0; write the model again")
+        low, high = int(self.rules[:, :2].min()), int(self.rules.max())
+        if low < 0 or high >= n or int(self.rules[:, 2].min()) < -1:
+            raise ModelFormatError(f"a latent rule names a symbol outside of the {n} there are; write the model again")
+        if int(self.starts[-1]) != len(self.values) or not bool(np.all((self.values >= 0.0) & (self.values <= 1.0))):
+            raise ModelFormatError("the latent rules' probabilities do not fit their sizes; write the model again")
+        self.emissions.check(int(self.sizes.sum()), "latent value")
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """int64 (R + 1,): where the rules' blocks begin in `values`."""
+        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
+        return np.concatenate([[0], np.cumsum(wide[self.rules].prod(axis=1))]).astype(OFFSET)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (S + 1,): the number of each symbol's first latent value."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(OFFSET)
+
+    @cached_property
+    def kernel(self) -> LatentRules:
+        """The rules sorted by left child, for the kernels: binary ones, then unary ones; rows of zeros left out."""
+        is_unary = self.rules[:, 2] < 0
+        order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
+        parent, left, right = self.rules[order].T
+        n_binary = int(np.count_nonzero(~is_unary))
+        ranges = np.zeros((len(self.sizes), 4), dtype=INDEX)
+        everyone = np.arange(len(self.sizes))
+        for column, lefts, offset in ((0, left[:n_binary], 0), (2, left[n_binary:], n_binary)):
+            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
+            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
+        n = len(self.sizes)
+        keys = left[:n_binary].astype(OFFSET) * (n + 1) + right[:n_binary]
+        pair_from = np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
+        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
+        n_rows = wide[self.rules[:, 1]] * wide[self.rules[:, 2]]
+        row_at = np.concatenate([[0], np.cumsum(n_rows)])
+        at = np.concatenate([[0], np.cumsum(np.repeat(wide[self.rules[:, 0]], n_rows))])
+        begins, rows = line_up(row_at, order)  # all rows, by the rules' new order
+        kept = any_positive(self.values, at)[rows]
+        row_from = np.concatenate([[0], np.cumsum(kept)])[begins]
+        rule, rows = np.repeat(np.arange(len(order)), n_rows[order])[kept], rows[kept]
+        new_at, places = line_up(at, rows)
+        values = np.divmod(rows - row_at[order[rule]], wide[right[rule]])
+        return LatentRules(
+            self.sizes.astype(INDEX), ranges, np.ascontiguousarray(parent), np.ascontiguousarray(left),
+            np.ascontiguousarray(right), row_from.astype(INDEX), np.stack(values, axis=1).astype(INDEX),
+            new_at[row_from[:-1]], np.ascontiguousarray(self.values[places]), pair_from,
+        )  # fmt: skip
+
+    def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
+        """(symbol, probabilities of a word of class `number` under each latent value) of the tags that the word may
+        have: all that the class is known with, or the given symbols alone."""
+        e = self.emissions
+        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
+        values, weight = e.symbol[low:high], np.exp(e.weight[low:high])
+        owner = np.searchsorted(self.first, values, "right") - 1
+        wanted = np.unique(owner) if tag_symbols is None else tag_symbols
+        known = np.isin(wanted, owner)
+        found = []
+        for symbol in (wanted[known] if known.any() else wanted).tolist():
+            first, last = int(self.first[symbol]), int(self.first[symbol + 1])
+            vector = np.zeros(last - first)
+            if known.any():
+                here = owner == symbol
+                vector[values[here] - first] = weight[here]
+            else:
+                vector[:] = np.exp(e.floor[first:last])
+            found.append((symbol, vector))
+        return found
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a file holds, by name; `from_arrays` reads it back."""
+        return {"sizes": self.sizes, "rules": self.rules, "values": self.values, **self.emissions._asdict()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> LatentPart:
+        """A grammar from its `arrays`."""
+        sizes, rules = (as_type(arrays[name], INDEX) for name in ("sizes", "rules"))
+        return cls(sizes, rules, as_type(arrays["values"], SCORE), Emissions.from_arrays(arrays))

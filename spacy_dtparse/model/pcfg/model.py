@@ -1,0 +1,286 @@
+"""The data of a PCFG: annotated symbols, binary and unary rules, emissions of word classes.
+
+A model holds two grammars over the same sentences: the one it parses with, and its coarse projection (vertical order 1,
+horizontal order 0), which says cheaply where a constituent may be. A grammar with latent annotations fits in as well:
+its symbols are the projection's, each several times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX, SCORE
+from ...errors import ModelFormatError
+from ...features.pcfg.wordclasses import WordClasses
+from ...kernels.pcfg.cky import BINARY_FROM, BINARY_TO, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
+from ...symbols import SymbolTable
+from ...trees.transforms import Recipe
+from ...trees.tree import TOP
+from .latent_part import Emissions, LatentPart, as_type
+
+KIND = "pcfg"
+PHRASE, PART, TAG = 0, 1, 2
+"""Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
+
+RULE_COLUMNS = ("parent", "left", "right")
+
+_SIDES = ("left", "right")
+
+
+def part_side(name: str) -> str:
+    """The side whose children come next in a part with this name, "left" or "right" (`training.pcfg.binarise` writes
+    "|left<" or "|right<" in it); "" where labels in the name make that unclear."""
+    found = [side for side in _SIDES if f"|{side}" in name]
+    return found[0] if len(found) == 1 else ""
+
+
+class KernelGrammar(NamedTuple):
+    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 5); see `kernels.pcfg.cky`."""
+
+    rules: np.ndarray
+    ranges: np.ndarray
+
+
+@dataclass(frozen=True)
+class PcfgGrammar:
+    """Rules over S symbols.
+
+    `names`: readable and unique. `kind` int8 (S,): PHRASE, PART or TAG. `base` int32 (S,): number of the label (PHRASE)
+    or tag (TAG) that a tree shows, in the model's tables; -1 for parts. `coarse` int32 (S,): number of the symbol in
+    the coarse grammar, ascending. `frequency` float64 (S,): how common a symbol is among all nodes of the training
+    trees. `binary` int32 (B, 3), `unary` int32 (U, 2): parent, left, right; `binary_weight`, `unary_weight` float64:
+    log probabilities.
+
+    Raises ModelFormatError when shapes disagree, numbers are out of range, or a weight is above 0 or not a number.
+    """
+
+    names: tuple[str, ...]
+    kind: np.ndarray
+    base: np.ndarray
+    coarse: np.ndarray
+    frequency: np.ndarray
+    binary: np.ndarray
+    binary_weight: np.ndarray
+    unary: np.ndarray
+    unary_weight: np.ndarray
+    emissions: Emissions
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        if not len(self.kind) == len(self.base) == len(self.coarse) == len(self.frequency) == n or not n:
+            raise ModelFormatError(f"a grammar of {n} symbols has tables of other lengths; write the model again")
+        for rules, weight, width in ((self.binary, self.binary_weight, 3), (self.unary, self.unary_weight, 2)):
+            if rules.ndim != 2 or rules.shape[1] != width or len(weight) != len(rules):
+                raise ModelFormatError(f"rules of shape {rules.shape}, {len(weight)} weights; write the model again")
+            if len(rules) and not (0 <= int(rules.min()) and int(rules.max()) < n):
+                raise ModelFormatError(f"a rule names a symbol outside of the {n} there are; write the model again")
+            if not bool(np.all(weight <= 0.0)):
+                raise ModelFormatError("a rule's log probability is above 0 or no number; write the model again")
+        self.emissions.check(n, "symbol")
+        if int(self.emissions.from_class[0]) != 0 or np.any(np.diff(self.emissions.from_class) < 1):
+            raise ModelFormatError(
+                "the emissions' tables do not fit together: a word class has no tag; write the model again"
+            )
+        if np.any(np.diff(self.coarse) < 0):
+            raise ModelFormatError("symbols are not sorted by their coarse symbol; write the model again")
+
+    @cached_property
+    def kernel(self) -> KernelGrammar:
+        """The rules sorted by left child, for the kernels."""
+        n, n_binary = len(self.names), len(self.binary)
+        binary = np.lexsort((self.binary[:, 0], self.binary[:, 2], self.binary[:, 1]))
+        unary = np.lexsort((self.unary[:, 0], self.unary[:, 1]))
+        rules = np.zeros(n_binary + len(self.unary), dtype=RULE)
+        rules["weight"] = np.concatenate([self.binary_weight[binary], self.unary_weight[unary]])
+        rules["parent"] = np.concatenate([self.binary[binary, 0], self.unary[unary, 0]])
+        rules["right"] = np.concatenate([self.binary[binary, 2], np.full(len(unary), -1)])
+        ranges = np.zeros((n, RANGE_COLUMNS), dtype=INDEX)
+        everyone = np.arange(n)
+        for column, lefts, offset in (
+            (BINARY_FROM, self.binary[binary, 1], 0),
+            (UNARY_FROM, self.unary[unary, 1], n_binary),
+        ):
+            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
+            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
+        ranges[:, COARSE] = self.coarse
+        return KernelGrammar(rules, ranges)
+
+    @cached_property
+    def probabilities(self) -> KernelGrammar:
+        """`kernel` with probabilities for weights."""
+        rules = self.kernel.rules.copy()
+        rules["weight"] = np.exp(rules["weight"])
+        return KernelGrammar(rules, self.kernel.ranges)
+
+    @cached_property
+    def pair_from(self) -> np.ndarray:
+        """int32 (S, S + 1): the binary rules of `kernel` with the children b and c are at [pair_from[b, c],
+        pair_from[b, c + 1])."""
+        n, rules = len(self.names), self.kernel.rules[: len(self.binary)]
+        lefts = np.repeat(np.arange(n), self.kernel.ranges[:, BINARY_TO] - self.kernel.ranges[:, BINARY_FROM])
+        keys = lefts * (n + 1) + rules["right"]
+        return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
+
+    @cached_property
+    def joins(self) -> np.ndarray:
+        """uint8 (S, S): whether some binary rule has the children b and c."""
+        return (np.diff(self.pair_from, axis=1) > 0).astype(np.uint8)
+
+    @cached_property
+    def closure(self) -> np.ndarray:
+        """float64 (2, S, S): sums over unary chains from one symbol down to another, and the transpose.
+
+        Raises ModelFormatError when chains do not end with probability 1.
+        """
+        n = len(self.names)
+        step = np.zeros((n, n), dtype=SCORE)
+        step[self.unary[:, 0], self.unary[:, 1]] = np.exp(self.unary_weight)
+        try:
+            closure = np.linalg.inv(np.eye(n) - step)
+        except np.linalg.LinAlgError:
+            closure = np.full((n, n), -1.0)
+        if not np.all(closure >= -1e-9):
+            raise ModelFormatError("the grammar has unary rules that lead back to themselves for ever; train it again")
+        closure = np.maximum(closure, 0.0)
+        closure[closure < 1e-300] = 0.0
+        return np.ascontiguousarray(np.stack([closure, closure.T]))
+
+    def leaves(self, classes: np.ndarray, tags: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """(leaves ITEM, leaf_from int32 (n + 1,)) of a sentence: what tags its words may have, in log probability.
+
+        `classes` int32 (n,). `tags` int32 (n,): the given tag of each word, whose symbols alone are allowed; -1 for a
+        word without one, None when no word has one.
+        """
+        found, leaf_from = [], np.zeros(len(classes) + 1, dtype=INDEX)
+        given = [-1] * len(classes) if tags is None else tags.tolist()
+        for t, (number, tag) in enumerate(zip(classes.tolist(), given, strict=True)):
+            entry = self._leaves.get((number, tag))
+            if entry is None:
+                entry = self._leaves[number, tag] = self._leaves_of(number, tag).tobytes()
+            found.append(entry)
+            leaf_from[t + 1] = leaf_from[t] + len(entry) // ITEM.itemsize
+        return np.frombuffer(bytearray().join(found), dtype=ITEM), leaf_from
+
+    def _leaves_of(self, number: int, tag: int) -> np.ndarray:
+        e = self.emissions
+        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
+        symbols, weight = e.symbol[low:high], e.weight[low:high]
+        wanted = np.flatnonzero((self.kind == TAG) & (self.base == tag))
+        if tag >= 0 and len(wanted):
+            here = np.isin(symbols, wanted)
+            symbols, weight = (symbols[here], weight[here]) if here.any() else (wanted, e.floor[wanted])
+        leaves = np.zeros(len(symbols), dtype=ITEM)
+        leaves["symbol"], leaves["score"] = symbols, weight
+        leaves["rule"] = leaves["split"] = -1
+        return leaves
+
+    @cached_property
+    def _leaves(self) -> dict[tuple[int, int], bytes]:
+        """The leaves of (class, tag) pairs met so far, as bytes, which are joined faster than arrays: as many as there
+        are, so it never grows out of bounds."""
+        return {}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a file holds beside the names, by name; `from_arrays` reads it back."""
+        return {**{name: getattr(self, name) for name in _ARRAYS}, **self.emissions._asdict()}
+
+    @classmethod
+    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, np.ndarray]) -> PcfgGrammar:
+        """A grammar from the names of its symbols and its `arrays`."""
+        columns = {name: as_type(arrays[name], dtype) for name, dtype in _ARRAYS.items()}
+        return cls(tuple(names), **columns, emissions=Emissions.from_arrays(arrays))
+
+
+_ARRAYS: dict[str, Any] = {
+    "kind": np.int8, "base": INDEX, "coarse": INDEX, "frequency": SCORE, "binary": INDEX, "binary_weight": SCORE,
+    "unary": INDEX, "unary_weight": SCORE,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PcfgModel:
+    """A PCFG with everything that a parser needs.
+
+    `labels` (TOP among them), `tags`: what trees show. `words`: the word classes. `fine`: the grammar; `coarse`: its
+    projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have the tag it comes
+    with. `meta`: plain data. `latent`: grammars with latent annotations over the coarse grammar's symbols, of which the
+    parser takes the product; where there are some, `fine` is not used. `pruners`: smaller ones, which say first what
+    the others may leave out. `candidates`: a grammar with the same tables whose symbols are finer than the coarse
+    ones, for the parser's decoder "rerank"; None where there is none.
+
+    Raises ModelFormatError when the parts do not fit together.
+    """
+
+    labels: SymbolTable
+    tags: SymbolTable
+    words: WordClasses
+    fine: PcfgGrammar
+    coarse: PcfgGrammar
+    recipe: tuple[str, ...]
+    given_tags: bool
+    meta: dict[str, Any] = field(default_factory=dict)
+    latent: tuple[LatentPart, ...] = ()
+    pruners: tuple[LatentPart, ...] = ()
+    candidates: PcfgGrammar | None = None
+
+    @property
+    def grammars(self) -> tuple[PcfgGrammar, ...]:
+        """The grammars without latent annotations: fine, coarse, and candidates where there are some."""
+        return (self.fine, self.coarse) if self.candidates is None else (self.fine, self.coarse, self.candidates)
+
+    def __post_init__(self) -> None:
+        Recipe(self.recipe)
+        for part in (*self.pruners, *self.latent):
+            if len(part.sizes) != len(self.coarse.names) or len(part.emissions.from_class) != len(self.words) + 1:
+                raise ModelFormatError("a latent grammar is of other symbols or word classes; write the model again")
+            if int(part.sizes[self.root(self.coarse)]) != 1:
+                raise ModelFormatError("the root of a latent grammar has several values; write the model again")
+        for grammar in self.grammars:
+            if int(grammar.coarse[-1]) >= len(self.coarse.names) or int(grammar.coarse[0]) < 0:
+                raise ModelFormatError("a symbol's coarse symbol is not in the coarse grammar; write the model again")
+            if len(grammar.emissions.from_class) != len(self.words) + 1:
+                raise ModelFormatError("the emissions are of other word classes; write the model again")
+            for kind, table in ((PHRASE, self.labels), (TAG, self.tags)):
+                base = grammar.base[grammar.kind == kind]
+                if len(base) and not 0 <= int(base.min()) <= int(base.max()) < len(table):
+                    raise ModelFormatError("a symbol shows a label that is not in the table; write the model again")
+            self.root(grammar)
+
+    @property
+    def binarisation(self) -> str:
+        """One of `training.pcfg.binarise`, "" where `meta` does not say."""
+        options = self.meta.get("options") or {}
+        return str((options.get("markov") or options).get("binarisation", ""))
+
+    def root(self, grammar: PcfgGrammar) -> int:
+        """The symbol of the root. Raises ModelFormatError when it is not there or not alone."""
+        found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.number(TOP)))
+        if TOP not in self.labels or len(found) != 1:
+            raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")
+        return int(found[0])
+
+    def groups(self, grammar: PcfgGrammar | None = None) -> np.ndarray:
+        """int32 (coarse symbols + 1,): where the symbols of each coarse symbol stand in a grammar, the fine one if not
+        given."""
+        return np.searchsorted((grammar or self.fine).coarse, np.arange(len(self.coarse.names) + 1)).astype(INDEX)
+
+    def fingerprint(self) -> str:
+        """Digest of tables and rules (16 hex digits)."""
+        digest = hashlib.sha256()
+        for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
+            digest.update("\0".join(table).encode() + b"\1")
+        for grammar in self.grammars:
+            for array in grammar.arrays().values():
+                digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
+        for part in (*self.pruners, *self.latent):
+            for array in part.arrays().values():
+                digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
+        if self.candidates is not None:
+            digest.update("\0".join(self.candidates.names).encode() + b"\4")
+        return digest.hexdigest()[:16]

@@ -1,0 +1,207 @@
+"""The data of a span parser: lists of words and labels, and the networks whose scores are multiplied."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import REAL, STORED_REAL, STORED_TABLE
+from ...errors import ModelFormatError
+from ...features.span.wordparts import WordParts
+from ...kernels.span.network import SpanNetwork
+from ...trees.tree import TOP
+from ..container import container_to_bytes
+from ..reading import read_checked
+
+KIND = "span"
+VERSION = 1
+Chain = tuple[str, ...]
+"""Labels over one span, from top to bottom; () for a span that is no constituent."""
+
+_LEVELS = 127
+
+
+@dataclass(frozen=True)
+class PackedNetwork:
+    """A network as it is stored: the table in whole numbers of int8 (V, e) with a factor for each row, float32 (V,),
+    all else in float16, by the names of SpanNetwork's fields (`weights0`, … for the layers).
+
+    Raises ModelFormatError when shapes disagree, there is no layer, or a number is not finite.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+
+    @classmethod
+    def pack(cls, network: SpanNetwork) -> PackedNetwork:
+        """Round a network to what is stored."""
+        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(_LEVELS)
+        arrays = {"table": np.rint(network.table / factor[:, None]).astype(STORED_TABLE), "factor": factor}
+        for name, value in network._asdict().items():
+            if name == "weights":
+                arrays.update({f"weights{k}": part.astype(STORED_REAL) for k, part in enumerate(value)})
+            elif name != "table":
+                arrays[name] = value.astype(STORED_REAL)
+        return cls(arrays)
+
+    def unpack(self, size: int, n_labels: int) -> SpanNetwork:
+        """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
+        wide = {name: np.ascontiguousarray(array, dtype=REAL) for name, array in self.arrays.items()}
+        n_layers = sum(name.startswith("weights") for name in wide)
+        if not all(np.isfinite(array).all() for array in wide.values()):
+            raise ModelFormatError("a network has numbers that are not finite; fetch or write the model again")
+        try:
+            network = SpanNetwork(
+                table=wide["table"] * wide.pop("factor")[:, None],
+                weights=tuple(wide[f"weights{k}"] for k in range(n_layers)),
+                **{name: wide[name] for name in SpanNetwork._fields if name not in ("table", "weights")},
+            )
+        except KeyError as error:
+            raise ModelFormatError(f"a network lacks its {error}; fetch or write the model again") from error
+        if n_layers == 0:
+            raise ModelFormatError("a network has no layer; fetch or write the model again")
+        d, m = network.recurrent.shape[-1], network.bilinear.shape[0]
+        width = network.table.shape[1]
+        shapes: list[tuple[np.ndarray, tuple[int, ...]]] = []
+        for weights in network.weights:
+            shapes.append((weights, (width, (6 if width == 2 * d else 8) * d)))
+            width = 2 * d
+        shapes += [
+            (network.table, (size, network.table.shape[1])),
+            (network.recurrent, (n_layers, 2, 2, d)),
+            (network.bias, (n_layers, 2, 2, d)),
+            (network.edges, (2 * d, 4 * m)),
+            (network.edge_bias, (4 * m,)),
+            (network.bilinear, (m, m)),
+            (network.from_left, (m,)),
+            (network.from_right, (m,)),
+            (network.labels, (m, n_labels)),
+            (network.label_bias, (n_labels,)),
+        ]
+        for array, shape in shapes:
+            if array.shape != shape:
+                raise ModelFormatError(
+                    f"an array of a network has the shape {array.shape}, where {shape} is needed; fetch or write the "
+                    "model again"
+                )
+        return network
+
+
+class BareTables(NamedTuple):
+    """What a treebank never leaves bare, for L labels (in the model's order) and T tags (in that of its words).
+
+    `never` bool (L + 1, L + 1, T): [parent, child, tag]: whether a token of the tag is never a child of such a parent
+    that also has such a child; the last parent is the root, the last child stands for any or none. `one_root`: whether
+    one constituent covers every sentence.
+    """
+
+    never: np.ndarray
+    one_root: bool
+
+
+@dataclass(frozen=True)
+class SpanModel:
+    """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty, then one or
+    more that are not, without TOP. `packed`: one or more networks. `meta`: plain data: language, licence, training
+    data, figures. `bare`: what trees never leave bare; None: not known, trees are left as the chart makes them.
+
+    Raises ModelFormatError when there is no network or one does not fit, or for other chains.
+    """
+
+    words: WordParts
+    chains: tuple[Chain, ...]
+    packed: tuple[PackedNetwork, ...]
+    meta: dict[str, Any]
+    bare: BareTables | None = None
+    networks: tuple[SpanNetwork, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.packed:
+            raise ModelFormatError("the model has no network; fetch or write it again")
+        if not self.chains or self.chains[0]:
+            raise ModelFormatError("the first label of the model is not the empty one; fetch or write it again")
+        if len(self.chains) == 1 or not all(self.chains[1:]) or TOP in self.labels:
+            raise ModelFormatError(
+                f"the model's labels are {list(self.labels)} in {len(self.chains) - 1} chains; there must be one or "
+                f"more, none of them {TOP} or empty: fetch or write it again"
+            )
+        networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)
+        if len({network.bilinear.shape for network in networks}) > 1:
+            raise ModelFormatError("the networks' projections have different widths; train them with one width")
+        if self.bare is not None:
+            size, tags = len(self.labels), len(self.words.tables[1])
+            if self.bare.never.shape != (size + 1, size + 1, tags):
+                raise ModelFormatError(
+                    f"the table of bare tokens has the shape {self.bare.never.shape}, which does not fit {size} labels "
+                    f"and {tags} tags; fetch or write the model again"
+                )
+        object.__setattr__(self, "networks", networks)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label of some chain, sorted."""
+        return tuple(sorted({label for chain in self.chains for label in chain}))
+
+    def fingerprint(self) -> str:
+        """Digest of lists and arrays (16 hex digits)."""
+        digest = hashlib.sha256()
+        strings: list[Iterable[str]] = [*self.words.tables, *self.chains]
+        for table in strings:
+            digest.update("\0".join(table).encode() + b"\1")
+        for packed in self.packed:
+            for name in sorted(packed.arrays):
+                digest.update(name.encode() + np.ascontiguousarray(packed.arrays[name]).tobytes())
+        if self.bare is not None:
+            digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
+        return digest.hexdigest()[:16]
+
+
+def write_model(model: SpanModel) -> bytes:
+    """The model as a container; equal models give equal bytes."""
+    arrays = {
+        f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
+        for number, packed in enumerate(model.packed)
+        for name, array in packed.arrays.items()
+    }
+    if model.bare is not None:
+        arrays["bare.never"] = model.bare.never
+    meta = {
+        "version": VERSION,
+        **({} if model.bare is None else {"one_root": model.bare.one_root}),
+        "fingerprint": model.fingerprint(),
+        "words": model.words.to_dict(),
+        "chains": [list(chain) for chain in model.chains],
+        "n_networks": len(model.packed),
+        "meta": model.meta,
+    }
+    return container_to_bytes(KIND, meta, arrays, compression="zlib")  # rounded numbers: no smaller, but soon read
+
+
+def read_model(data: bytes) -> SpanModel:
+    """The model of a container.
+
+    Raises ModelFormatError if the bytes are no container of kind "span", are damaged, of another version, or do not
+    have the fingerprint they name.
+    """
+    return read_checked(data, KIND, VERSION, "span model", _build)[0]
+
+
+def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
+    packed = tuple(PackedNetwork(_part(arrays, f"network{k}.")) for k in range(int(meta["n_networks"])))
+    chains = tuple(tuple(chain) for chain in meta["chains"])
+    bare = None
+    if "bare.never" in arrays:
+        bare = BareTables(arrays["bare.never"].astype(np.bool_), bool(meta["one_root"]))
+    return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), bare)
+
+
+def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays of one network by their plain names; uint16 are float16 in disguise (a container has no such type)."""
+    return {
+        name.removeprefix(prefix): array.view(STORED_REAL) if array.dtype == np.uint16 else array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

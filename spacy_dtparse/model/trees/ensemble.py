@@ -1,0 +1,199 @@
+"""Boosted confidence-rated decision trees of one label, as plain arrays (Turian & Melamed 2006a, section
+3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
+from ...errors import ModelFormatError
+
+MAX_CONFIDENCE = 4096.0
+"""Largest |confidence| of a leaf. A log-loss step of that size would mean odds of e**8192; sums of 2**24
+trees stay exact."""
+
+
+class LabelEnsemble(NamedTuple):
+    """The trees of one label's classifier, concatenated in the order of training.
+
+    `roots` int32 (T,): node number of each tree's root. `atom` int32 (N,): the atom a node tests, -1 at a
+    leaf. `yes`, `no` int32 (N,): node reached when the atom is present / absent, -1 at a leaf. `value`
+    float64 (N,): confidence of a leaf, a whole multiple of `dtypes.CONFIDENCE_GRID`; 0 at an inner node. The
+    score of an example is the sum of the values of the leaves it reaches, one per tree.
+    """
+
+    roots: np.ndarray
+    atom: np.ndarray
+    yes: np.ndarray
+    no: np.ndarray
+    value: np.ndarray
+
+
+def empty_ensemble() -> LabelEnsemble:
+    """An ensemble without trees: it scores everything 0."""
+    none = np.zeros(0, dtype=INDEX)
+    return LabelEnsemble(none, none.copy(), none.copy(), none.copy(), np.zeros(0, dtype=SCORE))
+
+
+def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
+    """One ensemble with the trees of `parts` in order; its score is the sum of theirs. New arrays
+    throughout."""
+    parts = [empty_ensemble(), *parts]
+    shift = np.concatenate([[0], np.cumsum([len(part.atom) for part in parts])])
+    if shift[-1] > np.iinfo(INDEX).max:
+        raise ModelFormatError(
+            f"{shift[-1]} nodes in one ensemble; at most {np.iinfo(INDEX).max} can be numbered"
+        )
+
+    def shifted(field: str) -> np.ndarray:
+        moved = [
+            np.where(getattr(p, field) < 0, -1, getattr(p, field) + s)
+            for p, s in zip(parts, shift, strict=False)
+        ]
+        return np.concatenate(moved).astype(INDEX)
+
+    return LabelEnsemble(
+        shifted("roots"),
+        np.concatenate([part.atom for part in parts]).astype(INDEX),
+        shifted("yes"),
+        shifted("no"),
+        np.concatenate([part.value for part in parts]).astype(SCORE),
+    )
+
+
+def stack(ensembles: Sequence[LabelEnsemble]) -> tuple[LabelEnsemble, np.ndarray]:
+    """The trees of all labels in one forest, and int32 (L + 1,): label k owns trees start[k] .. start[k + 1].
+
+    For `kernels.trees.treewalk.walk_forest`.
+    """
+    start = np.zeros(len(ensembles) + 1, dtype=INDEX)
+    np.cumsum([len(ensemble.roots) for ensemble in ensembles], out=start[1:])
+    return concat(ensembles), start
+
+
+def _tree_of_nodes(ensemble: LabelEnsemble) -> np.ndarray:
+    """The number of the tree each node belongs to; -1 for a node no root reaches."""
+    owner = np.full(len(ensemble.atom), -1, dtype=np.int64)
+    nodes, tree = ensemble.roots.astype(np.int64), np.arange(len(ensemble.roots))
+    while len(nodes):
+        owner[nodes] = tree
+        inner = ensemble.atom[nodes] >= 0
+        nodes, tree = nodes[inner], tree[inner]
+        nodes = np.concatenate([ensemble.yes[nodes], ensemble.no[nodes]])
+        tree = np.concatenate([tree, tree])
+    return owner
+
+
+def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -> None:
+    """Raise `ModelFormatError` unless `ensemble` is a well-formed list of trees over atoms 0 .. n_atoms - 1.
+
+    Checked: dtypes, shapes, numbers in range, leaves without children, confidences finite, on the grid,
+    within `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one
+    tree (so no cycles, no shared and no lost nodes). `name` starts the message.
+    """
+
+    def fail(what: str, nodes: np.ndarray, allowed: str) -> None:
+        shown = ", ".join(str(number) for number in nodes[:3]) + (", …" if len(nodes) > 3 else "")
+        raise ModelFormatError(
+            f"{name}: {what} at {shown}; {allowed}. The model is damaged: train or fetch it again"
+        )
+
+    types = {"roots": INDEX, "atom": INDEX, "yes": INDEX, "no": INDEX, "value": SCORE}
+    for field, dtype in types.items():
+        array = getattr(ensemble, field)
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+            seen = (
+                f"{array.dtype} of {array.ndim} dimensions"
+                if isinstance(array, np.ndarray)
+                else type(array).__name__
+            )
+            raise ModelFormatError(
+                f"{name}: {field} is {seen}; it must be a {np.dtype(dtype)} array of one dimension"
+            )
+    roots, atom, yes, no, value = ensemble
+    n = len(atom)
+    if not len(yes) == len(no) == len(value) == n:
+        raise ModelFormatError(
+            f"{name}: atom, yes, no and value have {n}, {len(yes)}, {len(no)} and {len(value)} entries; "
+            "they need one per node"
+        )
+    nodes = np.arange(n)
+    with np.errstate(invalid="ignore"):
+        units = value / CONFIDENCE_GRID  # a power of two: exact
+        off_grid = units != np.rint(units)
+    checks = [
+        (atom >= n_atoms, "unknown atom", f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf"),
+        (atom < -1, "negative atom", f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf"),
+        ((atom < 0) & ((yes != -1) | (no != -1)), "leaf with a child", "a leaf has yes = no = -1"),
+        ((atom >= 0) & ((yes < 0) | (yes >= n)), "yes child out of range", f"nodes are 0 to {n - 1}"),
+        ((atom >= 0) & ((no < 0) | (no >= n)), "no child out of range", f"nodes are 0 to {n - 1}"),
+        (~np.isfinite(value), "confidence that is not a number", "confidences are finite"),
+        ((atom >= 0) & (value != 0), "confidence on an inner node", "only leaves have one"),
+        (np.abs(value) > MAX_CONFIDENCE, "confidence too large", f"at most {MAX_CONFIDENCE}"),
+        (off_grid, "confidence off the grid", f"multiples of {CONFIDENCE_GRID} only"),
+    ]
+    for wrong, what, allowed in checks:
+        if wrong.any():
+            fail(what, nodes[wrong], allowed)
+    wrong = (roots < 0) | (roots >= n)
+    if wrong.any():
+        fail("root out of range", np.flatnonzero(wrong), f"nodes are 0 to {n - 1}")
+    inner = atom >= 0
+    parents = np.bincount(np.concatenate([roots, yes[inner], no[inner]]), minlength=n)
+    if (parents > 1).any():
+        fail(
+            "node reached from two places",
+            nodes[parents > 1],
+            "each node has one parent or is one tree's root",
+        )
+    if (parents == 0).any():
+        fail("node in no tree", nodes[parents == 0], "each node has one parent or is one tree's root")
+    lost = _tree_of_nodes(ensemble) < 0  # every node has one parent, so what no root reaches runs in a circle
+    if lost.any():
+        fail("circle of nodes", nodes[lost], "following yes and no must end at leaves")
+
+
+class EnsembleStats(NamedTuple):
+    """Counts of one ensemble, as in section 4.2 of Turian & Melamed (2006a); `mean_*` and `share_*` are 0
+    without leaves.
+
+    `trees`, `leaves`, `nonzero_leaves`: counts. `mean_splits`: splits above a non-zero leaf. `share_negated`:
+    of these, the share passed on the side where the atom is absent. `mean_confidence`: mean absolute
+    confidence of the non-zero leaves.
+    """
+
+    trees: int
+    leaves: int
+    nonzero_leaves: int
+    mean_splits: float
+    share_negated: float
+    mean_confidence: float
+
+
+def stats(ensemble: LabelEnsemble) -> EnsembleStats:
+    """Count trees, leaves and the splits above non-zero leaves of a valid ensemble."""
+    _, atom, yes, no, value = ensemble
+    inner = np.flatnonzero(atom >= 0)
+    parent = np.full(len(atom), -1, dtype=np.int64)
+    parent[yes[inner]] = parent[no[inner]] = inner
+    absent = np.zeros(len(atom), dtype=bool)
+    absent[no[inner]] = True
+    leaves = np.flatnonzero((atom < 0) & (value != 0))
+    splits = negated = 0
+    nodes = leaves[parent[leaves] >= 0]
+    while len(nodes):
+        splits += len(nodes)
+        negated += int(np.count_nonzero(absent[nodes]))
+        nodes = parent[nodes]
+        nodes = nodes[parent[nodes] >= 0]
+    return EnsembleStats(
+        trees=len(ensemble.roots),
+        leaves=int(np.count_nonzero(atom < 0)),
+        nonzero_leaves=len(leaves),
+        mean_splits=splits / len(leaves) if len(leaves) else 0.0,
+        share_negated=negated / splits if splits else 0.0,
+        mean_confidence=float(np.abs(value[leaves]).mean()) if len(leaves) else 0.0,
+    )

@@ -1,0 +1,187 @@
+"""What a model has learnt and why it built a constituent, as rules that a person can read.
+
+A label's score is a sum over its rules: each is a conjunction of atoms that must be there and atoms that
+must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import CONFIDENCE_GRID, INDEX, OFFSET, SCORE
+from ...errors import ConfigError, DtparseError
+from ...features.trees.names import atom_names
+from ...features.trees.templates import compile_templates
+from ...kernels.trees.features import PARTS_WIDTH, TAG, Nodes
+from ...kernels.trees.replay import replay
+from ...kernels.trees.search import FALLBACK, search
+from ...kernels.trees.spines import no_offers
+from ...kernels.trees.state import SHIFT_REDUCE, make_nodes
+from ...trees.heads_compiled import compile_head_rules
+from .model import DtreeModel, make_feature_scratch
+from .rules import conjunctions
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`value` is added to the score when all of `present` and none of `absent` hold (names of atoms).
+
+    A rule without conditions is the label's constant. `str(rule)` is one line of text.
+    """
+
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+    value: float
+
+    def __str__(self) -> str:
+        tests = [*self.present, *(f"not [{name}]" for name in self.absent)]
+        return f"{self.value:+.4f} {'if ' + ' and '.join(tests) if tests else 'always'}"
+
+
+def label_rules(model: DtreeModel, label: str) -> list[Rule]:
+    """The rules of `label` (or of `*shift*`), the largest |value| first; conjunctions that come in several
+    trees are one.
+
+    Raises ConfigError for a label that the model does not have.
+    """
+    names = atom_names(model)
+    return [rule for rule, _ in _sorted_rules(model, label, names)]
+
+
+def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent: int) -> list[Rule]:
+    """The rules that fired for one constituent of `parser.parse(words, tags).tree`, the largest |value|
+    first.
+
+    `parser`: a `DtreeParser`. Their values add up, exactly, to the score h of the inference that built the
+    constituent; its cost, `scores[constituent]` of the parse, is ln(1 + e^-h). The list is empty when no
+    rule fired (h = 0). Raises DtparseError for a constituent that is not in the tree or that no inference
+    built: the root of a parse that fell back on joining its pieces, or one that came in when preprocessing
+    was undone.
+    """
+    result = parser.parse(words, tags)
+    if not 0 <= constituent < len(result.tree.labels):
+        raise DtparseError(
+            f"there is no constituent {constituent}; this parse has constituents 0 to {len(result.tree.labels) - 1}"
+        )
+    model: DtreeModel = parser.model
+    record = parser.recipe.prepare(words, tags)
+    tokens = model.lexicon.encode([words[k] for k in record.kept], [tags[k] for k in record.kept])
+    nodes, status = _search(parser, tokens)
+    n, used = len(tokens), int(nodes.used[0])
+    if used - n != len(result.tree.labels):
+        raise DtparseError(
+            f"this parse has {len(result.tree.labels)} constituents, of which {used - n} were inferred "
+            "before preprocessing was undone; they cannot be matched: use a model without such steps"
+        )
+    if status == FALLBACK and constituent == 0:
+        raise DtparseError(
+            "no inference built the root of this parse: no complete tree was found, so its pieces were joined"
+        )
+    number = np.arange(n, used)  # pre-order as in the parser: of equal spans the later item is the upper
+    order = np.lexsort((-number, -nodes.item[n:used]["end"], nodes.item[n:used]["start"]))
+    node = int(number[order[constituent]])
+    last = used - 1 if status == FALLBACK else used
+    active = _atoms_of(model, tokens, nodes, n, last, node)
+    label = model.lexicon.labels[int(nodes.item[node]["label"])]
+    return [
+        rule
+        for rule, (present, absent) in _sorted_rules(model, label, atom_names(model))
+        if present <= active and not absent & active
+    ]
+
+
+def _sorted_rules(
+    model: DtreeModel, label: str, names: tuple[str, ...]
+) -> list[tuple[Rule, tuple[frozenset[int], frozenset[int]]]]:
+    """Rules with the numbers of their present and absent atoms."""
+    if label not in model.names:
+        raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
+    found = conjunctions([model.ensembles[model.names.index(label)]], model.n_atoms)
+    rows: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())] if found.bias[0] else []
+    units = [int(found.bias[0])] if found.bias[0] else []
+    literals = found.literal.tolist()
+    for r, value in enumerate(found.units.tolist()):
+        own = literals[found.start[r] : found.start[r + 1]]
+        rows.append((tuple(x >> 1 for x in own if x & 1), tuple(x >> 1 for x in own if not x & 1)))
+        units.append(value)
+    order = sorted(range(len(rows)), key=lambda r: (-abs(units[r]), rows[r]))
+    return [
+        (
+            Rule(
+                tuple(names[a] for a in rows[r][0]),
+                tuple(names[a] for a in rows[r][1]),
+                units[r] * CONFIDENCE_GRID,
+            ),
+            (frozenset(rows[r][0]), frozenset(rows[r][1])),
+        )
+        for r in order
+    ]
+
+
+def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
+    """The nodes of the parse, its items in the order of their inference, and the status."""
+    n = len(tokens)
+    nodes = make_nodes(8 * n + 64, 16 * n + 1024)
+    costs, counts = np.zeros(len(nodes.item) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
+    status = search(
+        parser.compiled.search, tokens, np.ascontiguousarray(tokens[:, TAG]), n,
+        parser.settings.budget_for(n), float(parser.settings.confident),
+        parser.model.gate.least(parser.settings.gate), no_offers(), nodes, parser.compiled.scratch(n), costs, counts,
+    )  # fmt: skip
+    return nodes, int(status)
+
+
+def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.ndarray, list[int]]:
+    """The derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and the item of each action
+    (-1: a shift)."""
+    strategy, n_labels = int(model.grammar().options[0]), len(model.lexicon.labels)
+    actions: list[tuple[int, int, int]] = []
+    items: list[int] = []
+    starts = list(range(n))  # of the frontier
+    cursor = unread = n
+    for item in range(n, last):
+        arity, label, start = (int(nodes.item[item][name]) for name in ("arity", "label", "start"))
+        if strategy == SHIFT_REDUCE:
+            while unread > start:
+                actions.append((cursor - 1, cursor, n_labels))
+                items.append(-1)
+                cursor, unread = cursor - 1, unread - 1
+            actions.append((cursor, cursor + arity, label))
+            cursor += arity - 1
+        else:
+            i = starts.index(start)
+            actions.append((i, i + arity, label))
+            del starts[i + 1 : i + arity]
+        items.append(item)
+    return np.array(actions, dtype=INDEX).reshape(len(actions), 3), items
+
+
+def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int, node: int) -> frozenset[int]:
+    """The atoms (model's numbers) of the window over which `node` was inferred, from a replay of the
+    parse."""
+    actions, items = _actions(model, nodes, n, last)
+    grammar, (table, _) = model.grammar(), compile_templates(model.templates, model.lexicon.sizes)
+    windows = (n + 1) * int(grammar.options[1]) + 1
+    room = np.array([4096, 1 << 16], dtype=OFFSET)
+    while True:
+        indptr, atoms = np.zeros(room[0] + 1, dtype=OFFSET), np.zeros(room[1], dtype=INDEX)
+        gold, state = np.zeros(room[0], dtype=np.int16), np.zeros(room[0], dtype=INDEX)
+        rows, _ = replay(
+            grammar, compile_head_rules(model.heads, model.lexicon.symbols), table, model.atoms, tokens,
+            np.ascontiguousarray(tokens[:, TAG]), n, actions, len(actions),
+            np.zeros((0, 3), dtype=INDEX),
+            make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
+            make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
+            np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(room[0], dtype=np.int8),
+            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0, np.zeros(1, dtype=OFFSET),
+        )  # fmt: skip
+        if rows >= 0:
+            break
+        room *= 2
+    step = items.index(node)
+    row = int(np.flatnonzero((state[:rows] == step) & (gold[:rows] == nodes.item[node]["label"]))[0])
+    return frozenset(atoms[indptr[row] : indptr[row + 1]].tolist())

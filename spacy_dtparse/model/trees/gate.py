@@ -1,0 +1,83 @@
+"""The gate as part of a model: its weights, and which margin loses how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import OFFSET
+from ...errors import ConfigError, ModelFormatError
+from ...kernels.trees.gate import VERSION
+
+EVERYTHING = -(2**40)
+"""A least margin that every window has."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`weights` int16, a power of two of them, in units of 1 / `kernels.trees.gate.UNIT`; none: there is no gate.
+
+    `shares`, ascending, and `margins`: at the least margin `margins[n]` (units) `shares[n]` of the right windows were
+    lost in trees held out from training. Raises ConfigError for parts that do not fit.
+    """
+
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
+    shares: tuple[float, ...] = ()
+    margins: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.weights)
+        if n & (n - 1) or n == 1:
+            raise ConfigError(f"the gate has {n} weights; it must be 0 or a power of two above 1")
+        if len(self.shares) != len(self.margins) or list(self.shares) != sorted(self.shares):
+            raise ConfigError(
+                f"the gate has {len(self.shares)} shares and {len(self.margins)} margins; it must be one margin for "
+                "each of the ascending shares"
+            )
+
+    def least(self, share: float) -> int:
+        """The least margin at which no more than `share` of the right windows are lost."""
+        found = EVERYTHING
+        for known, margin in zip(self.shares, self.margins, strict=True):
+            if known <= share:
+                found = max(found, int(margin))
+        return found
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Plain data, and arrays: the weights that are not 0 and the distances between them."""
+        at = np.flatnonzero(self.weights)
+        meta = {
+            "version": VERSION,
+            "entries": len(self.weights),
+            "shares": list(self.shares),
+            "margins": list(self.margins),
+        }
+        return meta, {"gate_at": np.diff(at, prepend=0), "gate_weight": self.weights[at]}
+
+    @classmethod
+    def from_parts(cls, meta: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Gate:
+        """What `to_parts` made; None: no gate. Raises ModelFormatError for another version or size."""
+        if meta is None:
+            return cls()
+        entries = int(meta["entries"])
+        if entries and meta["version"] != VERSION:
+            raise ModelFormatError(
+                f"the model's gate has version {meta['version']!r}; this release has {VERSION}: train it again"
+            )
+        if not 0 <= entries <= 2**28:
+            raise ModelFormatError(f"the model's gate has {entries} entries; fetch the model again")
+        weights = np.zeros(entries, dtype=np.int16)
+        if entries:
+            weights[np.cumsum(arrays["gate_at"].astype(OFFSET))] = arrays["gate_weight"]
+        return cls(weights, tuple(map(float, meta["shares"])), tuple(map(int, meta["margins"])))
+
+
+def held_out_margins(right: np.ndarray, shares: Sequence[float]) -> tuple[int, ...]:
+    """For each share the least margin that loses no more than that share of `right`, the margins (units) of right
+    windows of held-out trees; EVERYTHING where there are too few of them to say."""
+    right = np.sort(right)
+    lost = [int(share * len(right)) for share in shares]
+    return tuple(int(right[n]) if n > 0 else EVERYTHING for n in lost)

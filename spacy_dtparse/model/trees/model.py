@@ -1,0 +1,230 @@
+"""The boosted-tree parser's model: tables, templates, atoms and ensembles, and their one compiled form for
+search."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX, OFFSET, SCORE
+from ...errors import ConfigError
+from ...features.trees.lexicon import Lexicon
+from ...features.trees.templates import Templates, compile_templates
+from ...kernels.trees.atoms import AtomMap, insert_keys
+from ...kernels.trees.features import PARTS_WIDTH, FeatureScratch, TemplateTable
+from ...kernels.trees.gate import N_KEYS, N_NUMBERS
+from ...kernels.trees.gate import REACH as GATE_REACH
+from ...kernels.trees.rules import RuleSet
+from ...kernels.trees.rules import make_scratch as make_rule_scratch
+from ...kernels.trees.score import SearchModel, SearchScratch
+from ...kernels.trees.state import STRATEGIES, Grammar
+from ...trees.heads import HeadRules
+from ...trees.heads_compiled import compile_head_rules
+from .ensemble import LabelEnsemble, empty_ensemble
+from .gate import Gate
+from .rules import compile_rules
+
+SHIFT = "*shift*"
+"""Name of the shift classifier, which stands after the labels."""
+
+
+@dataclass(frozen=True)
+class DtreeModel:
+    """What the trainer makes and the parser reads.
+
+    `atoms`: numbers of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): what hashed
+    atoms stand for. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`:
+    name of the preprocessing recipe. `meta`: plain data (treebanks, licence, scores, date).
+    """
+
+    lexicon: Lexicon
+    templates: Templates
+    heads: HeadRules
+    strategy: str
+    max_arity: int
+    edge_punctuation: bool
+    recipe: tuple[str, ...]
+    atoms: AtomMap
+    parts: np.ndarray
+    ensembles: tuple[LabelEnsemble, ...]
+    meta: dict[str, Any] = field(default_factory=dict)
+    gate: Gate = field(default_factory=Gate)
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ConfigError(f"unknown strategy {self.strategy!r}; allowed are {', '.join(STRATEGIES)}")
+        if not 2 <= self.max_arity <= 64:
+            raise ConfigError(f"max_arity is {self.max_arity}; it must be between 2 and 64")
+        if len(self.ensembles) != len(self.lexicon.labels) + 1:
+            raise ConfigError(
+                f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels; "
+                "there must be one per label and one for shift"
+            )
+
+    @property
+    def n_atoms(self) -> int:
+        return int(self.atoms.state[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the classifiers, in the order of `ensembles`."""
+        return (*self.lexicon.labels.strings, SHIFT)
+
+    def grammar(self) -> Grammar:
+        """The kernels' form of strategy, arity and label numbers."""
+        return make_grammar(
+            self.strategy,
+            self.max_arity,
+            self.edge_punctuation,
+            len(self.lexicon.labels),
+            self.templates.reach(),
+            self.templates.reach_right(),
+        )
+
+    def fingerprint(self) -> str:
+        """Digest of template table, symbol tables, head rules and grammar (16 hex digits)."""
+        text = json.dumps(
+            [
+                self.templates.fingerprint(),
+                self.lexicon.fingerprint(),
+                self.heads.to_dict(),
+                self.strategy,
+                self.max_arity,
+                self.edge_punctuation,
+                list(self.recipe),
+            ],
+            sort_keys=True,
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def make_grammar(
+    strategy: str, max_arity: int, edge_punctuation: bool, n_labels: int, reach: int, reach_right: int = -1
+) -> Grammar:
+    """See `kernels.trees.state.Grammar`; TOP is label n_labels - 1. The templates see what the gate sees."""
+    first = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1]
+    return Grammar(np.array([*first, max(reach, GATE_REACH), reach_right], dtype=INDEX))
+
+
+def hash_table(keys: np.ndarray, values: np.ndarray, min_size: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """An open-addressing table (uint64 keys, int32 values; at most half full) of the given pairs, for AtomMap."""
+    size = min_size
+    while size < 2 * len(keys) + 1:
+        size *= 2
+    new_keys, new_values = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=INDEX)
+    order = np.argsort(keys)  # the same table whatever order the pairs come in
+    insert_keys(keys[order], values[order].astype(INDEX), new_keys, new_values)
+    return new_keys, new_values
+
+
+def compose(atoms: AtomMap, numbers: np.ndarray) -> AtomMap:
+    """An AtomMap that gives numbers[a] (int32, -1: unused) for atom a; keys of unused atoms go."""
+    direct = np.full(len(atoms.direct), -1, dtype=INDEX)
+    held = np.flatnonzero(atoms.direct >= 0)
+    direct[held] = numbers[atoms.direct[held]]
+    held = np.flatnonzero(atoms.keys)
+    values = numbers[atoms.values[held]]
+    keys, values = hash_table(atoms.keys[held][values >= 0], values[values >= 0])
+    n_atoms = int(numbers.max(initial=-1)) + 1
+    return AtomMap(direct, keys, values, np.array([n_atoms, int((values >= 0).sum()), 0], dtype=OFFSET))
+
+
+def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
+    """New numbers int32 (n_atoms,) of the atoms that some tree tests, -1 for the others."""
+    used = np.zeros(n_atoms, dtype=bool)
+    for ensemble in ensembles:
+        used[ensemble.atom[ensemble.atom >= 0]] = True
+    numbers = np.full(n_atoms, -1, dtype=INDEX)
+    numbers[used] = np.arange(int(used.sum()), dtype=INDEX)
+    return numbers
+
+
+def renumber(ensemble: LabelEnsemble, numbers: np.ndarray) -> LabelEnsemble:
+    """The ensemble with atom a written as numbers[a]."""
+    atom = ensemble.atom.copy()
+    inner = atom >= 0
+    atom[inner] = numbers[atom[inner]]
+    return ensemble._replace(atom=atom)
+
+
+@dataclass(frozen=True)
+class CompiledDtree:
+    """A model ready for search."""
+
+    search: SearchModel
+    n_stamps: int
+
+    def scratch(self, n_tokens: int) -> SearchScratch:
+        """Working memory for sentences of up to `n_tokens`."""
+        grammar, table = self.search.grammar.options, self.search.table
+        windows = int(grammar[1]) * (1 if grammar[0] == STRATEGIES.index("shift_reduce") else n_tokens + 1)
+        windows = min(windows, int(grammar[1]) * (n_tokens + 1)) + 1
+        n_labels = int(grammar[3])
+        return SearchScratch(
+            frontier=np.zeros(n_tokens + 1, dtype=INDEX),
+            windows_i=np.zeros(windows, dtype=INDEX),
+            windows_j=np.zeros(windows, dtype=INDEX),
+            window_labels=np.zeros(windows, dtype=np.uint64),
+            scores=np.zeros((windows, n_labels), dtype=SCORE),
+            shift=np.zeros((1, 1), dtype=SCORE),
+            gate_keys=np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),
+            features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1])),
+            window=make_rule_scratch(self.search.window_rules),
+            shifts=make_rule_scratch(self.search.shift_rules),
+        )
+
+
+def make_feature_scratch(
+    table: TemplateTable, n_stamps: int, max_children: int = 1024, windows: int = 0
+) -> FeatureScratch:
+    """Working memory of the feature kernel for atom numbers below `n_stamps`; `windows`: how many more than one window
+    it holds the atoms of."""
+    return FeatureScratch(
+        place=np.full(len(table.places) + 1, -1, dtype=INDEX),
+        slot=np.full(len(table.slots) + 1, -1, dtype=INDEX),
+        atoms=np.zeros(min(max(n_stamps, 1), 65536) * (1 + windows), dtype=INDEX),
+        stamp=np.zeros(max(n_stamps, 1), dtype=INDEX),
+        mark=np.zeros(1, dtype=INDEX),
+        children=np.zeros(max_children, dtype=INDEX),
+    )
+
+
+def compile_model(model: DtreeModel, *, checked: bool = False) -> CompiledDtree:
+    """Templates to codes, ensembles to rules, atom numbers to the rules' compact ones. `checked`: the ensembles were
+    validated already, as those of a file are."""
+    table, _ = compile_templates(model.templates, model.lexicon.sizes)
+    n_atoms = model.n_atoms
+    window: RuleSet = compile_rules(list(model.ensembles[:-1]), n_atoms, checked=checked)
+    shift: RuleSet = compile_rules([model.ensembles[-1]], n_atoms, checked=checked)
+    search = SearchModel(
+        grammar=model.grammar(),
+        heads=compile_head_rules(model.heads, model.lexicon.symbols),
+        table=table,
+        window_atoms=compose(model.atoms, window.atom_map),
+        shift_atoms=compose(model.atoms, shift.atom_map),
+        window_rules=window,
+        shift_rules=shift,
+        gate=model.gate.weights if len(model.gate.weights) else np.zeros(1, dtype=np.int16),
+    )
+    stamps = 1 + max(int(window.atom_map.max(initial=-1)), int(shift.atom_map.max(initial=-1)))
+    return CompiledDtree(search, stamps)
+
+
+def untrained(
+    lexicon: Lexicon, templates: Templates, heads: HeadRules, strategy: str, max_arity: int, recipe: tuple[str, ...]
+) -> DtreeModel:
+    """A model without trees, which scores every inference 0; the trainer's start and a baseline."""
+    empty = AtomMap(
+        np.full(compile_templates(templates, lexicon.sizes)[1], -1, dtype=INDEX),
+        np.zeros(8, dtype=np.uint64),
+        np.full(8, -1, dtype=INDEX),
+        np.zeros(3, dtype=OFFSET),
+    )
+    parts = np.zeros((0, PARTS_WIDTH), dtype=INDEX)
+    ensembles = tuple(empty_ensemble() for _ in range(len(lexicon.labels) + 1))
+    return DtreeModel(lexicon, templates, heads, strategy, max_arity, True, recipe, empty, parts, ensembles)

@@ -1,0 +1,148 @@
+"""Ensembles as few, small, well-compressing arrays, and back to the very same trees.
+
+Children are stored relative to their parent, atoms by rank of frequency, values only of the leaves that have
+one. Every node keeps its number, so the tree walk over unpacked ensembles is the trainer's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
+from ...errors import ModelFormatError
+from .ensemble import LabelEnsemble, validate
+
+_FIELDS = (
+    "trees",
+    "nodes",
+    "root_steps",
+    "inner",
+    "table",
+    "rank",
+    "yes_step",
+    "no_step",
+    "charged",
+    "units",
+)
+
+
+def pack_ensembles(
+    ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: str = ""
+) -> dict[str, np.ndarray]:
+    """Arrays for a container, their names beginning with `prefix`; raises `ModelFormatError` on malformed
+    ensembles."""
+    for number, ensemble in enumerate(ensembles):
+        validate(ensemble, n_atoms, name=f"ensemble {number}")
+
+    def joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+        return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype)
+
+    inner = joined([e.atom >= 0 for e in ensembles], bool)
+    node = joined([np.arange(len(e.atom)) for e in ensembles], np.int64)[inner]
+    yes = joined([e.yes for e in ensembles], np.int64)[inner]
+    no = joined([e.no for e in ensembles], np.int64)[inner]
+    value = joined([e.value for e in ensembles], SCORE)[~inner]
+    table, rank = np.unique(joined([e.atom for e in ensembles], INDEX)[inner], return_inverse=True)
+    by_frequency = np.argsort(-np.bincount(rank, minlength=len(table)), kind="stable")
+    place = np.empty(len(table), dtype=np.int64)
+    place[by_frequency] = np.arange(len(table))
+    packed = {
+        "trees": np.array([len(e.roots) for e in ensembles], dtype=np.int64),
+        "nodes": np.array([len(e.atom) for e in ensembles], dtype=np.int64),
+        "root_steps": joined([np.diff(e.roots.astype(np.int64), prepend=0) for e in ensembles], np.int64),
+        "inner": np.packbits(inner),
+        "table": table[by_frequency].astype(INDEX),
+        "rank": place[rank],
+        "yes_step": yes - node,
+        "no_step": no - yes,
+        "charged": np.packbits(value != 0),
+        "units": np.rint(value[value != 0] / CONFIDENCE_GRID).astype(np.int64),
+    }
+    return {prefix + name: packed[name] for name in _FIELDS}
+
+
+def unpack_ensembles(
+    arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = ""
+) -> list[LabelEnsemble]:
+    """The ensembles that `pack_ensembles` was given, validated.
+
+    Raises `ModelFormatError` if arrays are missing or do not fit together.
+    """
+    missing = [prefix + name for name in _FIELDS if prefix + name not in arrays]
+    if missing:
+        raise ModelFormatError(
+            f"the model lacks the arrays {', '.join(missing)}; fetch or write the file again"
+        )
+    part = {name: arrays[prefix + name] for name in _FIELDS}
+
+    def require(fits: bool, what: str) -> None:
+        if not fits:
+            raise ModelFormatError(f"malformed trees in the model: {what}; fetch or write the file again")
+
+    for name, array in part.items():
+        require(array.ndim == 1 and array.dtype.kind in "iu", f"{prefix + name} is not a list of integers")
+    trees, nodes = part["trees"].astype(np.int64), part["nodes"].astype(np.int64)
+    require(len(trees) == len(nodes), "tree and node counts are for different numbers of labels")
+    require(trees.min(initial=0) >= 0 and nodes.min(initial=0) >= 0, "a count is negative")
+    require(nodes.max(initial=0) <= np.iinfo(INDEX).max, "a label has too many nodes")
+    n_nodes = sum(nodes.tolist())  # Python integers: counts from a foreign file must not wrap around
+    require(sum(trees.tolist()) == len(part["root_steps"]), "the roots do not match the tree counts")
+    require((n_nodes + 7) // 8 == len(part["inner"]), "the node kinds do not match the node counts")
+    require(part["inner"].dtype == np.uint8 and part["charged"].dtype == np.uint8, "flags are not bytes")
+    inner = np.unpackbits(part["inner"], count=n_nodes).astype(bool)
+    n_inner = int(np.count_nonzero(inner))
+    require(
+        len(part["rank"]) == len(part["yes_step"]) == len(part["no_step"]) == n_inner,
+        "atoms and children do not match the number of inner nodes",
+    )
+    n_leaves = n_nodes - n_inner
+    require((n_leaves + 7) // 8 == len(part["charged"]), "the value flags do not match the number of leaves")
+    charged = np.unpackbits(part["charged"], count=n_leaves).astype(bool)
+    require(
+        len(part["units"]) == int(np.count_nonzero(charged)),
+        "there is not one value for each leaf with a value",
+    )
+    rank, table = part["rank"].astype(np.int64), part["table"]
+    require(
+        rank.min(initial=0) >= 0 and int(rank.max(initial=-1)) + 1 == len(table),
+        "atoms do not match the atom table",
+    )
+    limit = np.iinfo(INDEX).max
+    for name in ("table", "root_steps", "yes_step", "no_step", "units"):
+        low, high = int(part[name].min(initial=0)), int(part[name].max(initial=0))
+        require(-limit <= low and high <= limit, f"{prefix + name} has a number beyond 32 bits")
+
+    starts = np.concatenate([[0], np.cumsum(nodes)])
+    atom = np.full(n_nodes, -1, dtype=np.int64)
+    atom[inner] = table[rank]
+    require(int(atom[inner].min(initial=0)) >= 0, "the atom table has a negative number")
+    number = np.arange(n_nodes) - np.repeat(starts[:-1], nodes)
+    yes, no = np.full(n_nodes, -1, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
+    yes[inner] = number[inner] + part["yes_step"].astype(np.int64)
+    no[inner] = yes[inner] + part["no_step"].astype(np.int64)
+    value = np.zeros(n_nodes, dtype=SCORE)
+    leaf_value = np.zeros(n_leaves, dtype=SCORE)
+    leaf_value[charged] = part["units"] * CONFIDENCE_GRID
+    value[~inner] = leaf_value
+    roots_at = np.concatenate([[0], np.cumsum(trees)])
+    ensembles = []
+    for label in range(len(trees)):
+        here = slice(int(starts[label]), int(starts[label + 1]))
+        steps = part["root_steps"][roots_at[label] : roots_at[label + 1]].astype(np.int64)
+        roots = np.cumsum(steps)
+        for array in (roots, yes[here], no[here]):
+            require(
+                int(np.abs(array).max(initial=0)) <= limit, f"label {label} has a node number beyond 32 bits"
+            )
+        ensemble = LabelEnsemble(
+            roots.astype(INDEX),
+            atom[here].astype(INDEX),
+            yes[here].astype(INDEX),
+            no[here].astype(INDEX),
+            value[here].copy(),
+        )
+        validate(ensemble, n_atoms, name=f"label {label}")
+        ensembles.append(ensemble)
+    return ensembles

@@ -1,0 +1,300 @@
+"""From trees to rules: every non-zero leaf as a conjunction of present and absent atoms, packed for the bit
+scorer.
+
+A boosted tree pays for a split by peeling off gradient of the other sign, so trees grow as decision lists and
+few leaves are non-zero. A leaf's path is a conjunction; the score of a label is the sum of the values of its
+true conjunctions. Values are whole multiples of `CONFIDENCE_GRID`, so neither merging nor summing in another
+order changes a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import BITS, CONFIDENCE_GRID, INDEX, SCORE
+from ...errors import ModelFormatError
+from ...kernels.trees.rules import RuleSet
+from ..segments import line_up
+from .ensemble import LabelEnsemble, validate
+
+DENSE_SHARE = 0.1
+"""An atom that clears rules in more than this share of all words gets a dense row of masks (see
+bench_rules.py)."""
+
+_VALUE_LIMIT = 2**30
+"""Grid units one rule may carry (they are stored as int32); a larger merged value is spread over several
+equal rules."""
+
+
+class Conjunctions(NamedTuple):
+    """Rules in readable form, grouped by label, in the order in which their trees were trained.
+
+    `label` int32 (R,): the rule's ensemble. `start` int64 (R + 1,): the rule's literals are
+    `literal[start[r]:start[r + 1]]`, int32, sorted, each `2 * atom + present`. `units` int64 (R,): the rule's
+    value in units of `CONFIDENCE_GRID`, never 0. `bias` int64 (L,): summed values of the trees that are a
+    single leaf.
+    """
+
+    label: np.ndarray
+    start: np.ndarray
+    literal: np.ndarray
+    units: np.ndarray
+    bias: np.ndarray
+
+
+def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, checked: bool = False) -> Conjunctions:
+    """The non-zero leaves of `ensembles` as conjunctions: simplified, merged, contradictions dropped.
+
+    `n_atoms`: atoms are numbered 0 .. n_atoms - 1. Conjunctions of one label with equal literals become one
+    rule with the sum of their values, or none if the sum is 0. Raises `ModelFormatError` if an ensemble is
+    malformed, unless they are `checked` already.
+    """
+    labels, sizes, literals, units = [], [], [], []
+    bias = np.zeros(len(ensembles), dtype=np.int64)
+    for number, ensemble in enumerate(ensembles):
+        if not checked:
+            validate(ensemble, n_atoms, name=f"ensemble {number}")
+        start, codes, values = _paths(ensemble)
+        empty = np.diff(start) == 0
+        bias[number] = values[empty].sum()
+        first, values = _merged(start, codes, values)
+        kept = first[(values != 0) & ~empty[first]]
+        units.append(values[(values != 0) & ~empty[first]])
+        new, take = line_up(start, kept)
+        labels.append(np.full(len(kept), number, dtype=INDEX))
+        sizes.append(np.diff(new))
+        literals.append(codes[take])
+    none = [np.zeros(0, dtype=np.int64)]
+    return Conjunctions(
+        np.concatenate([*none, *labels]).astype(INDEX),
+        np.concatenate([[0], np.cumsum(np.concatenate(none + sizes))]).astype(np.int64),
+        np.concatenate(none + literals).astype(INDEX),
+        np.concatenate(none + units),
+        bias,
+    )
+
+
+def _merged(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(first, sums): of every different conjunction the place of its first occurrence, in rising order, and the sum of
+    its values. Conjunctions are told apart by two 64-bit sums of hashes of their literals."""
+    digests = np.zeros((2, len(values)), dtype=BITS)
+    filled = np.flatnonzero(np.diff(start))
+    if len(filled):
+        for row, seed in zip(digests, (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03), strict=True):
+            row[filled] = np.add.reduceat(_mix(codes.astype(BITS), BITS(seed)), start[:-1][filled])
+    order = np.lexsort((digests[1], digests[0]))  # stable: equal ones stay in the order of their trees
+    group = np.flatnonzero(_changes(digests[0][order]) | _changes(digests[1][order]))
+    first = order[group]
+    sums = np.add.reduceat(values[order], group) if len(group) else values[:0]
+    rising = np.argsort(first)
+    return first[rising], sums[rising]
+
+
+def _mix(values: np.ndarray, seed: np.uint64) -> np.ndarray:
+    """A 64-bit hash of each value (splitmix64's finaliser)."""
+    mixed = (values + BITS(1)) * seed
+    mixed = (mixed ^ (mixed >> BITS(30))) * BITS(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> BITS(27))) * BITS(0x94D049BB133111EB)
+    return mixed ^ (mixed >> BITS(31))
+
+
+def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(start, literals, units) of every non-zero leaf whose path does not contradict itself: the k-th has the sorted
+    literals[start[k] : start[k + 1]]."""
+    atom, yes, no = ensemble.atom, ensemble.yes, ensemble.no
+    inner = np.flatnonzero(atom >= 0)
+    parent = np.full(len(atom), -1, dtype=np.int64)
+    code = np.zeros(len(atom), dtype=np.int64)  # the literal on the edge from the parent
+    parent[yes[inner]] = parent[no[inner]] = inner
+    code[yes[inner]] = 2 * atom[inner].astype(np.int64) + 1
+    code[no[inner]] = 2 * atom[inner].astype(np.int64)
+    leaves = np.flatnonzero((atom < 0) & (ensemble.value != 0))
+    units = np.rint(ensemble.value[leaves] / CONFIDENCE_GRID).astype(np.int64)
+
+    row, node = np.arange(len(leaves)), leaves
+    found = [np.zeros((2, 0), dtype=np.int64)]
+    while True:
+        deeper = parent[node] >= 0
+        row, node = row[deeper], node[deeper]
+        if not len(row):
+            break
+        found.append(np.stack([row, code[node]]))
+        node = parent[node]
+    rows, codes = np.concatenate(found, axis=1)
+    span = 2 * (int(atom.max(initial=-1)) + 1)
+    keys = np.sort(rows * max(span, 1) + codes)  # by rule, then literal; then doubled tests fall away
+    keys = keys[_changes(keys)]
+    rows, codes = np.divmod(keys, max(span, 1))
+    clash = (np.diff(rows) == 0) & (np.diff(codes >> 1) == 0)
+    possible = np.ones(len(leaves), dtype=bool)
+    possible[rows[1:][clash]] = False
+    bounds = np.searchsorted(rows, np.arange(len(leaves) + 1))
+    start, take = line_up(bounds, np.flatnonzero(possible))
+    return start, codes[take], units[possible]
+
+
+def compile_rules(
+    ensembles: Sequence[LabelEnsemble],
+    n_atoms: int,
+    *,
+    bias: np.ndarray | None = None,
+    dense_share: float = DENSE_SHARE,
+    checked: bool = False,
+) -> RuleSet:
+    """Pack the ensembles of all labels for `kernels.trees.rules`.
+
+    `bias` float64 (L,), on the confidence grid: added to every score of a label. `dense_share` only trades
+    memory for speed. `checked`: see `conjunctions`. Raises `ModelFormatError` if an ensemble or the bias is malformed.
+    """
+    rules = conjunctions(ensembles, n_atoms, checked=checked)
+    n_labels = len(ensembles)
+    extra = np.zeros(n_labels) if bias is None else np.asarray(bias, dtype=SCORE)
+    if extra.shape != (n_labels,) or not np.all(np.isfinite(extra)):
+        raise ModelFormatError(
+            f"bias has shape {extra.shape}; give one finite number for each of {n_labels} labels"
+        )
+    if np.any(np.mod(extra, CONFIDENCE_GRID) != 0):
+        raise ModelFormatError(
+            "bias is off the confidence grid; round it to multiples of dtypes.CONFIDENCE_GRID"
+        )
+
+    rules = _split_large(rules)
+    n_rules = len(rules.label)
+    owner = np.repeat(np.arange(n_rules), np.diff(rules.start))
+    atom, present = rules.literal >> 1, (rules.literal & 1).astype(bool)
+
+    # Slots: one bit per rule, labels padded to whole words.
+    needs = _present_literals(owner, atom, present)
+    order = _order(rules, owner, atom, present, needs)
+    per_label = np.bincount(rules.label, minlength=n_labels)
+    label_words = (per_label + 63) // 64
+    n_words = int(label_words.sum())
+    first, first_word = np.cumsum(per_label) - per_label, np.cumsum(label_words) - label_words
+    slot = np.zeros(n_rules, dtype=np.int64)
+    slot[order] = np.arange(n_rules) + np.repeat(first_word * 64 - first, per_label)
+
+    # The k-th present atom of each rule is awaited in layer k, which has the words with such rules: they come first.
+    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
+    layers = np.zeros(n_words, dtype=np.int64)
+    np.maximum.at(layers, slot[owner[needs]] >> 6, turn + 1)
+    by_layers = np.argsort(-layers, kind="stable")
+    rank = np.zeros(n_words, dtype=np.int64)
+    rank[by_layers] = np.arange(n_words)
+    slot = rank[slot >> 6] * 64 + (slot & 63)
+    in_layer = np.count_nonzero(layers[:, None] > np.arange(layers.max(initial=0)), axis=0)
+    layer = n_words + np.concatenate([[0], np.cumsum(in_layer)])
+    wait_bit = layer[turn] * 64 + slot[owner[needs]]
+    fresh = _bitset(wait_bit, int(layer[-1]))
+    fresh[:n_words] = ~BITS(0)
+    value = np.zeros(n_words * 64, dtype=np.int32)
+    value[slot] = rules.units
+
+    # Compact atoms: by falling number of words in which the atom clears rules, so dense rows come first.
+    absent = np.flatnonzero(~present)
+    kill_start, kill_word, kill_bits = _by_atom(atom[absent], slot[owner[absent]], n_atoms, n_words)
+    words_hit = np.diff(kill_start)
+    used = np.flatnonzero(np.bincount(atom, minlength=n_atoms))
+    used = used[np.argsort(-words_hit[used], kind="stable")]
+    atom_map = np.full(n_atoms, -1, dtype=INDEX)
+    atom_map[used] = np.arange(len(used))
+    n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
+    rows, take = line_up(kill_start, used[:n_dense])
+    dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
+    dense[np.repeat(np.arange(n_dense), np.diff(rows)), kill_word[take]] = ~kill_bits[take]
+
+    # All else that an atom clears, word by word: alive bits of sparse atoms, awaited bits of all atoms.
+    sparse = absent[atom_map[atom[absent]] >= n_dense]
+    kill_start, kill_word, kill_bits = _by_atom(
+        atom_map[np.concatenate([atom[sparse], atom[needs]])],
+        np.concatenate([slot[owner[sparse]], wait_bit]),
+        len(used),
+        len(fresh),
+    )
+    return RuleSet(
+        atom_map=atom_map,
+        word_label=np.repeat(np.arange(n_labels, dtype=INDEX), label_words)[by_layers],
+        bias=rules.bias * CONFIDENCE_GRID + extra,
+        value=value,
+        fresh=fresh,
+        layer=layer.astype(INDEX),
+        dense=dense,
+        kill_start=kill_start.astype(INDEX),
+        kill_word=kill_word,
+        kill_keep=~kill_bits,
+    )
+
+
+def _split_large(rules: Conjunctions) -> Conjunctions:
+    """Spread a rule whose merged value does not fit the scorer's int32 over several rules with the same
+    literals."""
+    parts = np.maximum(1, -(-np.abs(rules.units) // _VALUE_LIMIT))
+    if parts.max(initial=1) == 1:
+        return rules
+    copies = np.repeat(np.arange(len(parts)), parts)
+    start, take = line_up(rules.start, copies)
+    units = rules.units[copies] // parts[copies]
+    last = np.cumsum(parts) - 1
+    units[last] += rules.units - np.add.reduceat(units, np.concatenate([[0], last[:-1] + 1]))
+    return Conjunctions(rules.label[copies], start, rules.literal[take], units, rules.bias)
+
+
+def _present_literals(owner: np.ndarray, atom: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Places of the present literals, by rule, within a rule the atom that most rules need first."""
+    needs = np.flatnonzero(present)
+    counts = np.bincount(atom[needs], minlength=1)
+    return needs[np.lexsort((atom[needs], -counts[atom[needs]], owner[needs]))]
+
+
+_SORTED_NEEDS = 3
+
+
+def _order(
+    rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray, needs: np.ndarray
+) -> np.ndarray:
+    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms
+    together, so
+    that an atom's awaited bits stand in few words; then alike conjunctions together."""
+    n_rules = len(rules.label)
+    n_needs = np.bincount(owner[needs], minlength=n_rules)
+    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
+    keys = np.full((_SORTED_NEEDS, n_rules), -1, dtype=np.int64)
+    for k in range(_SORTED_NEEDS):
+        keys[k, owner[needs][turn == k]] = atom[needs][turn == k]
+    counts = np.bincount(atom[~present])
+    common = np.argsort(-counts, kind="stable")[:64]
+    weight = np.zeros(len(counts), dtype=BITS)
+    weight[common] = BITS(1) << np.arange(63, 63 - len(common), -1).astype(BITS)
+    signature = np.zeros(n_rules, dtype=BITS)
+    np.bitwise_or.at(signature, owner[~present], weight[atom[~present]])
+    return np.lexsort((np.arange(n_rules), signature, *keys[::-1], -n_needs, rules.label))
+
+
+def _bitset(slots: np.ndarray, n_words: int) -> np.ndarray:
+    bits = np.zeros(n_words * 64, dtype=np.uint8)
+    bits[slots] = 1
+    return np.packbits(bits, bitorder="little").view("<u8").astype(BITS)
+
+
+def _by_atom(
+    atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(start, word, bits): for each atom its words in rising order, with the bits of the slots in them."""
+    # The bit is packed in with atom and word: sorting numbers is quicker than sorting places by them.
+    packed = np.sort((atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)) * 64 + (slot & 63))
+    key, bit = packed >> 6, BITS(1) << (packed & 63).astype(BITS)
+    first = np.flatnonzero(_changes(key))
+    bits = np.bitwise_or.reduceat(bit, first) if len(first) else np.zeros(0, dtype=BITS)
+    atoms, words = np.divmod(key[first], max(n_words, 1))
+    start = np.zeros(n_atoms + 1, dtype=np.int64)
+    np.cumsum(np.bincount(atoms, minlength=n_atoms), out=start[1:])
+    return start, words.astype(INDEX), bits
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    """True where an entry differs from the one before it."""
+    differs = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=differs[1:])
+    return differs
