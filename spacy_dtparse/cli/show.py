@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-tags", action="store_true", help="leave parts of speech out")
     parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")
     parser.add_argument("--rtl", action="store_true", help="the first word of an SVG at the right")
+    parser.add_argument(
+        "--theme", choices=("light", "dark"), default="light", help="colours of an SVG (default: %(default)s)"
+    )
     add_pipeline_arguments(parser)
 
 
@@ -46,7 +49,9 @@ def run(options: argparse.Namespace) -> None:
         drawings = (text_tree(tree, ascii_only=options.ascii, tags=not options.no_tags) for tree in trees)
         print("\n\n".join(drawings))
         return
-    for path in write_svg(trees, options.svg, tags=not options.no_tags, rtl=options.rtl):
+    for path in write_svg(
+        trees, options.svg, tags=not options.no_tags, rtl=options.rtl, theme=options.theme
+    ):
         print(f"dtparse: wrote {path}", file=sys.stderr)
 
 
@@ -70,7 +75,9 @@ def parse_text(text: str, pipeline: str | None, model: str | None, budget: int |
     return trees(nlp(text), get_component(nlp).spans_key)
 
 
-def write_svg(trees: Sequence[Tree], target: str, *, tags: bool = True, rtl: bool = False) -> list[str]:
+def write_svg(
+    trees: Sequence[Tree], target: str, *, tags: bool = True, rtl: bool = False, theme: str = "light"
+) -> list[str]:
     """Write one SVG file per tree and return their names; "-" is standard output and takes one tree.
 
     Raises DtparseError when several trees should go to standard output.
@@ -83,7 +90,7 @@ def write_svg(trees: Sequence[Tree], target: str, *, tags: bool = True, rtl: boo
             raise DtparseError(
                 f"{len(trees)} trees for standard output; name a file, FILE-1.svg … are written"
             )
-        sys.stdout.write(svg_tree(trees[0], tags=tags, direction=direction) + "\n")
+        sys.stdout.write(svg_tree(trees[0], tags=tags, direction=direction, theme=theme) + "\n")
         return []
     path = Path(target)
     suffix = path.suffix or ".svg"
@@ -92,6 +99,6 @@ def write_svg(trees: Sequence[Tree], target: str, *, tags: bool = True, rtl: boo
         name = path.with_suffix(suffix)
         if len(trees) > 1:
             name = path.with_name(f"{path.stem}-{number}{suffix}")
-        name.write_text(svg_tree(tree, tags=tags, direction=direction), encoding="utf-8")
+        name.write_text(svg_tree(tree, tags=tags, direction=direction, theme=theme), encoding="utf-8")
         names.append(str(name))
     return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ..errors import ConfigError
@@ -15,9 +16,25 @@ _MARGIN = 16.0
 _TEXT = 14
 _STYLE = (
     "text{{font:{size}px sans-serif;text-anchor:middle;unicode-bidi:plaintext}}"
-    ".label{{fill:#1f4e79;font-weight:bold}}.tag{{fill:#6b6b6b}}.word{{fill:#111}}"
-    ".edge{{fill:none;stroke:#8a8a8a}}"
+    ".label{{fill:{label};font-weight:bold}}.tag{{fill:{tag}}}.word{{fill:{word}}}"
+    ".edge{{fill:none;stroke:{edge}}}"
 )
+
+
+class _Theme(NamedTuple):
+    """The colours of a drawing."""
+
+    label: str
+    tag: str
+    word: str
+    edge: str
+    background: str
+
+
+_THEMES = {
+    "light": _Theme("#1f4e79", "#6b6b6b", "#111", "#8a8a8a", "white"),
+    "dark": _Theme("#79b8ff", "#a8a8a8", "#eee", "#7d8590", "#0d1117"),
+}
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # by XML 1.0
 _WIDE = re.compile(
     "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60]"
@@ -30,19 +47,25 @@ def svg_tree(
     title: str | None = None,
     direction: str = "ltr",
     tags: bool = True,
-    background: str = "white",
+    theme: str = "light",
+    background: str | None = None,
 ) -> str:
     """`tree` as an SVG document of its own, the same bytes for the same tree.
 
     Words stand in one row at the bottom, `tags` above them, every constituent above the middle of its
     children.
     `direction`: "ltr", or "rtl" to draw the first word at the right. `title`: text for screen readers
-    (default: the sentence). `background`: a CSS colour, or "none".
+    (default: the sentence). `theme`: "light", or "dark" for dark pages. `background`: a CSS colour, or
+    "none" (default: the theme's).
 
-    Raises ConfigError for another `direction`, or a `background` that is not a plain CSS colour.
+    Raises ConfigError for another `direction` or `theme`, or a `background` that is not a plain CSS colour.
     """
     if direction not in ("ltr", "rtl"):
         raise ConfigError(f"direction={direction!r}; allowed are 'ltr' and 'rtl'")
+    if theme not in _THEMES:
+        raise ConfigError(f"theme={theme!r}; allowed are {' and '.join(map(repr, _THEMES))}")
+    colours = _THEMES[theme]
+    background = colours.background if background is None else background
     if not re.fullmatch(r"[\w#(),.% -]+", background):
         raise ConfigError(f"background={background!r}; give a CSS colour such as 'white', '#fff' or 'none'")
     child_lists, depths = tree.child_lists(), tree.depths()
@@ -62,7 +85,7 @@ def svg_tree(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_number(width)}" height="{_number(height)}" '
         f'viewBox="0 0 {_number(width)} {_number(height)}" role="img" aria-label={quoteattr(_legal(label))}>',
-        f"<style>{_STYLE.format(size=_TEXT)}</style>",
+        f"<style>{_STYLE.format(size=_TEXT, **colours._asdict())}</style>",
     ]
     if background != "none":
         parts.append(f'<rect width="100%" height="100%" fill="{background}"/>')

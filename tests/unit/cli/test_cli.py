@@ -268,6 +268,8 @@ def test_show(capsys, pipeline, gold, tmp_path, monkeypatch):
         capsys, "show", "--trees", "-", "--svg", "-", stdin=GOLD.splitlines()[0], monkeypatch=monkeypatch
     )
     assert code == 0 and out.startswith("<svg") and out.rstrip().endswith("</svg>")
+    assert run(capsys, "show", "--trees", gold, "--svg", str(target), "--theme", "dark")[0] == 0
+    assert 'fill="#0d1117"' in (tmp_path / "tree-2.svg").read_text()
     code, _, err = run(capsys, "show", "--trees", gold, "--svg", "-")
     assert code == 1 and "2 trees for standard output" in err
     assert run(capsys, "show")[0] == 2

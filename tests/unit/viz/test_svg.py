@@ -87,8 +87,19 @@ def test_without_tags():
     assert texts(svg_tree(tree, tags=False), "tag") == []
 
 
+def test_themes():
+    tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
+    light, dark = svg_tree(tree), svg_tree(tree, theme="dark")
+    assert light == svg_tree(tree, theme="light") and 'fill="white"' in light
+    assert 'fill="#0d1117"' in dark and "#1f4e79" not in dark
+    assert texts(light, "label") == texts(dark, "label")
+    assert 'fill="black"' in svg_tree(tree, theme="dark", background="black")
+
+
 def test_bad_options():
     tree = parse_tree("(NP (NN ink))")
+    with pytest.raises(ConfigError, match="theme='blue'; allowed are 'light' and 'dark'"):
+        svg_tree(tree, theme="blue")
     with pytest.raises(ConfigError, match="direction='up'; allowed are 'ltr' and 'rtl'"):
         svg_tree(tree, direction="up")
     with pytest.raises(ConfigError, match=r"background=.*give a CSS colour"):
