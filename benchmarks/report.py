@@ -1,4 +1,4 @@
-"""Fill the result tables of README.md and docs/experiments.md from the JSON that the benchmarks wrote.
+"""Fill the result tables of the documents from the JSON that the benchmarks wrote.
 
     python benchmarks/report.py [--results build/bench] [FILE …]
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = (ROOT / "README.md", ROOT / "docs" / "experiments.md")
+FILES = tuple(ROOT / "docs" / "experiments" / f"{name}.md" for name in ("shipped", "speed", "training"))
 BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 
 

@@ -1,6 +1,6 @@
 """The English pipeline on sentences as people write them: floors below which no shipped model may fall.
 
-What it reaches, with every figure's command, is in docs/experiments.md.
+What it reaches, with every figure's command, is in docs/experiments/shipped.md.
 """
 
 from __future__ import annotations

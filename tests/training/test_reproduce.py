@@ -138,7 +138,7 @@ def test_tables_and_plots(done, tmp_path):
 
 
 def test_the_page_has_every_block():
-    text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf8")
+    text = (ROOT / "docs" / "studies" / "turian2006.md").read_text(encoding="utf8")
     assert sorted(re.findall(r"<!-- 2006: ([\w-]+) -->", text)) == sorted(TABLES)
     assert len(re.findall(r"<!-- 2006: [\w-]+ -->\n.*?<!-- /2006 -->", text, re.DOTALL)) == len(TABLES)
 

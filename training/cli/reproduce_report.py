@@ -14,8 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--page",
         type=Path,
-        default=ROOT / "docs" / "experiments.md",
-        help="file whose blocks <!-- 2006: NAME --> are filled (default: docs/experiments.md)",
+        default=ROOT / "docs" / "studies" / "turian2006.md",
+        help="file whose blocks <!-- 2006: NAME --> are filled (default: docs/studies/turian2006.md)",
     )
     parser.add_argument("--images", type=Path, help="folder for the plots (default: img beside the page)")
 

@@ -2,7 +2,8 @@
 
 Looked at are tags that are mostly children of one of the two labels with the most loose tokens (noun phrases and verb
 phrases in English), those of the second kind not within the first. Others, as prepositions, mark phrases whose other
-end is what a parser is unsure of; taking these up costs more right brackets than it brings (docs/experiments.md).
+end is what a parser is unsure of; taking these up costs more right brackets than it brings
+(docs/experiments/training.md).
 In Penn's labels a noun, determiner or verb beside a VP or S is such a token, too, unless a treebank often has it.
 """
 

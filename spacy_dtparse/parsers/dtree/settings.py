@@ -9,7 +9,7 @@ from ..stored import Settings
 
 BUDGET_PER_TOKEN = 200
 BUDGET_LEAST = 2500
-"""The default budget, chosen from the table of accuracy against speed in docs/experiments.md."""
+"""The default budget, chosen from the table of accuracy against speed in docs/experiments/speed.md."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Run:
     `kind`: "fit" trains and evaluates; "profile" grows some more trees on what run `of` left behind; "scale" builds
     the stores of sentences of any length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall
     clock that training may take (after it the run ends within its λ level; evaluation comes on top). `tables`: blocks
-    of docs/experiments.md that show it.
+    of docs/studies/turian2006.md that show it.
     """
 
     name: str
