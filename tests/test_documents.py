@@ -19,9 +19,12 @@ from pathlib import Path
 import pytest
 from spacy.cli._util import app
 
+import spacy_dtparse
 from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.cli import main as dtparse
 from spacy_dtparse.pipeline import component, corpus  # noqa: F401 (registers what is not installed)
+from spacy_dtparse.pipeline.attributes import trees
+from spacy_dtparse.viz import svg_tree
 from training.cli import build_parser as training_parser
 from training.cli import main as training
 
@@ -31,9 +34,14 @@ from .documents import ROOT, blocks, commands, run_python
 DOCUMENTS = [
     "README.md",
     "CHANGELOG.md",
-    "assets/README.md",
-    *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+    *sorted(path.relative_to(ROOT).as_posix() for part in ("assets", "docs") for path in (ROOT / part).rglob("*.md")),
 ]
+MEASURED = [name for name in DOCUMENTS if name.startswith(("docs/experiments/", "docs/studies/"))]
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return spacy_dtparse.load()
 
 
 @pytest.fixture
@@ -81,12 +89,51 @@ def shown_help(script: str, command: str) -> str:
     raise AssertionError(said.getvalue())
 
 
+def prose(name: str) -> str:
+    """A document without its code blocks."""
+    text = (ROOT / name).read_text(encoding="utf8")
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def anchors(name: str) -> set[str]:
+    """The anchors that a page gets for its headings: small letters, a hyphen for each space, no punctuation."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", prose(name), re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        assert anchor not in found, f"{name} has the heading {heading!r} twice"
+        found.add(anchor)
+    return found
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_lead_somewhere(name):
-    text = (ROOT / name).read_text(encoding="utf8")
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        if not target.startswith("http"):
-            assert ((ROOT / name).parent / target).exists(), f"{name} links to {target}"
+    text = prose(name)
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"(?:src|srcset|href)=\"([^\"]+)\"", text)
+    for link in links:
+        if link.startswith("http"):
+            continue
+        target, _, anchor = link.partition("#")
+        path = (ROOT / name).parent / target if target else ROOT / name
+        assert path.exists(), f"{name} links to {link}"
+        if anchor:
+            page = path.resolve().relative_to(ROOT).as_posix()
+            assert anchor in anchors(page), f"{name} links to {link}; {page} has {sorted(anchors(page))}"
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.count("/") > 1 and name.startswith("docs/")])
+def test_contents_name_every_section(name):
+    text = prose(name)
+    listed = re.findall(r"^ *- \[(.+)\]\(#[^)]+\)$", text, re.MULTILINE)
+    assert listed == re.findall(r"^##+ (.+)$", text, re.MULTILINE)
+
+
+def test_the_index_names_every_page():
+    text = prose("docs/index.md")
+    for name in DOCUMENTS:
+        if name.startswith("docs/") and name != "docs/index.md":
+            assert f"({name.removeprefix('docs/')})" in text, name
 
 
 def test_concepts_run():
@@ -113,7 +160,7 @@ def test_tutorial_runs(workplace):
     assert (workplace / "build" / "tutorial" / "pipeline" / "LICENSE").is_file()
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/experiments.md"])
+@pytest.mark.parametrize("name", ["docs/use.md", "docs/tutorial.md", *MEASURED])
 def test_commands_exist(name):
     """Every command's program is there and takes these options."""
     checked = 0
@@ -135,11 +182,44 @@ def test_commands_exist(name):
 
 def test_result_blocks_are_known():
     """benchmarks/report.py fills every block, and says so when it cannot."""
-    text = "".join((ROOT / name).read_text(encoding="utf8") for name in ("README.md", "docs/experiments.md"))
+    text = "".join((ROOT / name).read_text(encoding="utf8") for name in MEASURED)
     names = re.findall(r"<!-- results: ([\w-]+) -->", text)
-    assert len(names) == text.count("<!-- /results -->") >= 7
+    assert len(names) == text.count("<!-- /results -->")
     with bench_module("report") as report:
-        assert set(names) == set(report.TABLES)
+        assert sorted(names) == sorted(report.TABLES)
+        assert sum(path.read_text(encoding="utf8").count("<!-- results: ") for path in report.FILES) == len(names)
+
+
+def rows(name: str, after: str) -> dict[str, list[str]]:
+    """The cells of the rows of the first table behind a line, by the first cell."""
+    lines = iter((ROOT / name).read_text(encoding="utf8").partition(after)[2].splitlines())
+    table: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith("|"):
+            first, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            table[first] = cells
+        elif table:
+            break
+    return table
+
+
+def test_readme_figures_are_the_measured_ones():
+    """The default parser's are those of the tables that benchmarks/report.py fills; the others stand in docs."""
+    shown = rows("README.md", "## Accuracy and speed")
+    measured = rows("docs/experiments/shipped.md", "<!-- results: accuracy -->")
+    names = [name for name in measured if not set(name) & set("- (")]
+    assert names == ["everyday", "masc", "gum", "craft", "genia", "wsj"]
+    for name in names:
+        f1, evalb, exact = measured[name][1:4]
+        assert next(cells[0] for first, cells in shown.items() if first.startswith(name)) == f"{f1} / {evalb}, {exact}"
+    speed = rows("docs/experiments/speed.md", "<!-- results: speed -->")
+    assert shown["tokens per second, one core"][0] == speed["default"][0]
+    text = "".join((ROOT / name).read_text(encoding="utf8") for name in MEASURED)
+    part = prose("README.md").partition("## Accuracy and speed")[2].partition("\n## ")[0]
+    figures = re.findall(r"\d+\.\d\d? / \d+\.\d\d?(?=[ ;.]|$)|\d+\.\d\d?|\d+,\d{3}", part)
+    assert len(figures) > 40
+    for figure in figures:
+        assert re.search(rf"(?<![\d.]){re.escape(figure)}(?!\d)", text), f"{figure} is in no table of docs"
 
 
 def test_report_fills_blocks(tmp_path):
@@ -179,6 +259,27 @@ def test_readme_python_runs(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.embedded
+def test_readme_picture_and_limits(nlp):
+    """The picture is the shipped parser's tree, and what the README says of the tagger's errors is so."""
+    (tree,) = trees(nlp("The dog that slept in the garden wants its bone."))
+    for theme in ("light", "dark"):
+        drawn = (ROOT / "docs" / "img" / f"tree_{theme}.svg").read_text(encoding="utf8")
+        assert drawn == svg_tree(tree, theme=theme), f"dtparse show '…' --theme {theme} --svg docs/img/tree_{theme}.svg"
+    (tree,) = trees(nlp("The old man the boat."))
+    assert tree.tags[tree.words.index("man")] == "NN" and not any(tag.startswith("VB") for tag in tree.tags)
+
+
+@pytest.mark.embedded
+def test_use_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for block in blocks("docs/use.md", "python"):
+        run_python(block, "docs/use.md", namespace)
+    said = capsys.readouterr().out
+    assert "(S (NP (PRP It)) (VP (VBD slept)) (. .))" in said and "('He', 'nsubj', 'put')" in said
+
+
+@pytest.mark.embedded
 def test_readme_first_command_parses(capsys):
     line = commands("README.md")[0].rpartition("&&")[2]
     words = shlex.split(line)
@@ -189,11 +290,11 @@ def test_readme_first_command_parses(capsys):
 
 
 @pytest.mark.embedded
-def test_readme_dtparse_commands_run(tmp_path, monkeypatch, capsys):
+def test_use_dtparse_commands_run(tmp_path, monkeypatch, capsys):
     (tmp_path / "notes.txt").write_text("She laughed. He did not.\n")
     shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
     monkeypatch.chdir(tmp_path)
-    lines = [line for line in commands("README.md") if line.startswith("dtparse ")]
+    lines = [line for line in commands("docs/use.md") if line.startswith("dtparse ")]
     assert len(lines) >= 5
     for line in lines:
         assert dtparse(shlex.split(line)[1:]) == 0, line
