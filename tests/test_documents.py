@@ -245,6 +245,13 @@ def test_report_fills_blocks(tmp_path):
     assert failed.returncode == 1 and "no table 'nonsense'" in failed.stderr
 
 
+def test_readme_is_short_and_leads_with_two_commands():
+    assert len((ROOT / "README.md").read_text(encoding="utf8").splitlines()) <= 120
+    assert [block.language for block in blocks("README.md", "bash", "python")] == ["bash", "bash", "python"]
+    install = "python -m venv .venv && .venv/bin/pip install "
+    assert all(line.startswith(install) for line in commands("README.md"))
+
+
 @pytest.mark.embedded
 def test_readme_python_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
