@@ -26,16 +26,17 @@ from typing import Any
 import numpy as np
 from common import ROOT  # noqa: F401 (makes `training` importable)
 from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
-from training.dependency.tags import jackknifed_tags, labelled, retagged
 
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
 from training.data.dependencies import DependencySentence
+from training.data.parts_of_speech import part_labels, retagged
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
 from training.loglinear_tagger.options import SequenceOptions
+from training.loglinear_tagger.parts_of_speech import jackknifed_tags
 from training.runs.processes import worker_pool
 from training.runs.telling import tell
 
@@ -152,7 +153,7 @@ def tag_accuracy(rules: TextRules, gold: list[DependencySentence], found: list[D
     right = [
         own == other
         for a, b in zip(gold, found, strict=True)
-        for own, other in zip(labelled(a, rules).labels, labelled(b, rules).labels, strict=True)
+        for own, other in zip(part_labels(a, rules), part_labels(b, rules), strict=True)
     ]
     return round(100 * statistics.mean(right), 2)
 

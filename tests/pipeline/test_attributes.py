@@ -264,6 +264,7 @@ def test_registering_leaves_names_of_others_alone():
             Span.set_extension("labels", getter=kept[2], force=True)
 
 
+@pytest.mark.slow
 def test_benepar_can_be_imported_after_a_component_was_made(tmp_path):
     """A stand-in that registers benepar's names the way benepar does: without force, on import."""
     (tmp_path / "benepar.py").write_text(

@@ -114,6 +114,7 @@ def test_pickle_and_deepcopy_of_component_and_pipeline(linked, link_parser):
     assert tree_of(pickle.loads(pickle.dumps(doc))) == tree_of(doc.copy()) == wanted
 
 
+@pytest.mark.slow
 def test_spawned_processes(linked, monkeypatch):
     wanted = [tree_of(doc) for doc in linked.pipe(TEXTS)]
     monkeypatch.setattr(spacy.language, "mp", multiprocessing.get_context("spawn"))

@@ -89,7 +89,9 @@ def test_the_english_parsers_by_name():
         spacy_dtparse.load("en_core")
 
 
-@pytest.mark.parametrize("name", list(models.PARSERS))
+@pytest.mark.parametrize(
+    "name", [name if name == "en_dtparse" else pytest.param(name, marks=pytest.mark.slow) for name in models.PARSERS]
+)
 def test_a_path_may_be_given_as_it_comes(name):
     path = models.embedded_model(name)
     nlp = spacy.blank("en")

@@ -113,6 +113,7 @@ def test_settings_reach_the_parser(latent):
     assert scored[0] > scored[1]
 
 
+@pytest.mark.slow
 def test_everywhere_the_same(untagged, tmp_path, monkeypatch):
     """Disk, bytes, pickle, copy, processes, DocBin."""
     docs = list(untagged.pipe(TEXTS))
@@ -134,7 +135,7 @@ def test_everywhere_the_same(untagged, tmp_path, monkeypatch):
         monkeypatch.setattr(spacy.language, "mp", multiprocessing.get_context(method))
         assert [shape(doc) for doc in untagged.pipe(TEXTS, n_process=2, batch_size=2)] == wanted
     assert spacy.load(tmp_path / "pipeline", exclude=["pcfgla"]).pipe_names == ["sentencizer"]
-    assert untagged.evaluate(BracketCorpus(DEV, limit=5)(untagged))["const_f"] > 0.2
+    assert untagged.evaluate(BracketCorpus(DEV, limit=5)(untagged))["const_f"] == pytest.approx(86 / 133)
 
 
 def test_models_of_the_other_factory(tmp_path):

@@ -116,7 +116,14 @@ def test_pickle_and_deepcopy_of_component_and_pipeline(nlp, factory):
         assert len(pickle.loads(pickle.dumps(nlp("Run."))).spans["constituents"]) == 2
 
 
-@pytest.mark.parametrize("method", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()}))
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "spawn" else ())
+        for name in multiprocessing.get_all_start_methods()
+        if name != "forkserver"
+    ],
+)
 @both_factories
 def test_processes(nlp, method, monkeypatch):
     wanted = [shape(doc) for doc in nlp.pipe(TEXTS)]

@@ -200,6 +200,7 @@ def test_the_record_survives(models, tmp_path):
         assert [record(doc) for doc in other.pipe(TEXTS)] == wanted
 
 
+@pytest.mark.slow
 def test_processes(models, monkeypatch):
     nlp = make_nlp(models)
     wanted = [record(doc) for doc in nlp.pipe(TEXTS)]

@@ -127,6 +127,7 @@ def test_a_retokenized_doc_says_that_its_spines_are_stale(nlp):
         assert doc[0]._.spine == ""
 
 
+@pytest.mark.slow
 def test_processes(nlp, monkeypatch):
     wanted = [written(doc) for doc in nlp.pipe(TEXTS)]
     assert [written(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=2)] == wanted

@@ -17,6 +17,8 @@ from training.data.treebanks import TreebankFile
 from training.loglinear_tagger.corpus import read_labelled
 from training.pcfg import Markov, PcfgOptions, train_pcfg
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"
 

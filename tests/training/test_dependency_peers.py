@@ -18,6 +18,8 @@ from tests.bench_modules import bench_module
 from tests.training.dependency_samples import sentences
 from training.data.dependencies import DependencySentence
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def peers() -> Iterator[ModuleType]:

@@ -14,12 +14,11 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.trees.templates import compile_templates
 from spacy_dtparse.kernels.trees.atoms import AtomMap
-from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.model.container import container_from_bytes
 from spacy_dtparse.model.trees.bundle import KIND, read_model
 from spacy_dtparse.model.trees.gate import EVERYTHING, Gate, held_out_margins
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, hand_made
+from tests.unit.kernels.harness import FIRST_STRATEGY, KERNEL_MARKS, SLOW, hand_made
 from tests.unit.model.damage import GONE, refuses, rewritten
 from training.cli import main
 from training.data.corpus import read_treebank
@@ -49,7 +48,7 @@ def model_of(strategy: str):
 
 
 @compiled
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", FIRST_STRATEGY)
 def test_a_gate_keeps_what_is_right_and_drops_most_else_of_trees_it_has_not_seen(strategy):
     model = model_of(strategy)
     search = DtreeParser(model).compiled.search
@@ -185,7 +184,7 @@ def test_the_recipe_of_2006_has_no_gate():
 
 
 @compiled
-@pytest.mark.parametrize("strategy", ["shift_reduce", "r2l"])
+@pytest.mark.parametrize("strategy", ["shift_reduce", pytest.param("r2l", marks=pytest.mark.slow)])
 def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
     recipe = FitRecipe.from_dict(
         {"strategy": strategy, "templates": "baseline", "min_word_sentences": 2, "min_atom_count": 3,

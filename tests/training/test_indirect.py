@@ -37,7 +37,7 @@ from training.studies.turian2006.reduced_tables import (
     sequence_template,
 )
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 TREEBANK = Path(__file__).parents[2] / "assets" / "sample" / "train.mrg"
 TABLES = ("baseline", "kitchen_sink", "standard")

@@ -16,6 +16,8 @@ from training.studies.matsuzaki2005.running import RESULT, Study, execute, read_
 from training.studies.matsuzaki2005.tables import TABLES, count
 from training.studies.pages import fill_blocks
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
@@ -61,11 +63,11 @@ def test_the_plan_holds_together():
 
 @compiled
 def test_results_are_sensible(done):
-    for name in RUNS:
+    for name, f1 in zip(RUNS, (0.525, 0.512, 0.398), strict=True):
         result = read_result(done / name / RESULT)
         assert result["sentences"] == 95 and result["train_log"] < 0 and (result["held_out_log"] or -1) < 0
         own = result["views"]["own"]
-        assert 0.2 < own["all"]["f1"] <= 1 and own["sentences"] == 19 and sum(own["status"].values()) == 19
+        assert own["all"]["f1"] == pytest.approx(f1, abs=0.01) and own["sentences"] == 19 and sum(own["status"].values()) == 19
     more = read_result(done / "center-parent-16-seed1" / RESULT)
     less = read_result(done / "center-parent-2" / RESULT)
     assert more["values"][0] == 8 * (less["values"][0] - 1) + 1  # the root has one value in both

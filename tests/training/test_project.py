@@ -24,7 +24,6 @@ from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
-from training.cli import TAGGING
 from training.cli import build_parser as training_parser
 from training.data.collecting import layouts
 from training.data.treebanks import catalogue
@@ -63,7 +62,7 @@ def test_workflow_and_commands(project):
             words = filled(line, project)
             assert words[0] == "python", "weasel runs commands without a shell, by this Python"
             assert not {"&&", "|", ">", ";"} & set(words)
-            if words[1:3] == ["-m", "training"] and words[3] not in TAGGING:
+            if words[1:3] == ["-m", "training"]:
                 assert training_parser().parse_args(words[3:]).command == words[3]
             elif words[1:3] == ["-m", "spacy_dtparse"]:
                 assert dtparse_parser().parse_args(words[3:]).command == words[3]
@@ -134,7 +133,7 @@ def test_train_from_nothing(tmp_path):
         ("sample", "gold"),
         ("sample", "predicted"),
     ]
-    assert scores[0]["all"]["f1"] > 0.4, "even this little training finds phrases"
+    assert scores[0]["all"]["f1"] == pytest.approx(0.413, abs=0.02), "even this little training finds phrases"
     assert scores[0]["sentences"] == 62 and scores[0]["tag_accuracy"] == 1.0 > scores[1]["tag_accuracy"]
     nlp = spacy.load(out / "pipeline")
     assert nlp.pipe_names == ["tok2vec", "tagger", "attribute_ruler", "senter", "visible_sentences", "dtparse"]
@@ -162,6 +161,7 @@ def test_train_from_nothing(tmp_path):
     assert spacy.load(out / "span_pipeline").get_pipe("span_parser").parser.name == "span"
 
 
+@pytest.mark.slow
 def test_train_dependencies_from_nothing(tmp_path):
     """train-bpm on a CoNLL-U file named in the variables, and on the sample trees."""
     shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
@@ -173,18 +173,20 @@ def test_train_dependencies_from_nothing(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     small = "--vars.bpm_settings=members=1 epochs=1 stages=1 label_members=1"
     own = ["--vars.bpm_train=own.conllu", "--vars.bpm_dev=own.conllu", "--vars.bpm_source=pos", "--vars.run=own"]
-    for name, chosen in (("own", own), ("sample", ["--vars.bpm_train=assets/sample/train.mrg,limit=40"])):
+    sample = ["--vars.bpm_train=assets/sample/train.mrg,limit=40"]
+    for name, chosen, uas in (("own", own, 1.0), ("sample", sample, pytest.approx(490 / 783))):
         done = subprocess.run([*command, small, *chosen], env=environment, text=True, capture_output=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         parser = load_dependency_parser(tmp_path / "build" / name / "bpm.model")
         assert f"words: {parser.describe()['words']}" in done.stdout and parser.meta["lang"] == "en"
-        assert parser.source == ("pos" if name == "own" else "tag") and parser.meta["dev"]["all"]["uas"] > 0.3
+        assert parser.source == ("pos" if name == "own" else "tag") and parser.meta["dev"]["all"]["uas"] == uas
     found = load_dependency_parser(tmp_path / "build" / "own" / "bpm.model").parse(
         TokenColumns([row[0] for row in rows], (), [row[1] for row in rows])
     )
     assert (found.heads, found.labels) == ((1, -1, 1), ("nsubj", "root", "punct"))
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_adapt_from_nothing(tmp_path):
     """The English boosted trees on the sample text, with the sample treebank and with nothing beside the text."""

@@ -213,6 +213,7 @@ def taught(teacher, nlp, text, workdir, n_workers=1, **changes):
     return teach(Teaching(teacher, (TextFile(text),), reading, workdir, n_workers), nlp, lines.append), lines
 
 
+@pytest.mark.slow
 @compiled
 def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monkeypatch):
     monkeypatch.setattr(teaching, "CHUNK", 3)

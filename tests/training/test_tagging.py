@@ -165,7 +165,7 @@ def test_jackknifed_files_and_resuming(
 ) -> None:
     whole = tmp_path / "whole"
     scores = jackknife(treebanks, whole, folds=3, config=SMALL)
-    assert min(scores.values()) > 0.8
+    assert scores == {"alpha": 1.0, "beta": 1.0}
     for treebank in treebanks:
         lines = (whole / f"{treebank.name}.train.tags").read_text().splitlines()
         assert [len(line.split()) for line in lines] == [len(s.tags) for s in treebank.train]
@@ -208,8 +208,7 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
     nlp = spacy.load(tmp_path / "model")
     assert nlp.pipe_names == ["tok2vec", "tagger", "senter"]
     assert nlp.meta["performance"] == scores
-    assert scores["tag_acc"] > 0.9
-    assert scores["sents_f_plain_alpha"] > 0.8
+    assert set(scores.values()) == {1.0}, "few words, each with one tag"
     assert folder_bytes(tmp_path / "model") < 1_000_000
     assert "Name500x" not in nlp.vocab.strings  # a word of dev
     doc = nlp("The old dog likes a garden near Berlin. The green engine sees a river near Hamburg.")

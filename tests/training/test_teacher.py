@@ -125,7 +125,7 @@ def test_sub_words_of_words() -> None:
 
 def test_sentences_as_they_are_read() -> None:
     reader, pieces = Reader(), Pieces()
-    read = reader.read(["Dogs", "quxblorfing", "1\\/2"])
+    read = reader.read(["Dogs", "quxblorfing", "1/2"])
     size = len(pieces.of("quxblorfing"))
     assert read.n == 3 and read.word_of.tolist() == [0, 1, *[2] * size, 3, 3, 3, 4]
     assert read.pieces.tolist() == [pieces.begin, *pieces.of("dogs"), *pieces.of("quxblorfing"),
@@ -135,6 +135,7 @@ def test_sentences_as_they_are_read() -> None:
     assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
 
 
+@pytest.mark.slow
 def test_the_encoder_is_that_of_transformers() -> None:
     transformers = pytest.importorskip("transformers")
     bert = transformers.BertModel.from_pretrained(encoder_folder()).eval()

@@ -35,6 +35,9 @@ from training.dtree.oracle import derivation, ready_steps
 SLOW = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
 """The kernels run as plain Python: fewer and smaller cases."""
 
+FIRST_STRATEGY = ["shift_reduce", *(pytest.param(s, marks=pytest.mark.slow) for s in STRATEGIES if s != "shift_reduce")]
+"""All strategies, those but the shipped model's in the slow tests."""
+
 KERNEL_MARKS = [
     pytest.mark.kernel,
     # plain numpy numbers warn where a 64-bit hash wraps around, which is what a hash is meant to do
@@ -323,7 +326,7 @@ def _renumber(tree: Any, numbers: np.ndarray) -> Any:
 
 
 __all__ = [
-    "EVERY_KIND", "GRID", "KERNEL_MARKS", "NEAR_LEFT", "SHIFT", "SLOW", "STRATEGIES", "HandMade",
+    "EVERY_KIND", "FIRST_STRATEGY", "GRID", "KERNEL_MARKS", "NEAR_LEFT", "SHIFT", "SLOW", "STRATEGIES", "HandMade",
     "KernelState", "collecting", "gold", "gold_trees", "hand_made", "reader", "replayer", "sentence",
     "small_lexicon", "spans", "templates",
 ]  # fmt: skip

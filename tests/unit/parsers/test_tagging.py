@@ -99,7 +99,7 @@ def test_bytes_files_and_pickles(tmp_path) -> None:
 def test_each_kind_of_model_has_its_place(tmp_path) -> None:
     data = SequenceTagger(random_tagger()).to_bytes()
     for load in (load_parser, load_dependency_parser):
-        with pytest.raises(ModelFormatError, match=r"builds tags, not (constituents|dependencies); use it .*'spine_tagger'"):
+        with pytest.raises(ModelFormatError, match=r"builds tags, not (constituents|dependencies); .*'spine_tagger'"):
             load(data)
     with pytest.raises(ModelFormatError, match=r"'dependency' .* builds dependencies, not tags; use it .*'bpm_parser'"):
         load_tagger(write_dependency_model(random_dependency_model(1)))
