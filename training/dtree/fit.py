@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +30,9 @@ from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from ..data.corpus import Sentence, survey, training_tree
 from ..data.evaluate import own_trees, score_trees
+from ..runs.files import append_line
 from ..runs.processes import worker_pool
+from ..runs.telling import tell
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
 from .boosting.plot import plot_path
@@ -40,8 +41,6 @@ from .examples import STORES, Derivation, Replayer, Sieve, collect_atoms, write_
 from .gate import train_gate
 from .oracle import child_lists, derivation, ready_steps
 from .recipe import FitRecipe
-
-logger = logging.getLogger(__name__)
 
 
 class Fit:
@@ -109,10 +108,10 @@ class Fit:
         self.log("corpus", seconds=time.perf_counter() - began, **vars(self.report))
 
     def log(self, what: str, **facts: Any) -> None:
-        """Append a JSON line to fit.jsonl and say it on the logger."""
-        with open(self.workdir / "fit.jsonl", "a", encoding="utf8") as out:
-            out.write(json.dumps({"what": what, **facts}) + "\n")
-        logger.info("%s %s", what, facts)
+        """Print what was done, and append it to fit.jsonl."""
+        plain = {name: fact for name, fact in facts.items() if fact and not isinstance(fact, dict | list)}
+        tell(None, did=what, **plain)
+        append_line(self.workdir / "fit.jsonl", {"what": what, **facts})
 
     def prepare(self) -> AtomMap:
         """Number the atoms and write the stores, unless the working folder has them already."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,6 @@ from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from .learner import STEPS
 from .task import LevelReport
 from .tree import n_leaves, n_parameters
-
-logger = logging.getLogger(__name__)
 
 
 def make_row(
@@ -105,29 +102,11 @@ def checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
     return {key: float(value) for key, value in scores.items()}
 
 
-class _NoBar:
-    """Stands in for tqdm when training is quiet."""
-
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def update(self, _: int) -> None: ...
-
-    def set_postfix_str(self, _: str) -> None: ...
-
-    def write(self, line: str) -> None:
-        logger.info(line)
-
-
 def progress_bar(quiet: bool) -> Any:
-    """A tqdm bar that counts trees, or a silent stand-in."""
-    if quiet:
-        return _NoBar()
+    """A bar that counts trees, on a terminal only and not if `quiet`; its lines are printed in any case."""
     from tqdm import tqdm  # a dependency of spaCy
 
-    return tqdm(unit=" trees", desc="boosting", dynamic_ncols=True)
+    return tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=True if quiet else None)
 
 
 def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
