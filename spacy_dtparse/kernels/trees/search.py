@@ -22,22 +22,12 @@ from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, label_
 OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
 STATUSES = ("optimal", "complete", "greedy", "fallback")
 _MORE_ROOM = -1
+_PARSED, _STUCK, _TOO_DEAR = 0, 1, 2
+"""How a greedy completion ends: with a parse, without an inference left, at the cost of the best parse."""
 _BIT = np.uint64(1)
 
 GLUE_COST = 1000.0
 """Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
-
-
-@inner_kernel
-def _best(scores, windows_i, windows_j, pruned, window_labels, n_windows, top):
-    """The highest score of any allowed label but TOP over the windows of several items."""
-    best = -np.inf
-    for w in range(n_windows):
-        if windows_j[w] - windows_i[w] > 1:
-            for label in range(top):
-                if not pruned or window_labels[w] & (_BIT << np.uint64(label)):
-                    best = max(best, scores[w, label])
-    return best
 
 
 @inner_kernel
@@ -72,6 +62,266 @@ def rebuild(
     return low, cursor, size
 
 
+@inner_kernel
+def _has_offers(offers):
+    """Whether spines are offered, which prune the search."""
+    return offers.levels.shape[2] > 1 or offers.controls.shape[0] > 0
+
+
+@inner_kernel
+def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
+    """What may be inferred in the current state: (how many windows the gate leaves, whether a shift may be, whether the
+    windows are likelier than the shift)."""
+    grammar, frontier = model.grammar, scratch.frontier
+    low, cursor, size = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE]
+    windows_i, windows_j, window_labels = scratch.windows_i, scratch.windows_j, scratch.window_labels
+    can_shift = grammar.options[0] == SHIFT_REDUCE and cursor > low
+    if can_shift and _has_offers(offers):
+        can_shift = may_shift(offers, nodes, frontier, cursor, size)
+    n_windows = np.int64(0)
+    if nodes.used[0] < nodes.item.shape[0] - 1:
+        n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+        if _has_offers(offers):
+            n_windows = prune_windows(
+                offers, grammar, model.heads, nodes, frontier, low, size, scratch.features.children, windows_i,
+                windows_j, n_windows, window_labels,
+            )  # fmt: skip
+    windows_first = False
+    if model.gate.shape[0] > 1 and n_windows > 0:
+        kept, most = gate_windows(
+            model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
+            scratch.gate_keys,
+        )  # fmt: skip
+        if kept > 0 or can_shift:  # where nothing else is left, all windows stay
+            n_windows, windows_first = kept, most > 0
+    return n_windows, can_shift, windows_first
+
+
+@inner_kernel
+def _has_room(model, agenda, cache, n_windows):
+    """Whether the successors by so many windows fit in all arrays; the marks say what is needed."""
+    states, heap, met, mark = agenda.states, agenda.heap, agenda.met, agenda.mark
+    keep = heap.shape[0] > 1
+    successors = n_windows * np.int64(model.grammar.options[3])
+    mark[at.NEED_STATES] = mark[at.N_STATES] + 2 + (successors if keep else 0)
+    mark[at.NEED_MET] = 2 * (mark[at.N_MET] + successors) if _tracks(model, agenda) else 0
+    mark[at.NEED_CACHE] = cache.used[0] + n_windows + 1 if cache.entries.shape[0] > 2 else 0
+    return (
+        mark[at.NEED_STATES] <= states.shape[0]
+        and mark[at.NEED_MET] <= met.shape[0]
+        and mark[at.NEED_CACHE] <= cache.scores.shape[0]
+    )
+
+
+@inner_kernel
+def _tracks(model, agenda):
+    """Whether states are told from one another, because several paths lead to the same items."""
+    return model.grammar.options[0] == BOTTOM_UP and agenda.heap.shape[0] > 1
+
+
+@inner_kernel
+def _is_forced(offers, scratch, n_windows, can_shift):
+    """Whether spines leave a single inference; it costs nothing and is not scored."""
+    if not _has_offers(offers) or n_windows != 1 or can_shift:
+        return False
+    return not scratch.window_labels[0] & (scratch.window_labels[0] - _BIT)
+
+
+@inner_kernel
+def _score_inferences(
+    model, tokens, n_tokens, confident, offers, nodes, scratch, cache, mark, n_windows, can_shift, windows_first
+):
+    """Score the windows and, as one more window, the shift; first what the gate takes for likelier. Where that is sure
+    enough, the other is left out: returns (windows, whether to shift) as far as they are scored."""
+    low, cursor, size = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE]
+    windows_i, windows_j = scratch.windows_i, scratch.windows_j
+    if can_shift:
+        windows_i[n_windows] = cursor - 1
+        windows_j[n_windows] = cursor
+    for turn in range(2 if can_shift else 1):
+        # One call for both, because every call of the scorer is compiled on its own.
+        if can_shift and windows_first == (turn == 1):
+            atom_map, rules, bits = model.shift_atoms, model.shift_rules, scratch.shifts
+            seed, out, first, last = SHIFT_SEED, scratch.shift, n_windows, n_windows + 1
+        else:
+            atom_map, rules, bits = model.window_atoms, model.window_rules, scratch.window
+            seed, out, first, last = WINDOW_SEED, scratch.scores, np.int64(0), n_windows
+        score_windows(
+            model.grammar, model.heads, model.table, atom_map, rules, bits, seed, tokens, n_tokens, nodes,
+            scratch.frontier, low, size, windows_i, windows_j, first, last, scratch.features, out, cache,
+        )  # fmt: skip
+        if turn == 0 and can_shift:
+            if not windows_first:
+                if scratch.shift[0, 0] > confident:
+                    return np.int64(0), can_shift
+            elif _best(model, offers, scratch, n_windows) > confident:
+                return n_windows, False
+    return n_windows, can_shift
+
+
+@inner_kernel
+def _best(model, offers, scratch, n_windows):
+    """The highest score of any allowed label but TOP over the windows of several items."""
+    pruned, best = _has_offers(offers), -np.inf
+    for w in range(n_windows):
+        if scratch.windows_j[w] - scratch.windows_i[w] > 1:
+            for label in range(model.grammar.options[4]):
+                if not pruned or scratch.window_labels[w] & (_BIT << np.uint64(label)):
+                    best = max(best, scratch.scores[w, label])
+    return best
+
+
+@inner_kernel
+def _may_be(model, offers, nodes, scratch, mark, w, label):
+    """Whether window w may get the label."""
+    low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
+    if label == top and size - low != 1:
+        return False
+    if _has_offers(offers):
+        return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
+    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+    if j - i > 1 and label != top:
+        return True
+    return label_allowed(model.grammar, nodes, scratch.frontier, low, size, i, j, label)
+
+
+@inner_kernel
+def _met_before(agenda, nodes, frontier, i, j, label, total):
+    """(Whether the items after this inference were met at no greater cost, their key); see `agenda.meet`."""
+    item = nodes.item
+    below = np.int64(item[frontier[i]]["label"]) if j - i == 1 else np.int64(-1)
+    key = agenda.states[agenda.mark[at.CURRENT]]["hash"] ^ item_hash(
+        item[frontier[i]]["start"], item[frontier[j - 1]]["end"], label, below
+    )
+    agenda.mark[at.N_MET] += 1
+    return meet(agenda.met, key, total), key
+
+
+@inner_kernel
+def _make_successors(model, offers, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced):
+    """Make a state of every inference that leaves it cheaper than the best parse, in greedy parsing of the cheapest
+    alone: (the cheapest, or -1; the number of legal labels of windows)."""
+    states, mark = agenda.states, agenda.mark
+    n_labels = np.int64(model.grammar.options[3])
+    keep, track = agenda.heap.shape[0] > 1, _tracks(model, agenda)
+    current, cost = mark[at.CURRENT], states[mark[at.CURRENT]]["cost"]
+    cheapest, step, legal = np.int64(-1), np.inf, 0
+    for w in range(n_windows):
+        i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+        for label in range(n_labels):
+            if not _may_be(model, offers, nodes, scratch, mark, w, label):
+                continue
+            legal += 1
+            extra = 0.0
+            if not forced:
+                mark[at.SCORED] += 1
+                extra = inference_cost(scratch.scores[w, label])
+            total, key, known = cost + extra, at.EMPTY, False
+            if total >= best_cost:
+                continue
+            if track:
+                known, key = _met_before(agenda, nodes, scratch.frontier, i, j, label, total)
+            if known or not (keep or extra < step):
+                continue
+            put_state(states, mark[at.N_STATES], current, i, j, label, total, key)
+            if extra < step:
+                cheapest, step = mark[at.N_STATES], extra
+            mark[at.N_STATES] += keep
+    if can_shift:
+        cursor = mark[at.CURSOR]
+        mark[at.SCORED] += 1
+        extra = inference_cost(scratch.shift[0, 0])
+        if cost + extra < best_cost and (keep or extra < step):
+            put_state(states, mark[at.N_STATES], current, cursor - 1, cursor, n_labels, cost + extra, at.EMPTY)
+            if extra < step:
+                cheapest = mark[at.N_STATES]
+            mark[at.N_STATES] += keep
+    mark[at.N_STATES] += cheapest >= 0 and not keep
+    return cheapest, legal
+
+
+@inner_kernel
+def _make_shift(model, agenda):
+    """Make the state after a shift that is the only way on, and so costs nothing."""
+    states, mark = agenda.states, agenda.mark
+    current, cursor, slot = mark[at.CURRENT], mark[at.CURSOR], mark[at.N_STATES]
+    label = np.int64(model.grammar.options[3])
+    put_state(states, slot, current, cursor - 1, cursor, label, states[current]["cost"], states[current]["hash"])
+    mark[at.N_STATES] += 1
+    return slot
+
+
+@inner_kernel
+def _follow(model, offers, nodes, scratch, agenda, slot):
+    """Make the successor in `slot` the current state; it is marked by its parent, so that it is not queued."""
+    states, mark = agenda.states, agenda.mark
+    i, j, label = np.int64(states[slot]["i"]), np.int64(states[slot]["j"]), np.int64(states[slot]["label"])
+    if agenda.heap.shape[0] > 1:
+        states[slot]["parent"] = -2 - states[slot]["parent"]
+    mark[at.LOW], mark[at.CURSOR], mark[at.SIZE] = infer(
+        model.grammar, model.heads, nodes, scratch.frontier, mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], i, j, label,
+        scratch.features.children,
+    )  # fmt: skip
+    if label != model.grammar.options[3]:
+        follow_chain(offers, nodes)
+    mark[at.CURRENT] = slot
+
+
+@inner_kernel
+def _complete_greedily(
+    model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, best_cost
+):
+    """Follow the cheapest inference from the current state on, and make states of those passed over; how it ended."""
+    mark = agenda.mark
+    while not is_complete(model.grammar, nodes, scratch.frontier, mark[at.LOW], mark[at.SIZE]):
+        n_windows, can_shift, windows_first = _list_inferences(model, tokens, least, offers, nodes, scratch, mark)
+        if not _has_room(model, agenda, cache, n_windows):
+            return _MORE_ROOM
+        mark[at.EXPANDED] += 1
+        if n_windows == 0 and can_shift:
+            _follow(model, offers, nodes, scratch, agenda, _make_shift(model, agenda))
+            continue
+        forced = _is_forced(offers, scratch, n_windows, can_shift)
+        if n_windows > 0 and not forced:
+            n_windows, can_shift = _score_inferences(
+                model, tokens, n_tokens, confident, offers, nodes, scratch, cache, mark, n_windows, can_shift,
+                windows_first,
+            )  # fmt: skip
+        cheapest, legal = _make_successors(
+            model, offers, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced
+        )
+        if cheapest < 0:  # all cost at least as much as the best parse, or were met before; or there is none
+            return _STUCK if legal == 0 and not can_shift else _TOO_DEAR
+        _follow(model, offers, nodes, scratch, agenda, cheapest)
+    return _PARSED
+
+
+@inner_kernel
+def _keep_best(agenda, ended, out_cost):
+    """Keep the current state if it is the cheapest parse so far; pieces without an inference left are joined."""
+    mark = agenda.mark
+    total = agenda.states[mark[at.CURRENT]]["cost"]
+    if ended == _STUCK:
+        total += GLUE_COST * (mark[at.SIZE] - mark[at.LOW])
+    if ended != _TOO_DEAR and total < out_cost[-1]:
+        out_cost[-1] = total
+        mark[at.BEST], mark[at.BEST_GLUED] = mark[at.CURRENT], ended == _STUCK
+        if mark[at.FIRST] < 0:
+            mark[at.FIRST] = mark[at.CURRENT]
+
+
+@inner_kernel
+def _queue_successors(agenda, best_cost):
+    """Queue the states made since the last one was popped, but for those that were followed."""
+    states, heap, mark = agenda.states, agenda.heap, agenda.mark
+    for s in range(mark[at.QUEUED_FROM], mark[at.N_STATES]):
+        parent = states[s]["parent"]
+        if parent <= -2:
+            states[s]["parent"] = -2 - parent
+        elif states[s]["cost"] < best_cost:
+            mark[at.N_HEAP] = heap_push(heap, mark[at.N_HEAP], states, s)
+
+
 @bare_kernel
 def _advance(
     model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost,
@@ -81,220 +331,52 @@ def _advance(
 
     The cost of the best parse so far stands in the last entry of `out_cost`.
     """
-    grammar, heads = model.grammar, model.heads
-    options = grammar.options
-    strategy = np.int64(options[0])
-    n_labels = np.int64(options[3])
-    top = np.int64(options[4])
-    table, features = model.table, scratch.features
-    window_atoms, window_rules, window_bits = model.window_atoms, model.window_rules, scratch.window
-    shift_atoms, shift_rules, shift_bits = model.shift_atoms, model.shift_rules, scratch.shifts
-    frontier, children, keys = scratch.frontier, features.children, scratch.gate_keys
-    windows_i, windows_j, window_labels = scratch.windows_i, scratch.windows_j, scratch.window_labels
-    scores, shift = scratch.scores, scratch.shift
-    states, heap, met, path, mark = agenda.states, agenda.heap, agenda.met, agenda.path, agenda.mark
-    item = nodes.item
-    node_room = item.shape[0] - 1
-    keep = heap.shape[0] > 1
-    track = strategy == BOTTOM_UP and keep
-    caching = cache.entries.shape[0] > 2
-    gated = model.gate.shape[0] > 1
-    pruned = offers.levels.shape[2] > 1 or offers.controls.shape[0] > 0
-    current, n_states, n_heap, n_met = mark[at.CURRENT], mark[at.N_STATES], mark[at.N_HEAP], mark[at.N_MET]
-    low, cursor, size, queued_from = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], mark[at.QUEUED_FROM]
-    scored, expanded = mark[at.SCORED], mark[at.EXPANDED]
-    resumed = mark[at.RESUMED] == 1
-    best_cost = out_cost[out_cost.shape[0] - 1]
-    status = GREEDY
+    states, heap, mark = agenda.states, agenda.heap, agenda.mark
+    per_state = np.int64(model.grammar.options[3]) if _has_offers(offers) else 0
     while True:
-        if not resumed:
-            low, cursor, size = rebuild(
-                grammar, heads, tokens, tag_symbols, n_tokens, offers, nodes, frontier, children, states, current,
-                path, out_cost,
-            )  # fmt: skip
-            queued_from = n_states
-        resumed = False
-        # Complete it greedily; every successor passed over becomes a state.
-        done, glued = False, False
-        while not done:
-            if is_complete(grammar, nodes, frontier, low, size):
-                done = True
-                break
-            can_shift = strategy == SHIFT_REDUCE and cursor > low
-            if can_shift and pruned:
-                can_shift = may_shift(offers, nodes, frontier, cursor, size)
-            n_windows = np.int64(0)
-            if nodes.used[0] < node_room:
-                n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
-                if pruned:
-                    n_windows = prune_windows(
-                        offers, grammar, heads, nodes, frontier, low, size, children, windows_i, windows_j, n_windows,
-                        window_labels,
-                    )  # fmt: skip
-            windows_first = False
-            if gated and n_windows > 0:
-                kept, most = gate_windows(
-                    model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels,
-                    n_windows, keys,
-                )
-                if kept > 0 or can_shift:  # where nothing else is left, all windows stay
-                    n_windows = kept
-                    windows_first = most > 0
-            successors = n_windows * n_labels
-            need_states = n_states + 2 + (successors if keep else 0)
-            need_met = 2 * (n_met + successors) if track else 0
-            need_cache = cache.used[0] + n_windows + 1 if caching else 0
-            if need_states > states.shape[0] or need_met > met.shape[0] or need_cache > cache.scores.shape[0]:
-                mark[at.CURRENT], mark[at.N_STATES], mark[at.N_HEAP], mark[at.N_MET] = current, n_states, n_heap, n_met
-                mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], mark[at.QUEUED_FROM] = low, cursor, size, queued_from
-                mark[at.SCORED], mark[at.EXPANDED], mark[at.RESUMED] = scored, expanded, 1
-                mark[at.NEED_STATES], mark[at.NEED_MET], mark[at.NEED_CACHE] = need_states, need_met, need_cache
-                return _MORE_ROOM
-            legal = 0
-            expanded += 1
-            # Where spines leave one inference only, it costs nothing, and the loop below finds it unscored.
-            forced = pruned and n_windows == 1 and not can_shift
-            if forced:
-                forced = not window_labels[0] & (window_labels[0] - _BIT)
-            best_i, best_j, best_label, step = np.int64(-1), np.int64(-1), np.int64(-1), np.inf
-            best_slot = np.int64(-1)
-            if n_windows == 0:
-                if can_shift:
-                    best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, 0.0  # the only way on
-            else:
-                # The shift, as one more window, and the windows; first what the gate takes for likelier. Where that is
-                # sure enough, the other is left out. One call for both, because every call of the scorer is compiled
-                # on its own.
-                if can_shift:
-                    windows_i[n_windows] = cursor - 1
-                    windows_j[n_windows] = cursor
-                for turn in range(2 if can_shift else 0 if forced else 1):
-                    if can_shift and windows_first == (turn == 1):
-                        atom_map, rules, bits, seed, out = shift_atoms, shift_rules, shift_bits, SHIFT_SEED, shift
-                        first, last = n_windows, n_windows + 1
-                    else:
-                        atom_map, rules, bits, seed, out = window_atoms, window_rules, window_bits, WINDOW_SEED, scores
-                        first, last = np.int64(0), n_windows
-                    score_windows(
-                        grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low,
-                        size, windows_i, windows_j, first, last, features, out, cache,
-                    )  # fmt: skip
-                    if turn == 0 and can_shift:
-                        if not windows_first:
-                            if shift[0, 0] > confident:
-                                n_windows = np.int64(0)
-                                break
-                        elif _best(scores, windows_i, windows_j, pruned, window_labels, n_windows, top) > confident:
-                            can_shift = False
-                            break
-                top_allowed = size - low == 1
-                for w in range(n_windows):
-                    i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-                    single = j - i == 1
-                    for label in range(n_labels):
-                        if label == top and not top_allowed:
-                            continue
-                        if pruned:
-                            if not window_labels[w] & (_BIT << np.uint64(label)):
-                                continue
-                        elif (single or label == top) and not label_allowed(
-                            grammar, nodes, frontier, low, size, i, j, label
-                        ):
-                            continue
-                        legal += 1
-                        extra = 0.0
-                        if not forced:
-                            scored += 1
-                            extra = inference_cost(scores[w, label])
-                        total = states[current]["cost"] + extra
-                        if total >= best_cost:
-                            continue
-                        slot, key = np.int64(-1), at.EMPTY
-                        if track:
-                            below = np.int64(item[frontier[i]]["label"]) if single else np.int64(-1)
-                            key = states[current]["hash"] ^ item_hash(
-                                item[frontier[i]]["start"], item[frontier[j - 1]]["end"], label, below
-                            )
-                            n_met += 1
-                            if meet(met, key, total):
-                                continue
-                        if keep:
-                            slot = n_states
-                            put_state(states, slot, current, i, j, label, total, key)
-                            n_states += 1
-                        if extra < step:
-                            best_i, best_j, best_label, step = i, j, label, extra
-                            best_slot = slot
-                if can_shift:
-                    scored += 1
-                    extra = inference_cost(shift[0, 0])
-                    total = states[current]["cost"] + extra
-                    if total < best_cost:
-                        slot = np.int64(-1)
-                        if keep:
-                            slot = n_states
-                            put_state(states, slot, current, cursor - 1, cursor, n_labels, total, at.EMPTY)
-                            n_states += 1
-                        if extra < step:
-                            best_i, best_j, best_label, step = cursor - 1, cursor, n_labels, extra
-                            best_slot = slot
-            if best_label < 0:
-                # Either every successor costs at least as much as the best parse, or was met before; or there is none.
-                glued = legal == 0 and not can_shift
-                break
-            if best_slot < 0:
-                best_slot = n_states
-                total = states[current]["cost"] + step
-                put_state(states, best_slot, current, best_i, best_j, best_label, total, states[current]["hash"])
-                n_states += 1
-            if keep:
-                states[best_slot]["parent"] = -2 - states[best_slot]["parent"]  # followed, so not to be queued
-            low, cursor, size = infer(
-                grammar, heads, nodes, frontier, low, cursor, size, best_i, best_j, best_label, children
-            )
-            if best_label != n_labels:
-                follow_chain(offers, nodes)
-            current = best_slot
-        total = states[current]["cost"]
-        if glued:
-            total += GLUE_COST * (size - low)
-        if (done or glued) and total < best_cost:
-            best_cost = total
-            mark[at.BEST], mark[at.BEST_GLUED] = current, glued
-            out_cost[out_cost.shape[0] - 1] = best_cost
-            if mark[at.FIRST] < 0:
-                mark[at.FIRST] = current
-        if not keep:
+        if mark[at.RESUMED] == 0:
+            _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, mark[at.CURRENT], out_cost)
+            mark[at.QUEUED_FROM] = mark[at.N_STATES]
+        ended = _complete_greedily(
+            model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, out_cost[-1]
+        )
+        mark[at.RESUMED] = ended == _MORE_ROOM
+        if ended == _MORE_ROOM:
+            return _MORE_ROOM
+        _keep_best(agenda, ended, out_cost)
+        if heap.shape[0] == 1:
+            status = GREEDY
             break
-        for s in range(queued_from, n_states):
-            parent = states[s]["parent"]
-            if parent <= -2:
-                states[s]["parent"] = -2 - parent  # followed, not queued
-            elif states[s]["cost"] < best_cost:
-                n_heap = heap_push(heap, n_heap, states, s)
-        if n_heap == 0 or states[heap[0]]["cost"] >= best_cost:
+        _queue_successors(agenda, out_cost[-1])
+        if mark[at.N_HEAP] == 0 or states[heap[0]]["cost"] >= out_cost[-1]:
             status = OPTIMAL
             break
         # Pruned states have few inferences to score, but each is a state to build and to look at.
-        if scored + (expanded * n_labels if pruned else 0) >= budget and mark[at.BEST] >= 0:
+        if mark[at.SCORED] + mark[at.EXPANDED] * per_state >= budget and mark[at.BEST] >= 0:
             status = COMPLETE
             break
-        current = np.int64(heap[0])
-        n_heap = heap_pop(heap, n_heap, states)
-    low, cursor, size = rebuild(
-        grammar, heads, tokens, tag_symbols, n_tokens, offers, nodes, frontier, children, states, mark[at.BEST], path,
-        out_cost,
-    )  # fmt: skip
+        mark[at.CURRENT] = heap[0]
+        mark[at.N_HEAP] = heap_pop(heap, mark[at.N_HEAP], states)
+    _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, mark[at.BEST], out_cost)
     if mark[at.BEST_GLUED] == 1:
+        low, size = mark[at.LOW], mark[at.SIZE]
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
-        add_item(heads, nodes, frontier, low, size, top, children)
+        top, children = np.int64(model.grammar.options[4]), scratch.features.children
+        add_item(model.heads, nodes, scratch.frontier, low, size, top, children)
         status = FALLBACK
-    out_cost[out_cost.shape[0] - 1] = best_cost
-    out_count[0] = expanded
-    out_count[1] = scored
+    out_count[0], out_count[1], out_count[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
     out_count[2] = 1 if mark[at.BEST] == mark[at.FIRST] else 0
-    out_count[3] = n_states
     return status
+
+
+@inner_kernel
+def _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, state, out_cost):
+    """Make `state` the current one; see `rebuild`."""
+    mark = agenda.mark
+    mark[at.LOW], mark[at.CURSOR], mark[at.SIZE] = rebuild(
+        model.grammar, model.heads, tokens, tag_symbols, n_tokens, offers, nodes, scratch.frontier,
+        scratch.features.children, agenda.states, state, agenda.path, out_cost,
+    )  # fmt: skip
 
 
 def search(
