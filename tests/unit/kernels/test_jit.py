@@ -10,6 +10,8 @@ import numba
 import pytest
 from numba.core import config
 
+from spacy_dtparse.kernels.jit import KERNEL_ROOT, sources_digest
+
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached"),
@@ -60,3 +62,28 @@ def test_an_index_with_what_has_moved_is_passed_over(source):
     assert again.double(3) == 6 and not again.double.stats.cache_hits
     after = load(source)
     assert after.double(3) == 6 and sum(after.double.stats.cache_hits.values()) == 1
+
+
+def test_a_change_in_a_folder_below_is_noticed(source):
+    """A kernel's callee may be in any file below: of the package's kernels they are in drawers."""
+    below = source.parent / "drawer" / "callee.py"
+    below.parent.mkdir()
+    below.write_text("one = 1\n")
+    load(source).double(2)
+    below.write_text("one = 2\n")
+    sources_digest.cache_clear()
+    changed = load(source)
+    assert changed.double(2) == 4 and not changed.double.stats.cache_hits
+    sources_digest.cache_clear()
+    again = load(source)
+    assert again.double(2) == 4 and sum(again.double.stats.cache_hits.values()) == 1
+
+
+def test_all_drawers_share_one_digest():
+    from spacy_dtparse.kernels.linear import links
+    from spacy_dtparse.kernels.trees import search
+
+    stamps = {
+        function._cache._impl.locator.get_source_stamp() for function in (links.list_features, search._advance)
+    }
+    assert stamps == {sources_digest(KERNEL_ROOT)}
