@@ -1,10 +1,9 @@
-"""Categories that a tagger offers to words, as numbers: spines, sided spines, control tags (see `trees.spines`)."""
+"""Categories that a tagger offers to words, as numbers: spines and sided spines (see `trees.spines`)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 from ..dtypes import INDEX, PLACES, SIDES
 from ..errors import DtparseError, TreeError
 from ..trees.sided import is_sided, read_sided
-from ..trees.spines import is_control, read_control, read_spine
+from ..trees.spines import read_spine
 
 Offered = Sequence[Sequence[tuple[str, float]]]
 """For each token the categories it may have, with their probabilities."""
@@ -85,27 +84,6 @@ def _likely(categories: Sequence[tuple[str, float]], beta: float) -> list[str]:
     least = beta * max((p for _, p in categories), default=0.0)
     kept = [(p, text) for text, p in categories if p >= least]
     return [text for _, text in sorted(kept, key=_first, reverse=True)]
-
-
-def are_controls(offered: Offered) -> bool:
-    """Whether control tags are offered: the first token has one."""
-    return any(is_control(text) for text, _ in offered[0])
-
-
-def read_controls(offered: Offered, beta: float) -> tuple[np.ndarray, int] | None:
-    """(The bits that each token may have, int32 (n,); the number of tags) of the control tags that are at least `beta`
-    times as likely as a token's likeliest; None when a token is left without one. What is none is left out."""
-    controls, number = np.zeros(len(offered), INDEX), 0
-    for token, categories in enumerate(offered):
-        found = []
-        for text in _likely(categories, beta):
-            with suppress(TreeError):
-                found.append(read_control(text))
-        if not found:
-            return None
-        number += len(found)
-        controls[token] = np.bitwise_or.reduce(found)
-    return controls, number
 
 
 def _plain(categories: Sequence[tuple[str, float]]) -> bool:

@@ -1,4 +1,4 @@
-"""Categories of tokens as text: spines, sided spines, or control tags of a tree, by the name of the kind."""
+"""Categories of tokens as text: spines or sided spines of a tree, by the name of the kind."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ from functools import partial
 from ..errors import ConfigError
 from .heads import HeadRules
 from .sided import sided_spines, write_sided
-from .spines import control_bits, spines, write_control, write_spine
+from .spines import spines, write_spine
 from .tree import Tree
 
-CATEGORIES = ("spine", "sided", "control")
+CATEGORIES = ("spine", "sided")
 """The kinds of categories that a token may have."""
 
 
 def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
     """The spine of each token as text. Raises TreeError as `write_spine` does."""
     return [write_spine(spine) for spine in spines(tree, rules)]
-
-
-def written_controls(tree: Tree) -> list[str]:
-    """The control tag of each token as text."""
-    return [write_control(bits) for bits in control_bits(tree)]
 
 
 def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
@@ -39,6 +34,4 @@ def check_categories(name: str) -> None:
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
     """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
     check_categories(name)
-    if name == "control":
-        return written_controls
     return partial({"spine": written_spines, "sided": written_sided}[name], rules=rules)

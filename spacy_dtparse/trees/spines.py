@@ -1,4 +1,4 @@
-"""Spines, what a constituent tree has in place of lexical categories (Kummerfeld et al. 2010), and the control bits."""
+"""Spines, what a constituent tree has in place of lexical categories (Kummerfeld et al. 2010)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,8 @@ EMPTY_SPINE = "-"
 SEPARATOR = "+"
 """What stands between the labels of a written spine; no label may contain it."""
 
-OPENS, CLOSES, UNARY = 1, 2, 4
-"""Bits of a control tag: some constituent of several tokens begins here, some ends here, one covers the token alone."""
-
-_CONTROL = "="
-_LETTERS = {OPENS: "o", CLOSES: "c", UNARY: "u"}
-
-RESERVED = "(|).=", "<>"
-"""What no label in a written spine begins with, what none ends with: they mark sided spines and control tags."""
+RESERVED = "(|).", "<>"
+"""What no label in a written spine begins with, what none ends with: they mark sided spines."""
 
 
 def spines(tree: Tree, rules: HeadRules = COLLINS) -> list[Spine]:
@@ -67,24 +61,6 @@ def read_spine(text: str) -> Spine:
             f"{text!r} is no spine; give labels with {SEPARATOR!r} between them, or {EMPTY_SPINE!r} ({error})"
         ) from None
     return spine
-
-
-def write_control(bits: int) -> str:
-    """A control tag as text: "=", and "o" where it opens, "c" where it closes, "u" where it has a unary."""
-    return _CONTROL + "".join(letter for bit, letter in _LETTERS.items() if bits & bit)
-
-
-def read_control(text: str) -> int:
-    """Inverse of `write_control`. Raises TreeError for what it does not write."""
-    bits = sum(bit for bit, letter in _LETTERS.items() if letter in text)
-    if write_control(bits) != text:
-        raise TreeError(f"{text!r} is no control tag; give '=' and after it some of o, c, u in this order")
-    return bits
-
-
-def is_control(text: str) -> bool:
-    """Whether a category is a written control tag."""
-    return text[:1] == _CONTROL
 
 
 def tree_from_spines(
@@ -154,19 +130,3 @@ def problem_of(tree: Tree, back: Callable[[], Tree]) -> str:
     except TreeError as error:
         return str(error)
     return "" if again == tree else f"another tree comes back: {again}"
-
-
-def control_bits(tree: Tree) -> list[int]:
-    """The control tag of each token (n ints): the sum of OPENS, CLOSES and UNARY where they hold.
-
-    The root counts for none of them, as in `spines`. No token both opens and closes, so six sums occur. After Roark &
-    Hollingshead (2008) and Bodenstab et al. (2011).
-    """
-    bits = [0] * len(tree.words)
-    for start, end in zip(tree.starts[1:], tree.ends[1:], strict=True):
-        if end - start == 1:
-            bits[start] |= UNARY
-        else:
-            bits[start] |= OPENS
-            bits[end - 1] |= CLOSES
-    return bits

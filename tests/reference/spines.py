@@ -48,27 +48,13 @@ def built_by_head(node: Node) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PrunedRules(Rules):
-    """Rules of one sentence: each token has some `offers`, or some letters of "ocu" in `controls` (None: no such)."""
+    """Rules of one sentence: each token has some `offers`."""
 
-    offers: tuple[tuple[Offer, ...], ...] | None = None
-    controls: tuple[str, ...] | None = None
+    offers: tuple[tuple[Offer, ...], ...] = ()
 
     def label_fits(self, state: State, i: int, j: int, label: str) -> bool:
         if not super().label_fits(state, i, j, label):
             return False
-        by_controls = label == self.top or self._by_controls(state.frontier[i].start, state.frontier[j - 1].end)
-        return by_controls and self._by_offers(state, i, j, label)
-
-    def _by_controls(self, start: int, end: int) -> bool:
-        if self.controls is None:
-            return True
-        if end - start == 1:
-            return "u" in self.controls[start]
-        return "o" in self.controls[start] and "c" in self.controls[end - 1]
-
-    def _by_offers(self, state: State, i: int, j: int, label: str) -> bool:
-        if self.offers is None:
-            return True
         if label == self.top:
             return self._may_end(state.frontier[i], ".")
         head = self.head_of(state, i, j, label)
@@ -82,7 +68,6 @@ class PrunedRules(Rules):
         )
 
     def _may_end(self, node: Node, place: str) -> bool:
-        assert self.offers is not None
         return any(offer.ends(built_by_head(node), place) for offer in self.offers[node.head])
 
     def windows(self, state: State) -> list[tuple[int, int]]:
@@ -95,7 +80,7 @@ class PrunedRules(Rules):
 
     def may_shift(self, state: State) -> bool:
         """Not where what is leftmost on the stack must be a first child, which waits for nothing."""
-        if not super().may_shift(state) or self.offers is None or state.unread == len(state.frontier):
+        if not super().may_shift(state) or state.unread == len(state.frontier):
             return super().may_shift(state)
         node = state.frontier[state.unread]
         if self._may_end(node, "|") or self._may_end(node, ")"):

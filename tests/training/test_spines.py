@@ -12,7 +12,7 @@ import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
-from spacy_dtparse.trees.categories import written_controls, written_spines
+from spacy_dtparse.trees.categories import written_spines
 from training.cli import main
 from training.data.corpus import Sentence, read_treebank
 from training.data.spines import SHARES, Inventory, Token, categorised, check_file, entropy, report, without_rare
@@ -49,9 +49,6 @@ def test_tokens_have_the_category_of_the_training_tree():
     assert [token.word for token in last] == ["the", "cat", "slept"], "the recipe takes the full stop"
     other = with_spines(TREES[0], tags="DT JJ VBN .")[0]
     assert [token.tag for token in other] == ["DT", "JJ", "VBN", "."], "tags are those of training"
-    controls = categorised(sentences(TREES[2]), Recipe.PLAIN, written_controls)[0]
-    assert [token.category for token in controls] == ["=ou", "=o", "=o", "=c"]
-    assert written_controls(parse_tree("(TOP (NN a) (X (Y (NN b)) (Z (NN c))))")) == ["=", "=ou", "=cu"]
 
 
 def test_inventory(inventory):
@@ -143,11 +140,8 @@ def test_command(tmp_path, capsys):
     found = json.loads(out.read_text())
     assert found["inventory"]["sentences"] == 314 and found["inventory"]["categories"] > 50
     assert found["held_out"]["category"] == pytest.approx(779 / 783) and found["held_out"]["tokens"] == 783
-    assert main(["spines", train, "--categories", "control", "--json", str(out)]) == 0
-    control = json.loads(out.read_text())
-    assert control["inventory"]["categories"] == 6 and control["held_out"] is None
-    assert control["inventory"]["tokens"] == found["inventory"]["tokens"]
     assert main(["spines", train, "--categories", "sided", "--json", str(out)]) == 0
+    assert json.loads(out.read_text())["held_out"] is None
     sided = json.loads(out.read_text())["inventory"]
     assert sided["categories"] > found["inventory"]["categories"] and sided["tokens"] == found["inventory"]["tokens"]
     assert sided["entropy"] > found["inventory"]["entropy"] and "(-" in sided["frequent"]
@@ -171,11 +165,8 @@ def test_rare_categories_become_the_frequent_one_of_the_tag():
 
 @pytest.mark.parametrize(
     ("categories", "expected"),
-    [
-        ("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"]),
-        ("control", ["=o", "=c", "=u", "=c"]),
-    ],
-)  # fmt: skip
+    [("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"])],
+)
 def test_command_writes_what_the_tagger_learns_from(tmp_path, capsys, categories, expected):
     trees, out = tmp_path / "trees.mrg", tmp_path / "new" / "labels.txt"
     trees.write_text("\n".join(TREES))
@@ -223,13 +214,11 @@ def test_check(tmp_path, capsys):
     train, dev = (str(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
     for more in ([], ["--check"]):
         assert main(["spines", train, "--categories", "tags", *more]) == 1
-        assert "categories are 'tags'; they must be one of spine, sided, control" in capsys.readouterr().err
+        assert "categories are 'tags'; they must be one of spine, sided" in capsys.readouterr().err
     assert main(["spines", train, "--held-out", dev, "--check"]) == 0
     assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n{dev}: 62 of 62 trees come back\n"
     assert main(["spines", train, "--categories", "sided", "--check"]) == 0
     assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n"
-    assert main(["spines", train, "--categories", "control", "--check"]) == 1
-    assert "no tree comes back from control tags; give --categories spine or sided" in capsys.readouterr().err
     bad = tmp_path / "bad.mrg"
     bad.write_text("\n".join([*TREES, *["(TOP (A+B (NN a)))"] * 3, "(TOP (- (NN a)))"]))
     assert check_file(bad, COLLINS, most=2)[:2] == (7, 4)

@@ -33,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--treebank", nargs="*", default=[], metavar=SPEC, help="trees that the tagger learns from, too"
     )
     parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="trees to score the parser on")
-    parser.add_argument(
-        "--categories", default="sided", help="sided (default): spines with sides, spine, or control: three bits a word"
-    )
+    parser.add_argument("--categories", default="sided", help="sided (default): spines with sides, or spine")
     parser.add_argument("--limit", type=natural_number, metavar="N", help="only the first N sentences of the text")
     parser.add_argument("--min-words", type=natural_number, default=3, help="of a sentence (default: 3)")
     parser.add_argument("--max-words", type=natural_number, default=100, help="of a sentence (default: 100)")

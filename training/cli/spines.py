@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--held-out", nargs="+", default=[], metavar=SPEC, help="trees that these are to cover")
     parser.add_argument("--heads", type=Path, metavar="FILE", help="head rules in JSON (default: those of --lang)")
     parser.add_argument("--lang", default="en", help="language, for the head rules (default: en)")
-    parser.add_argument(
-        "--categories", default="spine", help="spine (default), sided: spines with sides, or control: three bits a word"
-    )
+    parser.add_argument("--categories", default="spine", help="spine (default), or sided: spines with sides")
     parser.add_argument(
         "--least", type=positive_number, default=1, metavar="N",
         help="categories met less often become the most frequent one of the token's tag (default: 1)",
@@ -81,8 +79,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> int:
     """The lines of --check, and its exit code."""
-    if categories == "control":
-        raise ConfigError("--check: no tree comes back from control tags; give --categories spine or sided")
     from training.data.spines import check_file
     from training.data.treebanks import TreebankFile
 

@@ -1,6 +1,6 @@
 """Spines of treebanks: which there are, how many of new text they cover, how far a word or its tag tells them.
 
-A token's category is its written spine, its sided spine, or its control tag.
+A token's category is its written spine or its sided spine.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def rebuild(
 @inner_kernel
 def _has_offers(offers):
     """Whether spines are offered, which prune the search."""
-    return offers.levels.shape[2] > 1 or offers.controls.shape[0] > 0
+    return offers.levels.shape[2] > 1
 
 
 @inner_kernel

@@ -4,8 +4,7 @@ Every token is offered some spines, the chains of labels that it may head, botto
 only built where its head's spines have its label at that height, and a child that is not the head must be where one of
 its own head's spines ends: the pruning of adaptive supertagging (Kummerfeld, Roesner, Dawborn, Haggerty, Curran & Clark
 2010), for a parser without lexical categories. Sided spines also tell on which sides of its head an item has other
-children, and at which place among its parent's it stands. Control tags only tell at which tokens items of several
-tokens begin and end, and which have an item of their own (Roark & Hollingshead 2008).
+children, and at which place among its parent's it stands.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ MOST_SPINES = 64
 """Spines that a token can be offered."""
 MOST_LABELS = 63
 """Labels, TOP among them, of a model that can be pruned by spines."""
-_OPENS, _CLOSES, _UNARY = 1, 2, 4
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 CHAIN = np.dtype(
@@ -37,18 +35,16 @@ them ends."""
 class Offers(NamedTuple):
     """`levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + PLACES), a bit for each spine offered to a token that has
     at a height one of the L labels (the last is TOP, which none has), that ends there, that has these sides there, that
-    ends (at whatever height, told at height 0) at a place; of shape (1, 1, 1) there are none. `controls`: int32 (n,),
-    the bits that control tags allow a token (1 opens, 2 closes, 4 has a unary); of length 0 there are none. `chains`:
-    CHAIN (nodes,), working memory."""
+    ends (at whatever height, told at height 0) at a place; of shape (1, 1, 1) there are none. `chains`: CHAIN
+    (nodes,), working memory."""
 
     levels: np.ndarray
-    controls: np.ndarray
     chains: np.ndarray
 
 
 def no_offers() -> Offers:
     """Offers that prune nothing."""
-    return Offers(np.zeros((1, 1, 1), np.uint64), np.zeros(0, np.int32), np.zeros(1, CHAIN))
+    return Offers(np.zeros((1, 1, 1), np.uint64), np.zeros(1, CHAIN))
 
 
 @kernel
@@ -123,9 +119,10 @@ def follow_chain(offers, nodes):
 
 @inner_kernel
 def may_shift(offers, nodes, frontier, cursor, size):
-    """Whether the leftmost item of a stack may be another than the first child of what it will be in."""
+    """Whether the leftmost item of a stack may be another than the first child of what it will be in. There must be
+    offers."""
     levels = offers.levels
-    if levels.shape[2] == 1 or cursor >= size:
+    if cursor >= size:
         return True
     node = frontier[cursor]
     chain = offers.chains[node]
@@ -135,14 +132,6 @@ def may_shift(offers, nodes, frontier, cursor, size):
     token, height = nodes.item[node]["head"], chain["height"]
     left = levels[token, height, n_labels + 2] | levels[token, height, n_labels + 4]
     return chain["spines"] & left != _ZERO
-
-
-@inner_kernel
-def _controls_allow(controls, start, end):
-    """Whether control tags allow an item over some tokens."""
-    if end - start > 1:
-        return controls[start] & _OPENS != 0 and controls[end - 1] & _CLOSES != 0
-    return controls[start] & _UNARY != 0
 
 
 @inner_kernel
@@ -197,18 +186,11 @@ def prune_windows(
     `window_labels`: uint64 by window, a bit for each label that the offers and `label_allowed` allow it. There must be
     offers.
     """
-    levels, controls, item = offers.levels, offers.controls, nodes.item
     top = np.int64(grammar.options[4])
-    top_bit = _ONE << np.uint64(top)
     kept = np.int64(0)
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        found = top_bit | (top_bit - _ONE)
-        if controls.shape[0] > 0:
-            if not _controls_allow(controls, item[frontier[i]]["start"], item[frontier[j - 1]]["end"]):
-                found = top_bit
-        if levels.shape[2] > 1:
-            found &= _spine_labels(offers, heads, nodes, frontier, top, children, i, j)
+        found = _spine_labels(offers, heads, nodes, frontier, top, children, i, j)
         for label in range(top + 1):
             bit = _ONE << np.uint64(label)
             if (j - i == 1 or label == top) and found & bit:

@@ -7,17 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dtypes import INDEX, PLACES, SIDES
-from ...features.offers import Offered, OfferReader, are_controls, read_controls
+from ...dtypes import PLACES, SIDES
+from ...features.offers import Offered, OfferReader
 from ...kernels.trees.spines import MOST_LABELS, MOST_SPINES, fill_levels
 
 
 class Pruning(NamedTuple):
-    """What is left of the offers: `levels` and `controls` as in `kernels.trees.spines.Offers`, and the `number` of
-    categories that all tokens have together."""
+    """What is left of the offers: `levels` as in `kernels.trees.spines.Offers`, and the `number` of spines that all
+    tokens have together."""
 
     levels: np.ndarray
-    controls: np.ndarray
     number: int
 
 
@@ -30,15 +29,12 @@ class SpineReader:
         self.usable = len(labels) <= MOST_LABELS
 
     def pruning(self, offered: Offered, beta: float) -> Pruning | None:
-        """What the search takes of the categories that are at least `beta` times as likely as a token's likeliest; None
+        """What the search takes of the spines that are at least `beta` times as likely as a token's likeliest; None
         when a token is left without one. Of more than MOST_SPINES spines the least likely are left out."""
-        if are_controls(offered):
-            read = read_controls(offered, beta)
-            return None if read is None else Pruning(np.zeros((1, 1, 1), np.uint64), *read)
         spines = self._reader.spines(offered, beta, MOST_SPINES)
         if spines is None:
             return None
         highest = int(np.diff(spines.ends, prepend=0).max())
         levels = np.zeros((len(offered), highest + 1, self._width), np.uint64)
         fill_levels(*spines, levels)
-        return Pruning(levels, np.zeros(0, INDEX), len(spines.ends))
+        return Pruning(levels, len(spines.ends))

@@ -136,7 +136,7 @@ class DtreeParser(StoredParser):
         if local.scratch.features.mark[0] > 2**31 - 2**26:
             local.scratch.features.mark[0] = 0
             local.scratch.features.stamp[:] = 0
-        offers = no_offers() if pruning is None else Offers(pruning.levels, pruning.controls, local.chains)
+        offers = no_offers() if pruning is None else Offers(pruning.levels, local.chains)
         counts = np.zeros(4, dtype=OFFSET)
         tag_symbols = np.ascontiguousarray(tokens[:, 1])
         status = search(

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.offers import Offered, OfferReader, are_controls, read_controls
+from ...features.offers import Offered, OfferReader
 from ...kernels.pcfg.spine_cells import spine_cells
 from ...model.pcfg.model import PART, PHRASE, TAG, PcfgModel, part_side
-from ...trees.spines import CLOSES, OPENS, UNARY
 from ...trees.tree import TOP
 from .latent import spans_of_cells
 
@@ -38,27 +37,17 @@ class SpineMasks:
         self._root_has_parts = bool(is_part[of_root].any())
 
     def mask(self, offered: Offered, beta: float) -> Mask | None:
-        """What the categories allow that are at least `beta` times as likely as a token's likeliest; None when a token
-        is left without one."""
+        """What the spines allow that are at least `beta` times as likely as a token's likeliest; None when a token is
+        left without one."""
+        spines = self._reader.spines(offered, beta)
+        if spines is None:
+            return None
         n = len(offered)
         cells = spans_of_cells(n)
         single = cells[:, 1] - cells[:, 0] == 1
         phrases, parts = np.zeros((len(cells), self._n_labels), np.uint8), np.zeros((2, len(cells)), np.uint8)
-        if are_controls(offered):
-            read = read_controls(offered, beta)
-            if read is None:
-                return None
-            bits, number = read
-            begins, ends = bits[cells[:, 0]], bits[cells[:, 1] - 1] & CLOSES > 0
-            phrases[:] = np.where(single, begins & UNARY > 0, (begins & OPENS > 0) & ends)[:, None]
-            parts[0], parts[1] = ends | (cells[:, 1] == n), 1  # a left part ends with its constituent or the root
-        else:
-            spines = self._reader.spines(offered, beta)
-            if spines is None:
-                return None
-            number = len(spines.ends)
-            opens, closes = np.zeros((2, n), np.uint8)
-            spine_cells(*spines[:5], self._root_has_parts, opens, closes, phrases, *parts)
+        opens, closes = np.zeros((2, n), np.uint8)
+        spine_cells(*spines[:5], self._root_has_parts, opens, closes, phrases, *parts)
         kind, base = self._coarse.kind, self._coarse.base
         allowed = np.zeros((len(cells), len(kind)), np.uint8)
         allowed[:, kind == PHRASE] = phrases[:, base[kind == PHRASE]]
@@ -66,4 +55,4 @@ class SpineMasks:
         allowed[np.ix_(single, kind == TAG)] = 1
         allowed[:, self._root] = 0
         allowed[n * (n - 1) // 2, self._root] = 1
-        return Mask(allowed, number)
+        return Mask(allowed, len(spines.ends))

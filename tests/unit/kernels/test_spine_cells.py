@@ -13,7 +13,7 @@ from spacy_dtparse.features.offers import Offered, OfferReader
 from spacy_dtparse.kernels.pcfg.spine_cells import spine_cells
 from spacy_dtparse.model.pcfg.model import PART, PcfgModel, part_side
 from spacy_dtparse.parsers.pcfg.spine_masks import SpineMasks
-from spacy_dtparse.trees import Tree, control_bits, sided_spines, spines, write_control, write_sided, write_spine
+from spacy_dtparse.trees import Tree, sided_spines, spines, write_sided, write_spine
 from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
@@ -27,7 +27,6 @@ SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample" / "train.mrg"
 KINDS = {
     "sided": lambda tree: [write_sided(spine) for spine in sided_spines(tree)],
     "plain": lambda tree: [write_spine(spine) for spine in spines(tree)],
-    "control": lambda tree: [write_control(bits) for bits in control_bits(tree)],
 }
 
 
@@ -155,7 +154,7 @@ def test_only_the_root_stands_as_the_root():
     """Over the whole sentence, whatever is offered."""
     model = trained(forest())
     masks, root = SpineMasks(model), model.root(model.coarse)
-    for text in ("TOP", "(-", "-", "=ocu", "=", ".NP"):
+    for text in ("TOP", "(-", "-", ".NP"):
         mask = masks.mask([[(text, 1.0)]] * 3, 1.0)
         if text == "TOP":
             assert mask is None

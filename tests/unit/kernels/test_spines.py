@@ -34,8 +34,8 @@ from .harness import list_windows as windows_of
 
 pytestmark = KERNEL_MARKS
 LABELS = ("NP", "VP", "PP", "TOP")
-KINDS = ("plain", "sided", "mixed", "control", "both")
-SIDES, PLACES, LETTERS = ("", "<", ">", "<>"), "(|).", "ocu"
+KINDS = ("plain", "sided", "mixed")
+SIDES, PLACES = ("", "<", ">", "<>"), "(|)."
 ENOUGH = 10**9
 
 follow_chain, start_chains = from_python(kernels.follow_chain), from_python(kernels.start_chains)
@@ -43,7 +43,7 @@ may_shift, prune_windows = from_python(kernels.may_shift), from_python(kernels.p
 
 
 def offer_of(spine, kind: str) -> Offer:
-    if kind not in ("sided", "both"):
+    if kind != "sided":
         return Offer(spine.labels)
     return Offer(spine.labels, tuple(SIDES[side] for side in spine.sides), PLACES[spine.place])
 
@@ -57,27 +57,12 @@ def random_offer(rng: random.Random, labels, kind: str) -> Offer:
 
 def pruned_rules(rng: random.Random, rules: Rules, trees: list[Tree], kind: str, noise: int) -> PrunedRules:
     """What the spines of some trees over one sentence, and as many random ones for each token, leave of the rules."""
-    offers, controls = None, None
-    if kind != "control":
-        own = zip(*(sided_spines(tree, rules.heads) for tree in trees), strict=True)
-        offers = []
-        for token in own:
-            found = [offer_of(spine, kind) for spine in token]
-            found += [random_offer(rng, rules.labels, kind) for _ in range(rng.randint(0, noise))]
-            offers.append(tuple(dict.fromkeys(rng.sample(found, len(found)))))
-        offers = tuple(offers)
-    if kind in ("control", "both"):
-        controls = []
-        for t in range(len(trees[0].words)):
-            spans = [span for tree in trees for span in tree.spans()[1:]]
-            has = (
-                any(s == t < e - 1 for s, e, _ in spans), any(s < t == e - 1 for s, e, _ in spans),
-                any((s, e) == (t, t + 1) for s, e, _ in spans),
-            )  # fmt: skip
-            more = noise > 0 and rng.random() < 0.3
-            controls.append("".join(letter for letter, here in zip(LETTERS, has, strict=True) if here or more))
-        controls = tuple(controls)
-    return PrunedRules(*(getattr(rules, field.name) for field in fields(Rules)), offers, controls)
+    offers = []
+    for token in zip(*(sided_spines(tree, rules.heads) for tree in trees), strict=True):
+        found = [offer_of(spine, kind) for spine in token]
+        found += [random_offer(rng, rules.labels, kind) for _ in range(rng.randint(0, noise))]
+        offers.append(tuple(dict.fromkeys(rng.sample(found, len(found)))))
+    return PrunedRules(*(getattr(rules, field.name) for field in fields(Rules)), tuple(offers))
 
 
 def text_of(offer: Offer) -> str:
@@ -86,19 +71,11 @@ def text_of(offer: Offer) -> str:
 
 
 def pruning(rules: PrunedRules):
-    """Levels and controls as the parser makes them of written categories."""
-    reader, found = SpineReader(rules.labels), None
-    levels, controls = np.zeros((1, 1, 1), np.uint64), np.zeros(0, np.int32)
-    if rules.offers is not None:
-        found = reader.pruning([[(text_of(offer), 1.0) for offer in token] for token in rules.offers], 1.0)
-        assert found is not None and found.number == sum(map(len, rules.offers))
-        levels = found.levels
-    if rules.controls is not None:
-        one = reader.pruning([[("=" + letters, 1.0)] for letters in rules.controls], 1.0)
-        controls = one.controls
-        assert one.number == len(rules.controls)
-        found = found._replace(controls=controls) if found else one
-    return found, Offers(levels, controls, np.zeros(8 * len(rules.offers or rules.controls) + 8, CHAIN))
+    """Levels as the parser makes them of written categories."""
+    offered = [[(text_of(offer), 1.0) for offer in token] for token in rules.offers]
+    found = SpineReader(rules.labels).pruning(offered, 1.0)
+    assert found is not None and found.number == sum(map(len, rules.offers))
+    return found, Offers(found.levels, np.zeros(8 * len(rules.offers) + 8, CHAIN))
 
 
 def kernel_candidates(state: KernelState, offers: Offers, n_labels: int) -> list[tuple[int, int, str]]:
@@ -154,8 +131,7 @@ def test_windows_shifts_and_chains_are_those_of_the_offers(strategy, kind):
         while not rules.is_complete(reference):
             actions = rules.candidates(reference)
             assert kernel_candidates(kernel, offers, len(LABELS)) == actions
-            if kind != "control":
-                check_chains(kernel, offers, rules, reference)
+            check_chains(kernel, offers, rules, reference)
             states += 1
             fewer += len(actions) < len(plain.candidates(reference))
             kept_back += plain.may_shift(reference) and not rules.may_shift(reference)
@@ -169,7 +145,7 @@ def test_windows_shifts_and_chains_are_those_of_the_offers(strategy, kind):
             reference = rules.apply(reference, *action)
         complete += rules.is_complete(reference)
     assert states > 40 and fewer > states / 8 and complete > 0
-    assert (kept_back > 0) == (strategy == "shift_reduce" and kind in ("sided", "mixed", "both"))
+    assert (kept_back > 0) == (strategy == "shift_reduce" and kind != "plain")
 
 
 def searched(made, rules: PrunedRules, words, budget: int, tags):
@@ -205,7 +181,7 @@ def test_the_pruned_search_takes_the_steps_of_the_plain_agenda(strategy, kind):
             free += found.scored < found.expanded
             fewer += found.scored < agenda(made.rules, tags, made.scorer(words, tags), budget).scored
     assert "optimal" in statuses and ("greedy" in statuses or SLOW) and fewer > 0
-    assert free > 0 or kind in ("plain", "control")
+    assert free > 0 or kind == "plain"
 
 
 @cache
@@ -216,7 +192,7 @@ def states_without_pruning(strategy, seed):
     return exhaustive(made.rules, tags, made.scorer(words, tags)).n_states
 
 
-@pytest.mark.parametrize("kind", ["plain", "sided", "control"])
+@pytest.mark.parametrize("kind", ["plain", "sided"])
 @pytest.mark.parametrize("strategy", FIRST_STRATEGY)
 def test_a_large_budget_finds_the_cheapest_of_what_is_left(strategy, kind):
     """And that costs no less than the cheapest of all, unless steps that are forced are free."""

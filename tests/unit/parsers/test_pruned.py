@@ -17,11 +17,9 @@ from spacy_dtparse.trees import (
     COLLINS,
     Recipe,
     Tree,
-    control_bits,
     read_trees,
     sided_spines,
     spines,
-    write_control,
     write_sided,
     write_spine,
 )
@@ -34,7 +32,6 @@ pytestmark = KERNEL_MARKS
 KINDS = {
     "sided": lambda tree: [write_sided(spine) for spine in sided_spines(tree)],
     "plain": lambda tree: [write_spine(spine) for spine in spines(tree)],
-    "control": lambda tree: [write_control(bits) for bits in control_bits(tree)],
 }
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample" / "dev.mrg"
 
@@ -141,21 +138,7 @@ def test_what_the_model_cannot_build_is_left_out(odd):
     for nothing in ([(odd, 1.0)], []):
         for offered in ([own[0], nothing, own[2]], [nothing, own[1], own[2]]):
             found = parser.parse(words, tags, offered)
-            if odd == "=" and offered[0] == nothing != []:
-                assert found.ambiguity is None, "control tags do not mix with others"
             assert (found, found.n_searches) == (plain, 1)
-
-
-def test_control_tags_of_a_word_count_together():
-    words, tags = ("a", "cat"), ("DT", "NN")
-    parser = a_parser()
-    plain = parser.parse(words, tags)
-    for first in ([("=o", 0.5), ("=u", 0.5)], [("=ou", 1.0)], [("=ou", 1.0), ("NP", 1.0)]):
-        found = parser.parse(words, tags, [first, [("=cu", 0.7), ("=c", 0.6)]])
-        assert found.tree == plain.tree and found.ambiguity == (len([x for x in first if x[0] != "NP"]) + 2) / 2
-    flat = parser.parse(words, tags, [[("=o", 1.0)], [("=c", 1.0)]])
-    assert all(end - start == 2 for start, end, _ in flat.tree.spans()) and flat.n_searches == 1
-    assert parser.parse(words, tags, [[("=", 1.0)], [("=", 1.0)]]).n_searches == 2, "nothing can be built"
 
 
 def test_only_the_likeliest_count_in_any_order():

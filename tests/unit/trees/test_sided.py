@@ -22,17 +22,14 @@ from spacy_dtparse.trees import (
     Recipe,
     SidedSpine,
     Tree,
-    is_control,
     is_sided,
     parse_tree,
-    read_control,
     read_sided,
     read_spine,
     read_trees,
     sided_round_trip_problem,
     sided_spines,
     tree_from_sided,
-    write_control,
     write_sided,
     write_spine,
 )
@@ -243,12 +240,12 @@ def test_written_sided_spines():
     for spine in (
         SidedSpine((), (), INNER),
         SidedSpine(("NP",), (0,), FIRST),
-        SidedSpine(("-NONE-", "NP-SBJ=1", "S|X"), (LEFT, RIGHT, LEFT | RIGHT), LAST),
+        SidedSpine(("-NONE-", "NP-SBJ=1", "=S|X"), (LEFT, RIGHT, LEFT | RIGHT), LAST),
     ):
         assert read_sided(write_sided(spine)) == spine
         assert is_sided(write_sided(spine)) and not is_sided(write_spine(spine.labels))
     assert write_sided(SidedSpine(("VP", "S"), (RIGHT, 3), ROOT)) == ".VP>+S<>"
-    for label in ("", "-", "A+B", "A B", "(A", "|A", ")", ".", "=A", "A<", ">"):
+    for label in ("", "-", "A+B", "A B", "(A", "|A", ")", ".", "A<", ">"):
         with pytest.raises(TreeError, match="cannot be written in a spine"):
             write_sided(SidedSpine((label,), (0,), ROOT))
         with pytest.raises(TreeError, match="cannot be written in a spine"):
@@ -256,17 +253,6 @@ def test_written_sided_spines():
     for text in ("", ".", "NP", ".NP+", ".+NP", ".NP><", ".NP<<", ".N P", "..NP", ".-<", ".-+NP", "=o", "-"):
         with pytest.raises(TreeError, match=r"is no sided spine; give one of \(\|\)\."):
             read_sided(text)
-    for text in (".NP", "NP<", "=o", "="):
+    for text in (".NP", "NP<"):
         with pytest.raises(TreeError, match="is no spine"):
             read_spine(text)
-
-
-def test_written_control_tags():
-    texts = [write_control(bits) for bits in range(8)]
-    assert texts == ["=", "=o", "=c", "=oc", "=u", "=ou", "=cu", "=ocu"]
-    assert [read_control(text) for text in texts] == list(range(8))
-    assert all(map(is_control, texts)) and not any(map(is_sided, texts))
-    assert not any(map(is_control, ("", "-", "NP", ".NP", "|-")))
-    for text in ("", "o", "=x", "=co", "=oo", "= o", "NP"):
-        with pytest.raises(TreeError, match="is no control tag; give '=' and after it some of o, c, u in this order"):
-            read_control(text)

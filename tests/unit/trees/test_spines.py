@@ -1,4 +1,4 @@
-"""Spines: what they are, as text, and back to trees; the three control bits."""
+"""Spines: what they are, as text, and back to trees."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ import pytest
 
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.trees import (
-    CLOSES,
     COLLINS,
-    OPENS,
-    UNARY,
     HeadRules,
     Recipe,
     Tree,
-    control_bits,
     parse_tree,
     read_spine,
     read_trees,
@@ -129,7 +125,7 @@ def test_deep_trees(rules):
     assert [len(spine) for spine in spines(chain, rules)] == [5000]
     assert again(chain, rules) == chain
     comb = parse_tree("(S (NN a) " * 5000 + "(NN a)" + ")" * 5000)
-    assert again(comb, rules) == comb and len(control_bits(comb)) == 5001
+    assert again(comb, rules) == comb
 
 
 def head_choices(tree: Tree) -> list[list[tuple[int, ...]]]:
@@ -228,26 +224,3 @@ def test_the_check_can_fail():
     problem = round_trip_problem(swapped, Mistaken())
     assert problem == "another tree comes back: (TOP (S (VP (NN a)) (NP (VB b))))"
     assert "constituents are above" in round_trip_problem(parse_tree("(TOP (NP (NN a)) (NN b))"), Mistaken())
-
-
-def test_control_bits():
-    assert control_bits(parse_tree(CAT)) == [OPENS, CLOSES, OPENS, OPENS, CLOSES | UNARY, CLOSES]
-    assert control_bits(parse_tree("(TOP (NN a))")) == [0]
-    assert control_bits(parse_tree("(TOP (NN a) (NN b))")) == [0, 0], "the root counts for nothing"
-    assert control_bits(parse_tree("(TOP (X (X (NN a))))")) == [UNARY]
-    assert control_bits(parse_tree("(TOP (X (NN a) (NN b)))")) == [OPENS, CLOSES]
-    assert control_bits(parse_tree("(TOP (X (Y (NN a) (Z (NN b))) (NN c)))")) == [OPENS, CLOSES | UNARY, CLOSES]
-
-
-def test_control_bits_agree_with_a_count():
-    rng = random.Random(6)
-    seen = set()
-    for _ in range(300):
-        tree = naive.random_tree(rng, rng.randint(1, 10))
-        below = tree.spans()[1:]
-        for token, bits in enumerate(control_bits(tree)):
-            assert bool(bits & OPENS) == any(start == token < end - 1 for start, end, _ in below)
-            assert bool(bits & CLOSES) == any(start < token == end - 1 for start, end, _ in below)
-            assert bool(bits & UNARY) == any((start, end) == (token, token + 1) for start, end, _ in below)
-            seen.add(bits)
-    assert seen == {0, OPENS, CLOSES, UNARY, OPENS | UNARY, CLOSES | UNARY}, "brackets that begin and end here cross"
