@@ -2,10 +2,9 @@
 
     python benchmarks/bench_spine_taggers.py TREES TAGGER … [--beta 0.075] [--categories spine] [--repeats 5]
 
-A TAGGER is a model file of `python -m training tagger-fit`, or a spaCy pipeline's folder with a spine_tok2vec. Each
-runs through its component in a pipeline, a sentence to the Doc. Speed is tokens per CPU second of the process, the
-median of the repeats, what the tok2vec takes included. Scores are those of the components' scorer, as
-JSON on standard output.
+A TAGGER is a model file of `python -m training tagger-fit`. Each runs through a spine_tagger in a pipeline, a sentence
+to the Doc. Speed is tokens per CPU second of the process, the median of the repeats. Scores are those of the
+component's scorer, as JSON on standard output.
 """
 
 from __future__ import annotations
@@ -19,32 +18,17 @@ from typing import Any
 
 import spacy
 from common import ROOT  # noqa: F401 (makes `spacy_dtparse` importable)
-from spacy.language import Language
 from spacy.training import Example
 
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factories where it is not installed)
-from spacy_dtparse.pipeline.base import SPINE_FACTORIES
 from spacy_dtparse.pipeline.corpus import BracketCorpus
 from spacy_dtparse.trees.categories import CATEGORIES
 
 
-def pipeline_of(tagger: Path) -> Language:
-    """A pipeline of the tagger and no more than what it listens to."""
-    if tagger.is_file():
-        nlp = spacy.blank("en")
-        nlp.add_pipe("spine_tagger", config={"model": str(tagger)})
-        return nlp
-    nlp = spacy.load(tagger)
-    keep = (*SPINE_FACTORIES, "tok2vec")
-    nlp.select_pipes(enable=[name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in keep])
-    return nlp
-
-
-def measure(nlp: Language, trees: Path, categories: str, beta: float, repeats: int) -> dict[str, Any]:
+def measure(model: Path, trees: Path, categories: str, beta: float, repeats: int) -> dict[str, Any]:
     """Scores and speed at `beta`."""
-    name = next(name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in SPINE_FACTORIES)
-    tagger: Any = nlp.get_pipe(name)
-    tagger.beta = beta
+    nlp = spacy.blank("en")
+    tagger: Any = nlp.add_pipe("spine_tagger", config={"model": str(model), "beta": beta})
     corpus = BracketCorpus(trees, gold_tags=True, categories=categories, spines_key=tagger.spans_key)
     seconds = []
     for _ in range(repeats + 1):  # the first one compiles and fills caches
@@ -68,7 +52,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     for tagger in options.taggers:
-        found = measure(pipeline_of(tagger), options.trees, options.categories, options.beta, options.repeats)
+        found = measure(tagger, options.trees, options.categories, options.beta, options.repeats)
         print(json.dumps({"tagger": str(tagger), **found}))
 
 

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lang", default="en", help="language of the text (default: en)")
     parser.add_argument(
-        "--categories", choices=CATEGORIES, help="also write the category of each word, for spine_tok2vec to learn"
+        "--categories", choices=CATEGORIES, help="also write the category of each word, to score a spine_tagger"
     )
 
 

@@ -227,17 +227,14 @@ def get_component(nlp: Language) -> ConstituentPipe:
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     """The components to run on Docs whose sentence boundaries are known, for constituents: no splitters and no parsers
-    of dependencies, or only the parser and what writes spines, with the tok2vec that this may listen to."""
-    from ..pipeline.base import SPINE_FACTORIES
-
+    of dependencies, or only the parser and the tagger of spines."""
     own = component_name(nlp)
     splitters = ("senter", "visible_sentences", "parser", "sentencizer", "bpm_parser")
     factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
-    needed = (*SPINE_FACTORIES, *(("tok2vec",) if "spine_tok2vec" in factories.values() else ()))
     return [
         name
         for name, factory in factories.items()
-        if name == own or factory in needed or not (only_parser or factory in splitters)
+        if name == own or factory == "spine_tagger" or not (only_parser or factory in splitters)
     ]
 
 

@@ -26,10 +26,7 @@ from .spines import SPINES_KEY, Offer, read_offers
 FACTORIES = CONSTITUENT_FACTORIES
 """The factories of this package's constituent parsers."""
 
-SPINE_FACTORIES = ("spine_tagger", "spine_tok2vec")
-"""The factories of components that write spines."""
-
-ALL_FACTORIES = (*FACTORIES, "bpm_parser", *SPINE_FACTORIES)
+ALL_FACTORIES = (*FACTORIES, "bpm_parser", "spine_tagger")
 """The factories of all components of this package, none of which is needed for tags or sentence boundaries."""
 
 ASSIGNS = ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"]

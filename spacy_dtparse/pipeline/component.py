@@ -1,6 +1,6 @@
 """The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base`
-for what all do. Importing this module registers all factories of the package, those of `dependencies`, `spine_tagger`
-and `spine_tok2vec`, too.
+for what all do. Importing this module registers all factories of the package, those of `dependencies` and
+`spine_tagger`, too.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
 parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
@@ -20,7 +20,6 @@ from .boundaries import visible_sentences
 from .dependencies import BpmParser, make_bpm_parser
 from .model_pipe import SAVED, number, one_of, share, shares, truth, whole_number
 from .spine_tagger import SpineTagger, make_spine_tagger
-from .spine_tok2vec import SpineTok2Vec, make_spine_tok2vec
 
 __all__ = [
     "ALL_FACTORIES",
@@ -32,13 +31,11 @@ __all__ = [
     "PcfgLa",
     "SpanParse",
     "SpineTagger",
-    "SpineTok2Vec",
     "make_bpm_parser",
     "make_dtparse",
     "make_pcfgla",
     "make_span_parser",
     "make_spine_tagger",
-    "make_spine_tok2vec",
     "visible_sentences",
 ]
 

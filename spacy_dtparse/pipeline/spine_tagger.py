@@ -12,12 +12,12 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..errors import ModelFormatError
+from ..errors import ConfigError, ModelFormatError
 from .extensions import register_extensions
 from .model_pipe import ModelPipe, share, whole_number
 from .sentences import has_boundaries, read_sentences
 from .spine_scorer import SCORE_WEIGHTS, spine_score
-from .spines import SPINES_KEY, check_offering, write_spines
+from .spines import SPINES_KEY, write_spines
 
 
 def _no_model() -> str:
@@ -53,7 +53,11 @@ class SpineTagger(ModelPipe):
         scorer: Callable | None = spine_score,
         **settings: Any,
     ):
-        check_offering(name or self.factory, beta, spans_key)
+        own = name or self.factory
+        if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta <= 1:
+            raise ConfigError(f"{own}: beta = {beta!r}; it is a number from 0 (all spines) to 1 (the best alone)")
+        if not isinstance(spans_key, str) or not spans_key:
+            raise ConfigError(f"{own}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans")
         self.beta, self.spans_key = beta, spans_key
         self.prepare()
         super().__init__(name, scorer=scorer, **settings)

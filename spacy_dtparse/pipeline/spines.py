@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
-from ..errors import ConfigError
 from .constituents import group_key
 
 SPINES_KEY = "spines"
@@ -41,14 +39,6 @@ def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: 
     }  # fmt: skip
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
     return doc.spans[key]
-
-
-def check_offering(component: str, beta: Any, spans_key: Any) -> None:
-    """Raise ConfigError unless `beta` and `spans_key` are settings that a component may have that writes spines."""
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta <= 1:
-        raise ConfigError(f"{component}: beta = {beta!r}; it is a number from 0 (all spines) to 1 (the best alone)")
-    if not isinstance(spans_key, str) or not spans_key:
-        raise ConfigError(f"{component}: spans_key = {spans_key!r}; it is a non-empty string, a key of doc.spans")
 
 
 def spine(token: Token, key: str | None = None) -> str:

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 import spacy
 import srsly
-from spacy.cli._util import parse_config_overrides
 
 from spacy_dtparse import sentence_infos
 from spacy_dtparse.cli import build_parser as dtparse_parser
@@ -50,11 +49,10 @@ def test_workflow_and_commands(project):
     commands = {command["name"]: command for command in project["commands"]}
     assert project["workflows"]["train-bpm"] == ["bpm"]
     assert project["workflows"]["adapt"] == ["adapt-pipeline"]
-    assert project["workflows"]["train-spines"] == ["spine-tok2vec"]
     taught = ["teach", "tag-taught", "span-taught"]
     assert project["workflows"]["train-taught"] == ["verify", "convert", *taught, "assemble-taught", "evaluate-taught"]
     later = ["span", *taught, "assemble-span", "evaluate-span", "assemble-taught", "evaluate-taught", "bpm", "pcfgla"]
-    later += ["self-train", "adapt-pipeline", "spine-tok2vec"]
+    later += ["self-train", "adapt-pipeline"]
     assert list(commands) == [*STEPS, *later, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]
@@ -66,11 +64,6 @@ def test_workflow_and_commands(project):
                 assert training_parser().parse_args(words[3:]).command == words[3]
             elif words[1:3] == ["-m", "spacy_dtparse"]:
                 assert dtparse_parser().parse_args(words[3:]).command == words[3]
-            elif words[1:4] == ["-m", "spacy", "train"]:
-                nlp = spacy.util.load_model_from_config(
-                    spacy.util.load_config(ROOT / words[4], parse_config_overrides(words[7:])), auto_fill=True
-                )
-                assert words[5] == "--output" and nlp.pipe_names == ["spine_tok2vec"]
             elif words[1].endswith(".py"):
                 assert (ROOT / words[1]).is_file()
 
