@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..checks import Setting, check
 from ..errors import ConfigError, DtparseError
 
 P = TypeVar("P", bound="StoredParser")
@@ -78,36 +78,6 @@ class Settings:
         """`with_changes` without what is None, which stays as it is."""
         return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
-    def check_whole(self, name: str, least: int, optional: bool = False) -> None:
-        """Raise ConfigError unless the setting is a whole number from `least` on, or None where that is allowed."""
-        value = getattr(self, name)
-        if optional and value is None:
-            return
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(f"{self.KIND} setting {name!r} is {value!r}; it must be a whole number")
-        if value < least:
-            raise ConfigError(f"{self.KIND} setting {name!r} is {value}; it must be {least} or more")
-
-    def check_number(self, name: str, allowed: str, least: float, below: float = math.inf, above: bool = False) -> None:
-        """Raise ConfigError, naming what is `allowed`, unless the setting is a number from `least` (with `above`:
-        above it) to below `below` (infinity: any)."""
-        value = getattr(self, name)
-        fits = not isinstance(value, bool) and isinstance(value, int | float)
-        fits = fits and (value > least if above else value >= least) and (value < below or below == math.inf)
-        if not fits:
-            raise ConfigError(f"{self.KIND} setting {name!r} is {value!r}; it must be {allowed}")
-
-    def check_truth(self, name: str) -> None:
-        """Raise ConfigError unless the setting is true or false."""
-        if not isinstance(getattr(self, name), bool):
-            raise ConfigError(f"{self.KIND} setting {name!r} is {getattr(self, name)!r}; it must be true or false")
-
-    def check_shares(self, name: str) -> None:
-        """Raise ConfigError unless the setting is a list of numbers from 0 to 1; it becomes a tuple."""
-        given = getattr(self, name)
-        fits = isinstance(given, Sequence) and not isinstance(given, str)
-        if not fits or not all(
-            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 for value in given
-        ):
-            raise ConfigError(f"{self.KIND} setting {name!r} is {given!r}; it must be a list of numbers from 0 to 1")
-        object.__setattr__(self, name, tuple(float(value) for value in given))
+    def check(self, **allowed: Setting) -> None:
+        """Raise ConfigError unless these settings have values that are allowed."""
+        check(self, allowed, self.KIND)

@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..checks import Setting
 from ..errors import ConfigError
 from ..parsers.base import BatchParser, ConstituentParser, ParseResult
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
-from .model_pipe import ModelPipe, Setting
+from .model_pipe import ModelPipe
 from .scorer import parseval_score
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .spines import SPINES_KEY, Offer, read_offers

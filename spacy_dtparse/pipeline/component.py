@@ -13,12 +13,13 @@ from typing import Any, List, Optional, Union  # noqa: UP035 (spaCy resolves the
 
 from spacy.language import Language
 
+from ..checks import one_of, real_number, share, shares, truth, whole_number
 from ..errors import ConfigError
 from ..models import embedded_latent_model, embedded_model, embedded_trees
 from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
 from .boundaries import visible_sentences
 from .dependencies import BpmParser, make_bpm_parser
-from .model_pipe import SAVED, number, one_of, share, shares, truth, whole_number
+from .model_pipe import SAVED
 from .spine_tagger import SpineTagger, make_spine_tagger
 
 __all__ = [
@@ -51,7 +52,7 @@ class DtParse(ConstituentPipe):
     SETTINGS = {  # noqa: RUF012 (never changed)
         "budget": whole_number(0),
         "max_tokens": whole_number(0),
-        "confident": number(0),
+        "confident": real_number(0),
         "gate": share(),
         "betas": shares(),
     }
@@ -99,7 +100,7 @@ class SpanParse(ConstituentPipe):
     SETTINGS = {  # noqa: RUF012 (never changed)
         "max_tokens": whole_number(0),
         "networks": whole_number(1),
-        "confident": number(0),
+        "confident": real_number(0),
         "penalty": share(),
         "whole": truth(),
     }

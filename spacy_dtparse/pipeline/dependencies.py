@@ -14,12 +14,13 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..checks import one_of, whole_number
 from ..errors import ConfigError
 from ..models import embedded_dependency_model
 from ..trees.heads import head_rules, tree_guide
 from .attributes import to_tree
 from .constituents import DEFAULT_KEY, group_key
-from .model_pipe import ModelPipe, one_of, whole_number
+from .model_pipe import ModelPipe
 from .sentences import MissingAnnotationError, has_boundaries, plain_word, visible_tokens
 
 SCORE_WEIGHTS = {

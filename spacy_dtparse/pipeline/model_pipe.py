@@ -12,71 +12,19 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Dict, NamedTuple, Optional, Union  # noqa: UP035 (spaCy resolves `initialize`'s)
+from typing import Any, ClassVar, Dict, Optional, Union  # noqa: UP035 (spaCy resolves `initialize`'s)
 
 import srsly
 from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 
+from ..checks import Setting
 from ..errors import ConfigError, ModelFormatError
 from ..models import MODEL_FILE, find_model
 from ..parsers.kinds import KINDS
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
-
-
-class Setting(NamedTuple):
-    """A setting that a component hands to its parser: which values are allowed beside None, as a test and in words."""
-
-    fits: Callable[[Any], bool]
-    allowed: str
-
-
-def whole_number(least: int) -> Setting:
-    """A whole number from `least`."""
-    return Setting(
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
-        f"a whole number from {least}",
-    )
-
-
-def share() -> Setting:
-    """A number from 0 to below 1."""
-    return Setting(
-        lambda value: _is_number(value) and 0 <= value < 1,
-        "a number from 0 to below 1",
-    )
-
-
-def one_of(*choices: str) -> Setting:
-    """One of some words."""
-    return Setting(lambda value: value in choices, " or ".join(map(repr, choices)))
-
-
-def number(least: float, above: bool = False) -> Setting:
-    """A number from `least` on, or above it."""
-    return Setting(
-        lambda value: _is_number(value) and (value > least if above else value >= least),
-        f"a number {'above' if above else 'from'} {least:g}",
-    )
-
-
-def shares() -> Setting:
-    """A list of numbers from 0 to 1."""
-    return Setting(
-        lambda value: isinstance(value, list | tuple) and all(_is_number(x) and 0 <= x <= 1 for x in value),
-        "a list of numbers from 0 to 1",
-    )
-
-
-def truth() -> Setting:
-    """True or false."""
-    return Setting(lambda value: isinstance(value, bool), "true or false")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class ModelPipe(Pipe):

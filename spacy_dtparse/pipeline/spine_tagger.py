@@ -12,9 +12,10 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..checks import share, whole_number
 from ..errors import ConfigError, ModelFormatError
 from .extensions import register_extensions
-from .model_pipe import ModelPipe, share, whole_number
+from .model_pipe import ModelPipe
 from .sentences import has_boundaries, read_sentences
 from .spine_scorer import SCORE_WEIGHTS, spine_score
 from .spines import SPINES_KEY, write_spines

@@ -35,15 +35,15 @@ BOUNDS = {"projective": (0.96, 0.95), "spanning": (0.98, 0.96)}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"decoder": "x"}, "decoder is 'x'; it must be one of projective, spanning"),
-        ({"method": "x"}, "method is 'x'; it must be one of perceptron, mira"),
-        ({"stages": 5}, "stages is 5; at most 4 are allowed"),
+        ({"decoder": "x"}, "decoder is 'x'; it must be 'projective' or 'spanning'"),
+        ({"method": "x"}, "method is 'x'; it must be 'perceptron' or 'mira'"),
+        ({"stages": 5}, "stages is 5; it must be a whole number from 1 to 4"),
         ({"stages": 0}, "stages is 0; it must be a whole number from 1"),
         ({"folds": 1}, "folds is 1; it must be a whole number from 2"),
         ({"members": 1.0}, "members is 1.0; it must be a whole number from 1"),
         ({"epochs": True}, "epochs is True"),
         ({"label_members": -1}, "label_members is -1; it must be a whole number from 0"),
-        ({"step": 0}, "step is 0; it must be above 0"),
+        ({"step": 0}, "step is 0; it must be a number above 0"),
         ({"step": float("nan")}, "step is nan"),
     ],
 )
@@ -303,7 +303,7 @@ def test_the_command_says_what_cannot_be_used(tmp_path: Path, capsys: pytest.Cap
     out = ["--out", str(tmp_path / "a.model")]
     for given, message in (
         ([], "there is nothing to learn from; give --train FILE"),
-        (["--train", str(CONLLU), "--decoder", "x"], "decoder is 'x'; it must be one of projective, spanning"),
+        (["--train", str(CONLLU), "--decoder", "x"], "decoder is 'x'; it must be 'projective' or 'spanning'"),
         (["--train", str(CONLLU), "--source", "x"], "source is 'x'; it must be one of tag, pos, pos+tag"),
         (["--train", str(CONLLU), "--settings", "depth=3"], "there is no setting 'depth'"),
         (["--train", str(CONLLU), "--settings", "decoder=spanning"], "there is no setting 'decoder'"),

@@ -348,10 +348,10 @@ def test_the_same_number_of_values_for_every_symbol():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"cycles": 9}, "cycles is 9; give a whole number from 0 to 8"),
+        ({"cycles": 9}, "cycles is 9; it must be a whole number from 0 to 8"),
         ({"values": 0}, "values is 0"),
         ({"hold_out": 1}, "hold_out is 1, which leaves no tree"),
-        ({"merge_share": 1.0}, "merge_share is 1.0; give a number from 0 to below 1"),
+        ({"merge_share": 1.0}, "merge_share is 1.0; it must be a number from 0 to below 1"),
         ({"noise": True}, "noise is True"),
         ({"seeds": ()}, "there are no seeds"),
     ],

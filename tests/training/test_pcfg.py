@@ -239,9 +239,9 @@ def test_long_sentences_are_left_out(sample):
         (lambda: Markov(vertical=0), "vertical order 0; give 1"),
         (lambda: Markov(horizontal=-1), "horizontal order -1; give 0, 1, 2"),
         (lambda: Markov(binarisation="middle"), "binarisation 'middle'; choose one of left, right"),
-        (lambda: PcfgOptions(max_words=0), "max_words is 0; give a whole number from 1 on"),
+        (lambda: PcfgOptions(max_words=0), "max_words is 0; it must be a whole number from 1, or None"),
         (lambda: PcfgOptions(min_word_count=None), "min_word_count is None"),
-        (lambda: PcfgOptions(variant_weight=0.0), "variant_weight is 0.0; give a number above 0"),
+        (lambda: PcfgOptions(variant_weight=0.0), "variant_weight is 0.0; it must be a number above 0"),
     ],
 )
 def test_bad_options(make, message):

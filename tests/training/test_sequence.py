@@ -174,11 +174,11 @@ def test_what_cannot_be_learned_is_said(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"estimator": "sgd"}, "estimator is 'sgd'; it must be one of perceptron, mira, gis, lbfgs"),
+        ({"estimator": "sgd"}, "estimator is 'sgd'; it must be 'perceptron' or 'mira' or 'gis' or 'lbfgs'"),
         ({"history": "both"}, "history is 'both'"),
         ({"epochs": 0}, "epochs is 0; it must be a whole number from 1"),
         ({"sigma": 0.0}, "sigma is 0.0; it must be a number above 0"),
-        ({"levels": 40_000}, "at most 32767 fit"),
+        ({"levels": 40_000}, "levels is 40000; it must be a whole number from 1 to 32767"),
     ],
 )
 def test_options_are_checked(change: dict, message: str) -> None:
@@ -237,7 +237,7 @@ def test_the_command_labels_its_own_training_sentences(tmp_path, capsys) -> None
     ("arguments", "message"),
     [
         ([], "there is nothing to learn from; give --train FILE"),
-        (["--train", "{}", "--estimator", "svm"], "estimator is 'svm'; it must be one of"),
+        (["--train", "{}", "--estimator", "svm"], "estimator is 'svm'; it must be 'perceptron' or"),
         (["--train", "{}", "--settings", "epoch=3"], "epoch=3: there is no setting 'epoch'"),
         (["--train", "{}", "--betas", "2"], "give numbers from 0 to 1"),
         (["--train", "{}", "--jackknife", "1"], "give 2 folds or more"),

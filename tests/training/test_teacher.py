@@ -227,11 +227,11 @@ def test_passes_show_sentences_by_weight() -> None:
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"epochs": 0}, "epochs is 0; it must be above 0"),
+    ({"epochs": 0}, "epochs is 0; it must be a number above 0"),
     ({"batch": -1}, "batch is -1"),
     ({"threads": 0}, "threads is 0"),
     ({"encoder_rate": math.nan}, "encoder_rate is nan"),
-    ({"encoder_dropout": 1.0}, r"encoder_dropout is 1\.0; it must be from 0 to below 1"),
+    ({"encoder_dropout": 1.0}, r"encoder_dropout is 1\.0; it must be a number from 0 to below 1"),
     ({"head_dropout": -0.1}, r"head_dropout is -0\.1"),
 ])  # fmt: skip
 def test_options_out_of_range(change: dict, message: str) -> None:

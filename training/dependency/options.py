@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.checks import check, one_of, real_number, whole_number
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.model.linear.dependency import DECODERS, MAX_STAGES
 
@@ -45,21 +45,13 @@ class DependencyOptions:
     max_label_weights: int = 500_000
 
     def __post_init__(self) -> None:
-        for name, allowed in (("decoder", DECODERS), ("method", METHODS)):
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
-        least = {"seed": 0, "label_members": 0, "folds": 2, "max_words": 2}
-        for name in (
-            "stages", "members", "epochs", "folds", "guide_members", "seed", "max_words", "least", "max_features",
-            "label_members", "label_epochs", "label_least", "max_label_weights",
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least.get(name, 1):
-                raise ConfigError(f"{name} is {value!r}; it must be a whole number from {least.get(name, 1)}")
-        if self.stages > MAX_STAGES:
-            raise ConfigError(f"stages is {self.stages}; at most {MAX_STAGES} are allowed")
-        if not self.step > 0:
-            raise ConfigError(f"step is {self.step!r}; it must be above 0")
+        positive = "members epochs guide_members least max_features label_epochs label_least max_label_weights"
+        check(self, {
+            "decoder": one_of(*DECODERS), "method": one_of(*METHODS), "stages": whole_number(1, MAX_STAGES),
+            "seed": whole_number(0), "label_members": whole_number(0), "folds": whole_number(2),
+            "max_words": whole_number(2), "step": real_number(0, above=True),
+            **dict.fromkeys(positive.split(), whole_number(1)),
+        })  # fmt: skip
 
     def facts(self) -> dict[str, Any]:
         """Plain data, for a model's meta and for checks."""

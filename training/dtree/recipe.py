@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from spacy_dtparse.checks import check, one_of, optional, real_number, truth, whole_number
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.trees.tables import TABLES
 from spacy_dtparse.kernels.trees.state import STRATEGIES
@@ -67,36 +68,22 @@ class FitRecipe:
     path: PathConfig = field(default_factory=PathConfig)
 
     def __post_init__(self) -> None:
-        _choice("strategy", self.strategy, STRATEGIES)
-        _choice("templates", self.templates, tuple(TABLES))
-        _choice("example_weights", self.example_weights, EXAMPLE_WEIGHTS)
+        counts = "min_word_sentences min_atom_count atom_sentences dev_sentences n_workers"
+        check(self, {
+            "strategy": one_of(*STRATEGIES), "templates": one_of(*TABLES), "example_weights": one_of(*EXAMPLE_WEIGHTS),
+            "max_arity": whole_number(2, 64), "negative_weight": real_number(1e-6),
+            "max_words": optional(whole_number(1)), "atom_table_bits": whole_number(10, 28),
+            "memory_gib": real_number(0), "gate_bits": whole_number(0, 24), "gate_share": real_number(0, 0.05),
+            "edge_punctuation": truth(),
+            **dict.fromkeys(("dev_budget", "seed"), whole_number(0)), **dict.fromkeys(counts.split(), whole_number(1)),
+        }, "recipe")  # fmt: skip
         for step in self.preprocessing:
-            _choice("preprocessing", step, STEPS)
-        limits = {
-            "max_arity": (2, 64), "negative_weight": (1e-6, None), "max_words": (1, None),
-            "min_word_sentences": (1, None), "min_atom_count": (1, None),
-            "atom_sentences": (1, None), "atom_table_bits": (10, 28), "memory_gib": (0, None),
-            "dev_sentences": (1, None), "dev_budget": (0, None), "gate_bits": (0, 24), "gate_share": (0, 0.05),
-            "n_workers": (1, None), "seed": (0, None),
-        }  # fmt: skip
-        for name, (least, most) in limits.items():
-            value = getattr(self, name)
-            if value is None and name == "max_words":
-                continue
-            fraction = name in ("negative_weight", "memory_gib", "gate_share")
-            allowed = isinstance(value, int | float if fraction else int) and not isinstance(value, bool)
-            if not allowed or not least <= value <= (float("inf") if most is None else most):
-                kind = "a number" if fraction else "a whole number"
-                bound = f"{kind}, at least {least}" + (f" and at most {most}" if most is not None else "")
-                raise ConfigError(f"recipe setting {name!r} is {value!r}; it must be {bound}")
+            if step not in STEPS:
+                raise ConfigError(f"recipe setting 'preprocessing' is {step!r}; allowed are {', '.join(STEPS)}")
         if self.gate_share > 0 and self.gate_bits == 0:
             raise ConfigError(
                 f"recipe setting 'gate_share' is {self.gate_share} but 'gate_bits' is 0, so there is no gate; give "
                 "both or neither"
-            )
-        if not isinstance(self.edge_punctuation, bool):
-            raise ConfigError(
-                f"recipe setting 'edge_punctuation' is {self.edge_punctuation!r}; allowed are true, false"
             )
 
     @classmethod
@@ -141,11 +128,6 @@ class FitRecipe:
         data = asdict(self)
         data["path"].pop("learner")
         return data
-
-
-def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"recipe setting {name!r} is {value!r}; allowed are {', '.join(allowed)}")
 
 
 NO_FACTS = (("", "n_workers"), *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")))

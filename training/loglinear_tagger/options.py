@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.checks import check, one_of, real_number, whole_number
 from spacy_dtparse.model.linear.features import LEVELS
 
 ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
@@ -44,20 +45,12 @@ class SequenceOptions:
     levels: int = 1023
 
     def __post_init__(self) -> None:
-        for name, allowed in (("estimator", ESTIMATORS), ("history", HISTORIES)):
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
-        least = {"grow": 0, "seed": 0}
-        for name, value in asdict(self).items():
-            if name in ("step", "sigma", "tolerance"):
-                if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-                    raise ConfigError(f"{name} is {value!r}; it must be a number above 0")
-            elif name not in ("estimator", "history") and (
-                isinstance(value, bool) or not isinstance(value, int) or value < least.get(name, 1)
-            ):
-                raise ConfigError(f"{name} is {value!r}; it must be a whole number from {least.get(name, 1)}")
-        if self.levels > LEVELS:
-            raise ConfigError(f"levels is {self.levels}; at most {LEVELS} fit")
+        positive = "epochs iterations least least_word plain least_affix cutoff max_weights"
+        check(self, {
+            "estimator": one_of(*ESTIMATORS), "history": one_of(*HISTORIES), "levels": whole_number(1, LEVELS),
+            **dict.fromkeys(("grow", "seed"), whole_number(0)), **dict.fromkeys(positive.split(), whole_number(1)),
+            **dict.fromkeys(("step", "sigma", "tolerance"), real_number(0, math.inf, above=True, below=True)),
+        })  # fmt: skip
 
     @property
     def online(self) -> bool:

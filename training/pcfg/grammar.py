@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.checks import check, optional, real_number, whole_number
 from spacy_dtparse.dtypes import INDEX, SCORE
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg.latent_part import Emissions
 from spacy_dtparse.model.pcfg.model import PcfgGrammar, PcfgModel
@@ -42,14 +44,11 @@ class PcfgOptions:
     variant_weight: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("max_words", "min_word_count"):
-            value = getattr(self, name)
-            if (value is not None or name != "max_words") and (type(value) is not int or value < 1):
-                raise ConfigError(f"{name} is {value!r}; give a whole number from 1 on")
-        for name in ("smoothing", "unseen_weight", "variant_weight"):
-            value = getattr(self, name)
-            if not 0.0 <= value < float("inf") or (name != "smoothing" and value == 0.0):
-                raise ConfigError(f"{name} is {value!r}; give a number above 0")
+        above = real_number(0, math.inf, above=True, below=True)
+        check(self, {
+            "max_words": optional(whole_number(1)), "min_word_count": whole_number(1), "unseen_weight": above,
+            "variant_weight": above, "smoothing": real_number(0, math.inf, below=True),
+        })  # fmt: skip
 
 
 def train_pcfg(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.checks import check, share, truth, whole_number
 from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
@@ -84,23 +85,15 @@ class LatentOptions:
     candidates: bool = False
 
     def __post_init__(self) -> None:
-        limits = {
-            "cycles": (0, 8), "values": (1, 64), "iterations": (1, 1000), "hold_out": (0, 1000), "patience": (1, 1000),
-            "merge_iterations": (0, 1000), "smooth_iterations": (0, 1000), "min_word_count": (1, 10**6),
-        }  # fmt: skip
-        for name, (least, most) in limits.items():
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise ConfigError(f"{name} is {value!r}; give a whole number from {least} to {most}")
+        check(self, {
+            "cycles": whole_number(0, 8), "values": whole_number(1, 64), "min_word_count": whole_number(1, 10**6),
+            **dict.fromkeys(("iterations", "patience"), whole_number(1, 1000)),
+            **dict.fromkeys(("hold_out", "merge_iterations", "smooth_iterations"), whole_number(0, 1000)),
+            **dict.fromkeys(("noise", "merge_share", "smooth_rules", "smooth_words"), share()),
+            **dict.fromkeys(("given_tags", "candidates"), truth()),
+        })  # fmt: skip
         if self.hold_out == 1:
             raise ConfigError("hold_out is 1, which leaves no tree to learn from; give 0, or 2 and more")
-        for name in ("noise", "merge_share", "smooth_rules", "smooth_words"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < 1.0:
-                raise ConfigError(f"{name} is {value!r}; give a number from 0 to below 1")
-        for name in ("given_tags", "candidates"):
-            if type(getattr(self, name)) is not bool:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; give True or False")
         if not self.seeds:
             raise ConfigError("there are no seeds; give one for each grammar")
 

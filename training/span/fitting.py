@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.checks import check, real_number, share, whole_number
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.span.wordparts import WordParts, parts_of
 from spacy_dtparse.model.span.model import BareTables, Chain, PackedNetwork, SpanModel
@@ -81,17 +82,10 @@ class SpanOptions:
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise ConfigError(f"seeds are {list(self.seeds)}; give one or more different whole numbers")
-        for name in (
-            "epochs", "batch", "rate", "fine_rate", "warm", "judge_every", "repeats", "max_words", "most_words",
-        ):  # fmt: skip
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("table", "layers", "projections"):
-            if not 0 <= getattr(self.dropout, name) < 1:
-                raise ConfigError(f"dropout of {name} is {getattr(self.dropout, name)}; it must be from 0 to below 1")
-        for name in ("width", "units", "layers", "projection"):
-            if getattr(self.shape, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self.shape, name)}; it must be 1 or more")
+        above = "epochs batch rate fine_rate warm judge_every repeats max_words most_words"
+        check(self, dict.fromkeys(above.split(), real_number(0, above=True)))
+        check(self.dropout, dict.fromkeys(("table", "layers", "projections"), share()), "dropout")
+        check(self.shape, dict.fromkeys(("width", "units", "layers", "projection"), whole_number(1)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.checks import check, real_number, share
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import Tree
 
 from ..data.corpus import Sentence
@@ -64,12 +65,8 @@ class TeacherOptions:
 
     def __post_init__(self) -> None:
         above = "epochs batch encoder_rate head_rate warm max_words judge_every threads head_width"
-        for name in above.split():
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("encoder_dropout", "head_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to below 1")
+        check(self, dict.fromkeys(above.split(), real_number(0, above=True)))
+        check(self, dict.fromkeys(("encoder_dropout", "head_dropout"), share()))
 
 
 def one_pass(examples: Sequence[tuple[float, TeacherExample]], size: int, rng: np.random.Generator) -> list[list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import ConfigError
+from ...checks import one_of, optional, whole_number
 from ...model.linear.dependency import DECODERS
 from ..stored import Settings
 
@@ -26,8 +26,5 @@ class DependencySettings(Settings):
     heads: int = 12
 
     def __post_init__(self) -> None:
-        if self.decoder is not None and self.decoder not in DECODERS:
-            raise ConfigError(f"parser setting 'decoder' is {self.decoder!r}; it must be {' or '.join(DECODERS)}")
-        self.check_whole("stages", 1, optional=True)
-        self.check_whole("max_tokens", 1)
-        self.check_whole("heads", 1)
+        one = whole_number(1)
+        self.check(decoder=optional(one_of(*DECODERS)), stages=optional(one), max_tokens=one, heads=one)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...checks import optional, real_number, share, shares, whole_number
 from ..stored import Settings
 
 BUDGET_PER_TOKEN = 200
@@ -36,11 +37,11 @@ class SearchSettings(Settings):
     KIND = "search"
 
     def __post_init__(self) -> None:
-        self.check_number("confident", "a number above 0", 0, above=True)
-        self.check_number("gate", "a number from 0 to below 1", 0, 1)
-        self.check_whole("budget", 0, optional=True)
-        self.check_whole("max_tokens", 0)
-        self.check_shares("betas")
+        self.check(
+            confident=real_number(0, above=True), gate=share(), budget=optional(whole_number(0)),
+            max_tokens=whole_number(0), betas=shares(),
+        )  # fmt: skip
+        object.__setattr__(self, "betas", tuple(map(float, self.betas)))
 
     def budget_for(self, n_tokens: int) -> int:
         """The budget for a sentence of `n_tokens`."""

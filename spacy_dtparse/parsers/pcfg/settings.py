@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import ConfigError
+from ...checks import one_of, optional, share, shares, whole_number
 from ..stored import Settings
 
 TAGS = ("given", "own")
@@ -42,13 +42,8 @@ class PcfgSettings(Settings):
     betas: Sequence[float] = (0.03, 0.003)
 
     def __post_init__(self) -> None:
-        self.check_number("prune", "a number from 0 to below 1", 0, 1)
-        self.check_number("beam", "a number from 0 to below 1", 0, 1)
-        if self.tags is not None and self.tags not in TAGS:
-            raise ConfigError(f"parser setting 'tags' is {self.tags!r}; allowed are {', '.join(TAGS)}")
-        if self.decoder not in DECODERS:
-            raise ConfigError(f"parser setting 'decoder' is {self.decoder!r}; allowed are {', '.join(DECODERS)}")
-        self.check_whole("budget", 0, optional=True)
-        self.check_whole("max_tokens", 1)
-        self.check_whole("candidates_n", 1)
-        self.check_shares("betas")
+        self.check(
+            prune=share(), beam=share(), tags=optional(one_of(*TAGS)), decoder=one_of(*DECODERS),
+            budget=optional(whole_number(0)), max_tokens=whole_number(1), candidates_n=whole_number(1), betas=shares(),
+        )  # fmt: skip
+        object.__setattr__(self, "betas", tuple(map(float, self.betas)))

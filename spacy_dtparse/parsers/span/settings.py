@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...checks import optional, real_number, share, truth, whole_number
 from ..stored import Settings
 
 
@@ -30,9 +31,7 @@ class SpanSettings(Settings):
     whole: bool = True
 
     def __post_init__(self) -> None:
-        self.check_number("confident", "a number from 0", 0)
-        self.check_number("penalty", "a number from 0 to below 1", 0, 1)
-        self.check_whole("budget", 0, optional=True)
-        self.check_whole("max_tokens", 0)
-        self.check_whole("networks", 1, optional=True)
-        self.check_truth("whole")
+        self.check(
+            confident=real_number(0), penalty=share(), budget=optional(whole_number(0)), max_tokens=whole_number(0),
+            networks=optional(whole_number(1)), whole=truth(),
+        )  # fmt: skip

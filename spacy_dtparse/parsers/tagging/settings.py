@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import ConfigError
+from ...checks import share, whole_number
 from ..stored import Settings
 
 
@@ -22,7 +22,4 @@ class TaggerSettings(Settings):
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        self.check_whole("beam", 1)
-        if self.beam > 1000:
-            raise ConfigError(f"tagger setting 'beam' is {self.beam}; it must be at most 1000")
-        self.check_number("share", "a number from 0 to below 1", 0.0, 1.0)
+        self.check(beam=whole_number(1, 1000), share=share())

@@ -246,8 +246,8 @@ CONLLU = [
         lambda bench: read_treebank_file("a.conllu,weight=2", "en"),
         Raises(ConfigError, "'weight' is no option; allowed are tags=PATH, limit=N, block=K/N"),
     ),
-    option("unknown decoder, to train", "decoder is 'best'; it must be one of projective, spanning", decoder="best"),
-    option("unknown method", "method is 'svm'; it must be one of perceptron, mira", method="svm"),
+    option("unknown decoder, to train", "decoder is 'best'; it must be 'projective' or 'spanning'", decoder="best"),
+    option("unknown method", "method is 'svm'; it must be 'perceptron' or 'mira'", method="svm"),
     option("no learner at all", "members is 0; it must be a whole number from 1", members=0),
-    option("too many stages", "stages is 9; at most 4 are allowed", stages=9),
+    option("too many stages", "stages is 9; it must be a whole number from 1 to 4", stages=9),
 ]

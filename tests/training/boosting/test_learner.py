@@ -215,7 +215,7 @@ def test_bad_label_data_is_named(tmp_path):
      {"seed": -1}, {"solver": "lbfgs"}, {"root_slack": -1}, {"max_empty": 0}],
 )  # fmt: skip
 def test_bad_learner_settings_are_named(settings):
-    with pytest.raises(ConfigError, match=f"{next(iter(settings))} is .*allowed"):
+    with pytest.raises(ConfigError, match=f"{next(iter(settings))} is .*it must be"):
         LearnerConfig(**settings)
 
 
@@ -225,7 +225,7 @@ def test_bad_learner_settings_are_named(settings):
      {"lookahead": -1}, {"save_seconds": 0}, {"max_levels": 0}, {"n_workers": 0}, {"max_trees_per_level": 0}],
 )  # fmt: skip
 def test_bad_path_settings_are_named(settings):
-    with pytest.raises(ConfigError, match=f"{next(iter(settings))} is .*allowed"):
+    with pytest.raises(ConfigError, match=f"{next(iter(settings))} is .*it must be"):
         PathConfig(**settings)
     with pytest.raises(ConfigError, match="never end"):
         PathConfig(patience=None)

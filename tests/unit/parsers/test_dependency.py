@@ -250,11 +250,11 @@ def test_only_the_columns_that_are_read_matter() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"decoder": "greedy"}, "parser setting 'decoder' is 'greedy'; it must be projective or spanning"),
-        ({"stages": 0}, "'stages' is 0; it must be 1 or more"),
+        ({"decoder": "greedy"}, "parser setting 'decoder' is 'greedy'; it must be 'projective' or 'spanning'"),
+        ({"stages": 0}, "'stages' is 0; it must be a whole number from 1"),
         ({"stages": 3}, "'stages' is 3; the model has 2"),
         ({"stages": True}, "'stages' is True; it must be a whole number"),
-        ({"max_tokens": 0}, "'max_tokens' is 0; it must be 1 or more"),
+        ({"max_tokens": 0}, "'max_tokens' is 0; it must be a whole number from 1"),
         ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
     ],
 )

@@ -60,7 +60,7 @@ def test_settings_are_checked_and_shared():
     assert parser.with_settings(max_tokens=3).settings.budget_for(4) == 0
     assert parser.with_settings().settings == parser.settings
     for wrong, message in (
-        (-1, "is -1; it must be 0 or more"),
+        (-1, "is -1; it must be a whole number from 0"),
         (1.5, "it must be a whole number"),
         (True, "whole number"),
     ):

@@ -198,11 +198,11 @@ def test_settings():
     parser = PcfgParser(model())
     assert parser.with_settings(budget=0).parse(*work()[0]).cost == parser.parse(*work()[0]).cost
     for changes, message in (
-        ({"budget": -1}, "'budget' is -1; it must be 0 or more"),
-        ({"max_tokens": 0}, "'max_tokens' is 0; it must be 1 or more"),
+        ({"budget": -1}, "'budget' is -1; it must be a whole number from 0"),
+        ({"max_tokens": 0}, "'max_tokens' is 0; it must be a whole number from 1"),
         ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
         ({"prune": 1.5}, "'prune' is 1.5; it must be a number from 0 to below 1"),
-        ({"tags": "gold"}, "'tags' is 'gold'; allowed are given, own"),
+        ({"tags": "gold"}, "'tags' is 'gold'; it must be 'given' or 'own'"),
     ):
         with pytest.raises(ConfigError, match=message):
             parser.with_settings(**changes)

@@ -103,5 +103,5 @@ def test_decoders_of_a_plain_grammar():
             plain.with_settings(decoder=decoder)
     with pytest.raises(ConfigError, match="'decoder' is 'best'; allowed are max-rule, viterbi, q, rerank"):
         plain.with_settings(decoder="best")
-    with pytest.raises(ConfigError, match="'candidates_n' is 0; it must be 1 or more"):
+    with pytest.raises(ConfigError, match="'candidates_n' is 0; it must be a whole number from 1"):
         plain.with_settings(candidates_n=0)

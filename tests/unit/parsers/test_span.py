@@ -125,8 +125,8 @@ def test_bad_input_is_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"budget": -1}, "'budget' is -1; it must be 0 or more"),
-        ({"networks": 0}, "'networks' is 0; it must be 1 or more"),
+        ({"budget": -1}, "'budget' is -1; it must be a whole number from 0"),
+        ({"networks": 0}, "'networks' is 0; it must be a whole number from 1"),
         ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
         ({"penalty": 1.0}, "'penalty' is 1.0; it must be a number from 0 to below 1"),
         ({"confident": -1}, "'confident' is -1; it must be a number from 0"),

@@ -55,9 +55,9 @@ def test_settings_matter_and_are_checked() -> None:
     assert not np.allclose(chances(beam=500, share=0.9), chances(beam=500, share=0.0))
     assert tagger.with_settings().settings == tagger.settings == TaggerSettings()
     for settings, message in (
-        ({"beam": 0}, "tagger setting 'beam' is 0; it must be 1 or more"),
+        ({"beam": 0}, "tagger setting 'beam' is 0; it must be a whole number from 1"),
         ({"beam": 2.5}, "must be a whole number"),
-        ({"beam": 1001}, "at most 1000"),
+        ({"beam": 1001}, "a whole number from 1 to 1000"),
         ({"share": 1.0}, "a number from 0 to below 1"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from spacy_dtparse.checks import check, one_of, optional, real_number, truth, whole_number
 from spacy_dtparse.errors import ConfigError
 
 from .tree import MAX_SPLITS
-
-
-def _check(name: str, value: object, allowed: bool, rule: str) -> None:
-    if not allowed:
-        raise ConfigError(f"{name} is {value!r}; allowed: {rule}. Change it in the training configuration.")
 
 
 @dataclass(frozen=True)
@@ -49,18 +45,12 @@ class LearnerConfig:
     subtraction: bool = True
 
     def __post_init__(self) -> None:
-        size = self.sample_size
-        _check("sample_size", size, size is None or size >= 1, "None, or a whole number from 1")
-        _check("gain", self.gain, self.gain in ("soft", "hard"), '"soft" or "hard"')
-        _check("split_ratio", self.split_ratio, self.split_ratio >= 1, "1 or more")
-        _check("root_slack", self.root_slack, self.root_slack >= 0, "0 or more")
-        _check("max_splits", self.max_splits, 1 <= self.max_splits <= MAX_SPLITS, f"1 to {MAX_SPLITS}")
-        _check("shrinkage", self.shrinkage, 0 < self.shrinkage <= 1, "above 0 and up to 1")
-        _check("sweeps", self.sweeps, self.sweeps >= 1, "1 or more")
-        _check("solver", self.solver, self.solver in ("majoriser", "newton"), '"majoriser" or "newton"')
-        _check("max_empty", self.max_empty, self.max_empty >= 1, "1 or more")
-        _check("subtraction", self.subtraction, isinstance(self.subtraction, bool), "true or false")
-        _check("seed", self.seed, 0 <= self.seed < 2**63, "0 to 2**63 - 1")
+        check(self, {
+            "sample_size": optional(whole_number(1)), "gain": one_of("soft", "hard"), "split_ratio": real_number(1),
+            "root_slack": real_number(0), "max_splits": whole_number(1, MAX_SPLITS), "sweeps": whole_number(1),
+            "shrinkage": real_number(0, 1, above=True), "solver": one_of("majoriser", "newton"),
+            "max_empty": whole_number(1), "subtraction": truth(), "seed": whole_number(0, 2**63 - 1),
+        })  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,18 +84,15 @@ class PathConfig:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
 
     def __post_init__(self) -> None:
-        start, floor = self.lambda_start, self.lambda_floor
-        _check("decay", self.decay, 0 < self.decay < 1, "above 0 and below 1")
-        _check("lambda_start", start, start is None or start > 0, "None, or above 0")
-        _check("lambda_floor", floor, floor >= 0, "0 or more")
-        for name in ("max_levels", "max_trees_per_level", "patience", "n_workers"):
-            value = getattr(self, name)
-            _check(name, value, value is None or value >= 1, "None, or a whole number from 1")
-        budget = self.budget_seconds
-        _check("budget_seconds", budget, budget is None or budget > 0, "None, or above 0")
-        _check("lookahead", self.lookahead, self.lookahead >= 0, "0 or more")
-        _check("save_seconds", self.save_seconds, self.save_seconds > 0, "above 0")
-        if floor == 0 and self.max_levels is None and self.patience is None and budget is None:
+        above, whole = real_number(0, above=True), optional(whole_number(1))
+        check(self, {
+            "decay": real_number(0, 1, above=True, below=True), "lambda_start": optional(above),
+            "lambda_floor": real_number(0),
+            **dict.fromkeys(("max_levels", "max_trees_per_level", "patience", "n_workers"), whole),
+            "budget_seconds": optional(above), "lookahead": whole_number(0), "save_seconds": above,
+        })  # fmt: skip
+        limits = (self.max_levels, self.patience, self.budget_seconds)
+        if self.lambda_floor == 0 and limits == (None,) * 3:
             raise ConfigError(
                 "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training "
                 "would never "

@@ -1,0 +1,81 @@
+"""Which values settings may have, each as a test and in words, and the error for what does not fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from .errors import ConfigError
+
+
+class Setting(NamedTuple):
+    """The values that are allowed, as a test and in words."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+
+
+def whole_number(least: int, most: int | None = None) -> Setting:
+    """A whole number from `least` on, or up to `most`."""
+    return Setting(
+        lambda value: (
+            _is_number(value) and isinstance(value, int) and least <= value <= (math.inf if most is None else most)
+        ),
+        f"a whole number from {least}" + ("" if most is None else f" to {most}"),
+    )
+
+
+def real_number(least: float, most: float = math.inf, above: bool = False, below: bool = False) -> Setting:
+    """A number from `least` on (`above` it), or up to `most` (`below` it)."""
+    return Setting(
+        lambda value: (
+            _is_number(value)
+            and (value > least if above else value >= least)
+            and (value < most if below else value <= most)
+        ),
+        f"a number {'above' if above else 'from'} {least:g}"
+        + ("" if most == math.inf else f" to {'below ' if below else ''}{most:g}"),
+    )
+
+
+def share() -> Setting:
+    """A number from 0 to below 1."""
+    return real_number(0, 1, below=True)
+
+
+def shares() -> Setting:
+    """A list of numbers from 0 to 1."""
+    one = real_number(0, 1)
+    return Setting(
+        lambda value: isinstance(value, list | tuple) and all(map(one.fits, value)), "a list of numbers from 0 to 1"
+    )
+
+
+def one_of(*choices: str) -> Setting:
+    """One of some words."""
+    return Setting(lambda value: value in choices, " or ".join(map(repr, choices)))
+
+
+def truth() -> Setting:
+    """True or false."""
+    return Setting(lambda value: isinstance(value, bool), "true or false")
+
+
+def optional(setting: Setting) -> Setting:
+    """The same, or None."""
+    return Setting(lambda value: value is None or setting.fits(value), f"{setting.allowed}, or None")
+
+
+def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None:
+    """Raise ConfigError unless each of these attributes has a value that is allowed. `kind`: of settings, for the
+    message."""
+    for name, setting in allowed.items():
+        value = getattr(settings, name)
+        if not setting.fits(value):
+            called = f"{kind} setting {name!r}" if kind else name
+            raise ConfigError(f"{called} is {value!r}; it must be {setting.allowed}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
