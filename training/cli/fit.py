@@ -13,34 +13,15 @@ from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError
 
+from .treebanks import add_treebanks, treebanks_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `fit`."""
     parser.add_argument(
         "--recipe", type=Path, required=True, help="settings, such as training/recipes/sample.json"
     )
-    spec = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
-    parser.add_argument(
-        "--train", action="append", default=[], metavar=spec, help="bracketed trees to learn from; repeatable"
-    )
-    parser.add_argument(
-        "--dev",
-        action="append",
-        default=[],
-        metavar=spec,
-        help="bracketed trees whose F1 chooses λ; repeatable",
-    )
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        help="folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used beside the above",
-    )
-    parser.add_argument(
-        "--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus"
-    )
-    parser.add_argument(
-        "--tags", type=Path, help="folder with NAME.train.tags and NAME.dev.tags for --corpus"
-    )
+    add_treebanks(parser, dev="whose F1 chooses λ")
     parser.add_argument(
         "--workdir", type=Path, required=True, help="folder for examples, checkpoints and logs"
     )
@@ -59,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and write the model; the last lines say how good it is and how large."""
-    from training.data.treebanks import TreebankFile, corpus_files
     from training.dtree.fitting import fit_model
     from training.dtree.recipe import FitRecipe
     from training.runs.settings import changed
@@ -71,15 +51,7 @@ def run(options: argparse.Namespace) -> None:
             extra = json.loads(options.meta.read_text(encoding="utf8"))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{options.meta}: cannot read it ({error}); give a JSON file") from error
-    train = [TreebankFile.parse(text) for text in options.train]
-    dev = [TreebankFile.parse(text) for text in options.dev]
-    if options.corpus is not None:
-        train += corpus_files(options.corpus, options.names, "train", options.tags)
-        dev += corpus_files(options.corpus, options.names, "dev", options.tags)
-    if not train:
-        raise ConfigError(
-            "there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names"
-        )
+    train, dev = treebanks_of(options)
     began = time.perf_counter()
     result = fit_model(
         recipe,

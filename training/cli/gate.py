@@ -8,16 +8,13 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .treebanks import add_treebanks, treebanks_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gate`."""
-    spec = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
     parser.add_argument("model", type=Path, help="the model file")
-    parser.add_argument("--train", action="append", default=[], metavar=spec, help="trees to learn from; repeatable")
-    parser.add_argument("--dev", action="append", default=[], metavar=spec, help="trees to measure on; repeatable")
-    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used too")
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
-    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags and NAME.dev.tags for --corpus")
+    add_treebanks(parser, dev="to measure on")
     parser.add_argument("--bits", type=natural_number, default=20, help="size of its table, as a power of two")
     parser.add_argument("--seed", type=natural_number, default=0)
     parser.add_argument("--out", type=Path, required=True, help="the model file to write")
@@ -27,19 +24,13 @@ def run(options: argparse.Namespace) -> None:
     """Write the model with its new gate; the table shows what each setting of `gate` loses and keeps."""
     from spacy_dtparse.models import find_model
     from spacy_dtparse.parsers.dtree import DtreeParser
-    from training.data.treebanks import TreebankFile, corpus_files, read_files
+    from training.data.treebanks import read_files
     from training.dtree.gate import derivations_of, gate_shares, train_gate, with_gate
     from training.runs.files import write_atomically
 
     if not 2 <= options.bits <= 24:
         raise ConfigError(f"--bits is {options.bits}; it must be from 2 to 24")
-    train = [TreebankFile.parse(text) for text in options.train]
-    dev = [TreebankFile.parse(text) for text in options.dev]
-    if options.corpus is not None:
-        train += corpus_files(options.corpus, options.names, "train", options.tags)
-        dev += corpus_files(options.corpus, options.names, "dev", options.tags)
-    if not train:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    train, dev = treebanks_of(options)
     parser = DtreeParser.from_disk(find_model(options.model))
     search = parser.compiled.search
 

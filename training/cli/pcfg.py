@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from spacy_dtparse.errors import ConfigError
+from .treebanks import add_treebanks, treebanks_of
 
 RECIPES = ("plain", "tm2006")
 
@@ -22,11 +22,7 @@ def horizontal_order(text: str) -> int | None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `pcfg`."""
-    spec = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
-    parser.add_argument("--train", action="append", default=[], metavar=spec, help="bracketed trees; repeatable")
-    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg are used beside the above")
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="the treebanks of --corpus")
-    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags for --corpus (default: gold tags)")
+    add_treebanks(parser, weight=False)
     parser.add_argument("--vertical", type=int, default=2, help="1: labels as they are; 2: with the parent's (default)")
     parser.add_argument("--tag-vertical", type=int, default=2, help="the same for parts of speech (default: 2)")
     parser.add_argument(
@@ -57,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     """Make the grammar, write the model, say how large it is."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from spacy_dtparse.trees import Recipe
-    from training.data.treebanks import TreebankFile, corpus_files, origin_of, read_files
+    from training.data.treebanks import origin_of, read_files
     from training.pcfg import Markov, PcfgOptions, train_pcfg
 
     chosen = PcfgOptions(
@@ -68,11 +64,7 @@ def run(options: argparse.Namespace) -> None:
         options.max_words,
         options.min_word_count,
     )
-    files = [TreebankFile.parse(text) for text in options.train]
-    if options.corpus is not None:
-        files += corpus_files(options.corpus, options.names, "train", options.tags)
-    if not files:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    files, _ = treebanks_of(options)
     began = time.perf_counter()
     meta = {"name": options.name, "lang": options.lang, **origin_of(files)}
     model = train_pcfg(read_files(files), chosen, meta)

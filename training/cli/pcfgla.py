@@ -13,14 +13,12 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .treebanks import add_treebanks, treebanks_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `pcfgla`."""
-    spec = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
-    parser.add_argument("--train", action="append", default=[], metavar=spec, help="bracketed trees; repeatable")
-    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg are used beside the above")
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="the treebanks of --corpus")
-    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags for --corpus (default: gold tags)")
+    add_treebanks(parser, weight=False)
     parser.add_argument("--cycles", type=natural_number, default=4, help="of splitting and merging (default: 4)")
     parser.add_argument(
         "--values", type=natural_number, help="instead of cycles: so many latent values for every symbol at once"
@@ -58,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
-    from training.data.treebanks import TreebankFile, corpus_files, origin_of, read_files
+    from training.data.treebanks import origin_of, read_files
     from training.pcfg import Markov
     from training.pcfg.latent_training import LatentOptions, train_latent
     from training.runs.files import write_atomically
@@ -76,12 +74,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.threads < 1:
         raise ConfigError("--threads is 0; give 1 or more")
-    files = [TreebankFile.parse(text) for text in options.train]
-    if options.corpus is not None:
-        files += corpus_files(options.corpus, options.names, "train", options.tags)
-    if not files:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
-
+    files, _ = treebanks_of(options)
     began = time.perf_counter()
     meta = {"name": options.name, "lang": options.lang, **origin_of(files)}
     model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, partial(tell, None))

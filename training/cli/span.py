@@ -11,25 +11,22 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-SPEC = "PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]"
+from .treebanks import add_treebanks, treebank_spec, treebanks_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `span`."""
-    parser.add_argument("--train", action="append", default=[], metavar=SPEC, help="bracketed trees; repeatable")
+    add_treebanks(parser, dev="to be scored on")
     parser.add_argument(
-        "--more", action="append", default=[], metavar=SPEC, help="trees of a teacher, to begin with; repeatable"
-    )
+        "--more", action="append", default=[], metavar=treebank_spec(),
+        help="trees of a teacher, to begin with; repeatable",
+    )  # fmt: skip
     parser.add_argument("--teacher", type=Path, help="model of a span parser whose beliefs are mixed with --more")
     parser.add_argument(
         "--taught", type=Path, action="append", default=[], metavar="DIR", help="shards of teacher annotate; repeatable"
     )
     parser.add_argument("--start", type=Path, help="span model whose networks go on learning, with its lists of words")
     parser.add_argument("--word-vectors", type=Path, metavar="FILE", help="of teacher vectors: where words begin")
-    parser.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
-    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg beside the above")
-    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
-    parser.add_argument("--tags", type=Path, help="folder with NAME.train.tags for --corpus (default: gold tags)")
     parser.add_argument("--seeds", type=natural_number, nargs="+", default=[0, 1], help="a network for each")
     parser.add_argument("--workers", type=natural_number, default=2, help="processes, as for networks (default: 2)")
     parser.add_argument(
@@ -49,18 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the model, say how large it is."""
     from training.data.shards import all_shards
-    from training.data.treebanks import TreebankFile, corpus_files
+    from training.data.treebanks import TreebankFile
     from training.span.running import fit_span, parse_settings
 
     if options.workers < 1:
         raise ConfigError("--workers is 0; give 1 or more")
-    train, more, dev = ([TreebankFile.parse(text) for text in texts] for texts in
-                        (options.train, options.more, options.dev))  # fmt: skip
-    if options.corpus is not None:
-        train += corpus_files(options.corpus, options.names, "train", options.tags)
-        dev += corpus_files(options.corpus, options.names, "dev", options.tags)
-    if not train:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    train, dev = treebanks_of(options)
+    more = list(map(TreebankFile.parse, options.more))
     chosen = parse_settings([*options.settings, *options.set], tuple(options.seeds))
     facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
     shards = all_shards(options.taught)

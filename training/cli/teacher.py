@@ -13,7 +13,7 @@ from typing import cast
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-SPEC = "PATH[,weight=W][,block=K/N][,limit=N][,share=S]"
+from .treebanks import add_treebanks, treebank_spec, treebanks_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="teacher_command", metavar="fit|annotate|vectors|trees|retag|evaluate", required=True
     )
     fit = commands.add_parser("fit", help="train one network from treebanks")
-    fit.add_argument("--train", action="append", default=[], metavar=SPEC, help="trees; weight: times in a pass")
-    fit.add_argument("--dev", action="append", default=[], metavar=SPEC, help="development trees; repeatable")
-    fit.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg beside the above")
-    fit.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
+    add_treebanks(fit, dev="to be scored on", train="to learn from, W times in a pass", tags=False)
     fit.add_argument(
         "--dependencies", action="append", default=[], metavar="PATH[,weight=W]",
         help="CoNLL-U file, for tags (XPOS) and for what constituents may not cross",
@@ -95,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retag.add_argument("--out", type=Path, required=True, help="folder for the new shards, or for NAME.PART.tags")
     evaluate = commands.add_parser("evaluate", help="score a teacher on trees")
     evaluate.add_argument("teachers", nargs="+", type=Path, metavar="TEACHER")
-    evaluate.add_argument("--dev", action="append", default=[], metavar=SPEC, required=True)
+    evaluate.add_argument("--dev", action="append", default=[], metavar=treebank_spec(tags=False), required=True)
     evaluate.add_argument("--source", help="treebank whose conventions the trees follow (default: each file's own)")
     evaluate.add_argument("--beside", type=Path, metavar="MODEL", help="latent grammars or a span parser, mixed in")
     evaluate.add_argument("--share", type=float, default=0.5, help="what its opinion weighs (default: %(default)s)")
@@ -109,20 +106,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _fit(options: argparse.Namespace) -> None:
-    from ..data.treebanks import TreebankFile, corpus_files, read_files
+    from ..data.treebanks import TreebankFile, read_files
     from ..runs.settings import changed_fields
     from ..runs.telling import tell
     from ..teacher.examples import Lists, partial_sentences
     from ..teacher.fitting import TeacherOptions, fit_teacher
     from ..teacher.model import load_teacher, save_teacher
 
-    files = [TreebankFile.parse(text) for text in options.train]
-    dev = [TreebankFile.parse(text) for text in options.dev]
-    if options.corpus is not None:
-        files += corpus_files(options.corpus, options.names, "train")
-        dev += corpus_files(options.corpus, options.names, "dev")
-    if not files:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+    files, dev = treebanks_of(options)
     train = [(file.weight, sentence, True) for file in files for sentence in file.read()]
     for text in options.dependencies:
         file = TreebankFile.parse(text)
