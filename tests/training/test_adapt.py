@@ -260,7 +260,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     work, out = tmp_path / "work", tmp_path / "adapted"
     dev = f"{SAMPLE / 'dev.mrg'},limit=12"
     command = [
-        "adapt", str(source), "--text", str(tmp_path / "texts"), "--workers", "1", "--settings", "epochs=3",
+        "adapt", str(source), "--text", str(tmp_path / "texts"), "--workers", "1", "--set", "epochs=3",
         "--out", str(out),
     ]  # fmt: skip
     sized = [*command, "--treebank", f"{SAMPLE / 'train.mrg'},limit=80", "--dev", dev, "--workdir", str(work)]
@@ -315,7 +315,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert main([*sized, "--sizes", "10", "--limit", "20"]) == 1
     assert "holds a run with other limit (was None, now 20)" in capsys.readouterr().err
     for other, name in (
-        (["--settings", "epochs=2"], "options.epochs (was 3, now 2)"), (["--treebank", dev], "treebank"),
+        (["--set", "epochs=2"], "options.epochs (was 3, now 2)"), (["--treebank", dev], "treebank"),
     ):  # fmt: skip
         assert main([*sized, *other, "--sizes", "10"]) == 1
         assert f"holds a run with other {name}" in capsys.readouterr().err
@@ -334,7 +334,7 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
     command = [
         "adapt", str(source), "--text", str(SAMPLE / "plain.txt"), "--limit", "40", "--workers", "1", "--treebank",
         f"{SAMPLE / 'train.mrg'},limit=40", "--dev", f"{SAMPLE / 'dev.mrg'},limit=8", "--sizes", "0", "20",
-        "--settings", "epochs=2", "--betas", "0.2", "0.02", "--workdir", str(work), "--out", str(out),
+        "--set", "epochs=2", "--betas", "0.2", "0.02", "--workdir", str(work), "--out", str(out),
     ]  # fmt: skip
     assert main(command) == 0
     printed = capsys.readouterr().out

@@ -263,7 +263,7 @@ def test_the_command_learns_the_sample_of_dependencies(
 ) -> None:
     command = ["bpm", "--train", str(CONLLU), "--dev", str(CONLLU), "--decoder", decoder, "--source", "pos+tag"]
     command += ["--stem", "lemma", "--workers", "1", "--license", "CC0 1.0", "--name", "small", "--credit", "us"]
-    command += ["--settings", "members=3", "epochs=5", "folds=2", "guide_members=1", "label_epochs=8", "seed=1"]
+    command += ["--set", "members=3", "epochs=5", "folds=2", "guide_members=1", "label_epochs=8", "seed=1"]
     assert main([*command, "--out", str(tmp_path / "a.model"), "--workdir", str(tmp_path / "work")]) == 0
     said = capsys.readouterr().out
     assert "a.model: 0." in said and "result UAS" in said and "guides_uas" in said
@@ -289,7 +289,7 @@ def test_the_command_learns_the_sample_of_dependencies(
 def test_the_command_learns_the_sample_treebank(decoder: str, tmp_path: Path) -> None:
     train = f"{SAMPLE / 'train.mrg'},limit=120"
     command = ["bpm", "--train", train, "--decoder", decoder, "--workers", "2", "--out", str(tmp_path / "a.model")]
-    command += ["--settings", "members=2", "epochs=3", "folds=2", "guide_members=1", "label_members=1"]
+    command += ["--set", "members=2", "epochs=3", "folds=2", "guide_members=1", "label_members=1"]
     assert main(command) == 0
     parser = load_dependency_parser(tmp_path / "a.model")
     report = judge(parser, read_treebank_file(train, "en")).to_dict()
@@ -305,9 +305,9 @@ def test_the_command_says_what_cannot_be_used(tmp_path: Path, capsys: pytest.Cap
         ([], "there is nothing to learn from; give --train FILE"),
         (["--train", str(CONLLU), "--decoder", "x"], "decoder is 'x'; it must be 'projective' or 'spanning'"),
         (["--train", str(CONLLU), "--source", "x"], "source is 'x'; it must be one of tag, pos, pos+tag"),
-        (["--train", str(CONLLU), "--settings", "depth=3"], "there is no setting 'depth'"),
-        (["--train", str(CONLLU), "--settings", "decoder=spanning"], "there is no setting 'decoder'"),
-        (["--train", str(CONLLU), "--settings", "members=x"], "'x' is no int"),
+        (["--train", str(CONLLU), "--set", "depth=3"], "there is no setting 'depth'"),
+        (["--train", str(CONLLU), "--set", "decoder=spanning"], "there is no setting 'decoder'"),
+        (["--train", str(CONLLU), "--set", "members=x"], "'x' is no int"),
         (["--train", str(tmp_path / "none.conllu")], "none.conllu: No such file"),
         (["--train", str(tmp_path / "none.mrg")], "there is no file"),
     ):

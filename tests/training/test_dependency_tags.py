@@ -75,7 +75,7 @@ def test_the_command_learns_from_predicted_tags(tmp_path: Path, capsys: pytest.C
     train, dev = f"{SAMPLE / 'train.mrg'},limit=120", f"{SAMPLE / 'dev.mrg'},limit=30"
     out = tmp_path / "a.model"
     command = ["bpm", "--train", train, "--dev", dev, "--jackknife", "3", "--workers", "1", "--out", str(out)]
-    command += ["--settings", "members=1", "epochs=2", "stages=1", "label_members=1"]
+    command += ["--set", "members=1", "epochs=2", "stages=1", "label_members=1"]
     assert main([*command, "--workdir", str(tmp_path / "work")]) == 0
     parser, tagger = load_dependency_parser(out), load_tagger(tmp_path / "a.tagger")
     assert parser.meta["tags"] == "jackknifed, 3 folds" and tagger.model.meta["lang"] == "en"

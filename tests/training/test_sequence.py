@@ -204,7 +204,7 @@ def write(path: Path, sentences: tuple[LabelledSentence, ...]) -> Path:
 def test_the_command_trains_and_prints_scores(tmp_path, capsys) -> None:
     train, dev = (str(write(tmp_path / part, sample(part, 40))) for part in ("train", "dev"))
     out = tmp_path / "tagger.model"
-    command = ["tagger-fit", "--train", train, "--dev", dev, "--out", str(out), "--settings", "epochs=2"]
+    command = ["tagger-fit", "--train", train, "--dev", dev, "--out", str(out), "--set", "epochs=2"]
     assert main([*command, "--betas", "0.1", "0.01", "--name", "tiny"]) == 0
     printed = capsys.readouterr().out
     assert "accuracy" in printed and "beta 0.1: right label offered" in printed and "beta 0.001" not in printed
@@ -218,7 +218,7 @@ def test_the_command_trains_and_prints_scores(tmp_path, capsys) -> None:
 def test_the_command_labels_its_own_training_sentences(tmp_path, capsys) -> None:
     sentences = sample("train", 45)
     train, out = write(tmp_path / "train", sentences), tmp_path / "labelled"
-    command = ["tagger-fit", "--train", str(train), "--out", str(out), "--settings", "epochs=2", "--jackknife", "4"]
+    command = ["tagger-fit", "--train", str(train), "--out", str(out), "--set", "epochs=2", "--jackknife", "4"]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--workers", "2"]) == 0
     found = read_labelled(out)
     assert [s[:2] for s in found] == [s[:2] for s in sentences] and found != list(sentences)
@@ -238,7 +238,7 @@ def test_the_command_labels_its_own_training_sentences(tmp_path, capsys) -> None
     [
         ([], "there is nothing to learn from; give --train FILE"),
         (["--train", "{}", "--estimator", "svm"], "estimator is 'svm'; it must be 'perceptron' or"),
-        (["--train", "{}", "--settings", "epoch=3"], "epoch=3: there is no setting 'epoch'"),
+        (["--train", "{}", "--set", "epoch=3"], "epoch=3: there is no setting 'epoch'"),
         (["--train", "{}", "--betas", "2"], "give numbers from 0 to 1"),
         (["--train", "{}", "--jackknife", "1"], "give 2 folds or more"),
         (["--train", "{}", "--jackknife", "9"], "too few for 9 folds"),

@@ -11,6 +11,8 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
+
 SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
 
 
@@ -57,10 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: a grammar 0.1 0.01, if that does no harm on --dev; without numbers it parses the text alone)",
     )  # fmt: skip
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
-    parser.add_argument(
-        "--settings", nargs="*", default=[], metavar="NAME=VALUE",
-        help="options of training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
-    )  # fmt: skip
+    add_settings(parser, "training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)")
     parser.add_argument("--workers", type=positive_number, default=2, help="processes and threads (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps what is parsed, trained and measured")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pipeline")
@@ -90,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
         tuple(TreebankFile.parse(text) for text in options.treebank),
         tuple(TreebankFile.parse(text) for text in options.dev),
         options.categories,
-        changed_fields(SequenceOptions(options.estimator), options.settings, but=("estimator",)),
+        changed_fields(SequenceOptions(options.estimator), options.set, but=("estimator",)),
         tuple(options.betas) if options.betas else None,
         tuple(options.sizes) if options.sizes else None,
         () if options.tune is None else tuple(map(betas_of, options.tune)) or BETAS,

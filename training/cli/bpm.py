@@ -11,6 +11,8 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
+
 SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
 
 
@@ -40,10 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stem", default="prefix", help="prefix (five characters, default), first (one) or lemma")
     parser.add_argument("--numbers", default="one", help="one (default) or chinese (years, months, dates apart)")
     parser.add_argument("--decoder", default="projective", help="projective (Eisner, default) or spanning")
-    parser.add_argument(
-        "--settings", nargs="*", default=[], metavar="NAME=VALUE",
-        help="options of training.dependency.options.DependencyOptions (members=20 stages=1 method=mira)",
-    )  # fmt: skip
+    add_settings(parser, "training.dependency.options.DependencyOptions (members=20 stages=1 method=mira)")
     parser.add_argument("--workers", type=positive_number, default=2, help="processes, a learner in each (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps finished learners")
     parser.add_argument("--name", default="bpm", help="the model's name in its meta")
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     rules = TextRules(options.source, tuple(options.places), options.stem, options.numbers,
                       "none" if options.guide is None else "constituents")  # fmt: skip
     start = DependencyOptions(rules=rules, decoder=options.decoder)
-    chosen = changed_fields(start, options.settings, but=("rules", "decoder"))
+    chosen = changed_fields(start, options.set, but=("rules", "decoder"))
     facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
         options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,

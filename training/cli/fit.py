@@ -13,6 +13,7 @@ from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
 from .treebanks import add_treebanks, treebanks_of
 
 
@@ -29,13 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="dtparse", help="the model's name in its meta")
     parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
     parser.add_argument("--meta", type=Path, help="JSON file with more facts for the model's meta")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="SETTING=VALUE",
-        help="change a setting, such as path.patience=8",
-    )
+    add_settings(parser, "the recipe (path.patience=8 max_arity=5)")
 
 
 def run(options: argparse.Namespace) -> None:

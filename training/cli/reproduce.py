@@ -13,6 +13,8 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `reproduce`."""
@@ -41,13 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--minutes", type=float, metavar="N", help="of training per run, instead of the plan's")
     parser.add_argument("--baseline", type=Path, metavar="MODEL", help="a parser to compare with, instead of a PCFG")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="SETTING=VALUE",
-        help="change a setting of every recipe, such as path.lambda_floor=1",
-    )
+    add_settings(parser, "all recipes (path.lambda_floor=1)")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `self-train-compare`."""
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--weight", type=float, help="of each of the teacher's trees, instead of --share")
     parser.add_argument("--minutes", type=float, help="of each student's λ path (default: as the recipe says)")
-    parser.add_argument("--set", nargs="+", default=[], metavar="SETTING=VALUE", help="change settings of the recipe")
+    add_settings(parser, "the recipe (path.patience=8)")
     parser.add_argument("--out", type=Path, required=True, help="folder for the students, results and table.md")
 
 

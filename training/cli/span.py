@@ -11,6 +11,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
 from .treebanks import add_treebanks, treebank_spec, treebanks_of
 
 
@@ -29,11 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--word-vectors", type=Path, metavar="FILE", help="of teacher vectors: where words begin")
     parser.add_argument("--seeds", type=natural_number, nargs="+", default=[0, 1], help="a network for each")
     parser.add_argument("--workers", type=natural_number, default=2, help="processes, as for networks (default: 2)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE",
-        help="an option of training.span.fitting.SpanOptions, or of its shape and dropout (dropout.layers=0.2)",
-    )  # fmt: skip
-    parser.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="several of the above at once")
+    add_settings(parser, "training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished networks")
     parser.add_argument("--name", default="span", help="the model's name in its meta")
     parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
@@ -53,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--workers is 0; give 1 or more")
     train, dev = treebanks_of(options)
     more = list(map(TreebankFile.parse, options.more))
-    chosen = parse_settings([*options.settings, *options.set], tuple(options.seeds))
+    chosen = parse_settings(options.set, tuple(options.seeds))
     facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
     shards = all_shards(options.taught)
     seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,

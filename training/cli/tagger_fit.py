@@ -11,6 +11,8 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tagger-fit`."""
@@ -20,10 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--dev", nargs="*", type=Path, default=[], metavar="FILE", help="development files")
     parser.add_argument("--estimator", default="perceptron", help="perceptron (default), mira, gis or lbfgs")
-    parser.add_argument(
-        "--settings", nargs="*", default=[], metavar="NAME=VALUE",
-        help="options of training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)",
-    )  # fmt: skip
+    add_settings(parser, "training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)")
     parser.add_argument(
         "--betas", nargs="+", type=float, default=[0.075, 0.03, 0.01, 0.005, 0.001], metavar="BETA",
         help="for which figures are printed (default: the five of the C&C parser)",
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(f"--betas are {options.betas}; give numbers from 0 to 1")
     if options.jackknife and options.jackknife < 2:
         raise ConfigError(f"--jackknife is {options.jackknife}; give 2 folds or more")
-    chosen = changed_fields(SequenceOptions(options.estimator), options.settings, but=("estimator",))
+    chosen = changed_fields(SequenceOptions(options.estimator), options.set, but=("estimator",))
     if options.jackknife:
         scores = jackknife(
             options.train, chosen, options.out, options.jackknife, options.workdir, options.workers, options.betas

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
+
 if TYPE_CHECKING:
     from training.pos_tagger.config import TaggingConfig
     from training.pos_tagger.treebanks import Treebank
@@ -23,11 +25,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/train.mrg, dev.mrg before the above")
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
     parser.add_argument("--out", type=Path, required=True, help="folder for tags and log.jsonl")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="SECTION.NAME=VALUE",
-        help="a setting of training.pos_tagger.config.TaggingConfig",
-    )  # fmt: skip
-    parser.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="several of the above at once")
+    add_settings(parser, "training.pos_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)")
 
 
 def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> tuple[list[Treebank], TaggingConfig]:
@@ -40,4 +38,4 @@ def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> t
     named = [*(f"{options.corpus}/{name}" for name in options.names), *options.treebank]
     if not named:
         raise ConfigError("there is nothing to learn from; give --treebank PATH, or --corpus FOLDER with --names")
-    return [Treebank.read(text) for text in named], changed_fields(start, [*options.settings, *options.set])
+    return [Treebank.read(text) for text in named], changed_fields(start, options.set)

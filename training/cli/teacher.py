@@ -13,6 +13,7 @@ from typing import cast
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_settings
 from .treebanks import add_treebanks, treebank_spec, treebanks_of
 
 
@@ -29,10 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     fit.add_argument("--start", type=Path, help="teacher to go on from, with its labels, tags and sources")
     fit.add_argument("--more-source", action="append", default=[], metavar="NAME", help="a source to keep room for")
-    fit.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of training.teacher.TeacherOptions"
-    )
-    fit.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="several of the above at once")
+    add_settings(fit, "training.teacher.fitting.TeacherOptions (epochs=6)")
     fit.add_argument("--workdir", type=Path, required=True, help="folder for the log and the state of the run")
     fit.add_argument("--out", type=Path, required=True, help="folder to write the teacher to")
     annotate = commands.add_parser("annotate", help="read raw text, write what the teacher believes of it")
@@ -118,7 +116,7 @@ def _fit(options: argparse.Namespace) -> None:
     for text in options.dependencies:
         file = TreebankFile.parse(text)
         train += [(file.weight, sentence, False) for sentence in partial_sentences(file.path, file.name)]
-    settings = changed_fields(TeacherOptions(), [*options.settings, *options.set])
+    settings = changed_fields(TeacherOptions(), options.set)
     start = None if options.start is None else load_teacher([options.start])
     lists = None
     if start is None:
