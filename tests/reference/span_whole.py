@@ -106,7 +106,7 @@ def ends_of_children(node: Node) -> set[int]:
 
 def take_up(
     items: Sequence[Item], costs: Sequence[float], tags: Sequence[int], never: np.ndarray, one_root: bool,
-    candidates: Sequence[Candidate], least: float,
+    candidates: Sequence[Candidate],
 ) -> tuple[list[Item], list[float]]:  # fmt: skip
     """(Items, costs) with the tokens taken up."""
     n = len(tags)
@@ -125,13 +125,11 @@ def take_up(
             found = []
             for start, end, posterior, logs in candidates:
                 bare = [child for child in home.children if isinstance(child, int) and start <= child < end]
-                if posterior < least or not bare or not {start, end} <= ends_of_children(home):
+                if not bare or not {start, end} <= ends_of_children(home):
                     continue
                 for chain, log in logs.items():
                     value = math.log(posterior) + log
-                    if (least and value <= math.log(least)) or (
-                        (start, end) == (home.start, home.end) and held & set(chain)
-                    ):
+                    if (start, end) == (home.start, home.end) and held & set(chain):
                         continue
                     above, bottom = after_putting(home, start, end, chain)
                     fewer = faults(above, tags, never) + faults(bottom, tags, never) < faults(home, tags, never)

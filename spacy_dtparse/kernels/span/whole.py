@@ -114,7 +114,7 @@ def _insert(items, costs, count, parent, start, end, labels, cost):
 
 
 @kernel(error_model="numpy")
-def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels, least):
+def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels):
     """Take up the tokens that `place_of_bare` finds, in place, from left to right; returns the new number of
     constituents.
 
@@ -123,8 +123,8 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     `posteriors` float64 (c,), `logs` float32 (c, chains): candidates and log-probabilities of their chains, as
     `span_network.span_probabilities` gives them. The most probable candidate wins that takes up bare tokens of the same
     parent, consists of whole children of it, and leaves fewer tokens bare that should not be, below it and beside it;
-    without such a one the most probable that has the token itself and may have it. Where none has a probability of
-    `least` the token stays.
+    without such a one the most probable that has the token itself and may have it. Where none is possible the token
+    stays.
     """
     n, n_chains = len(tags), len(chain_from) - 1
     parents = np.empty(n, dtype=INDEX)
@@ -142,7 +142,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
         if best >= 0:
             chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
             count = _insert(items, costs, count, -1, 0, n, chosen, -most)
-    added, floor = 0, math.log(least) if least > 0 else -math.inf
+    added = 0
     t = place_of_bare(items, count, n, tags, never, parents, 0)
     while t >= 0 and added < n:
         parent = parents[t]
@@ -157,10 +157,10 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
         label = items[parent, 2] if parent >= 0 else n_labels
         _children(items, count, parent, parents, tags, start, end, bare, beside)
         faults = _faults(never, label, bare[0], beside[0])
-        best, best_chain, most, fewer = -1, -1, floor, False
+        best, best_chain, most, fewer = -1, -1, -math.inf, False
         for c in range(len(spans)):
             i, j = spans[c, 0], spans[c, 1]
-            if not start <= i < j <= end or inside[i] or inside[j] or posteriors[c] < least:
+            if not start <= i < j <= end or inside[i] or inside[j]:
                 continue
             _children(items, count, parent, parents, tags, i, j, bare, beside)
             if bare[0].sum() == 0:
@@ -175,7 +175,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
                 value = math.log(posteriors[c]) + logs[c, chain]
                 top, bottom = chain_labels[chain_from[chain]], chain_labels[chain_from[chain + 1] - 1]
                 better = below[bottom] + above_it[top] < faults
-                if value <= floor or (fewer and not better) or (better == fewer and value <= most):
+                if value == -math.inf or (fewer and not better) or (better == fewer and value <= most):
                     continue
                 if not better and not (i <= t < j and not _wrong(never, bottom, tags[t], beside[0])):
                     continue

@@ -21,10 +21,9 @@ from .settings import SpanSettings
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
-_TAKEN_UP = 0.0
-"""Probability that a constituent must have to take up a token which would be left bare: any, lest words hang loose."""
 _CANDIDATE = 0.02
-"""Posterior probability from which on a span may take up such a token; single tokens always may."""
+"""Posterior probability from which on a span may take up a token which would be left bare; single tokens always
+may."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 
@@ -303,7 +302,7 @@ class SpanParser(StoredParser):
             label_spans(parts[0], parts[2], parts[3], whole, logs)
             candidates = whole, np.ones(1), logs
         count = take_up_bare(
-            room, scores, count, tags, *self._bare, *candidates, self._chain_from, self._chain_labels, _TAKEN_UP
+            room, scores, count, tags, *self._bare, *candidates, self._chain_from, self._chain_labels
         )
         return room[:count].tolist(), scores[:count].tolist()
 

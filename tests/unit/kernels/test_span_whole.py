@@ -34,19 +34,19 @@ def in_room(items, costs, n: int):
     return rows, values
 
 
-def run(items, costs, tags, never, one_root: bool, candidates, least: float):
+def run(items, costs, tags, never, one_root: bool, candidates):
     """(Items, costs) as the kernel leaves them; candidates as the twin takes them."""
     rows, values = in_room(items, costs, len(tags))
     spans = np.array([candidate[:2] for candidate in candidates], dtype=np.int32).reshape(-1, 2)
     posteriors = np.array([candidate[2] for candidate in candidates], dtype=np.float64)
-    logs = np.full((len(candidates), len(CHAINS)), -50, dtype=np.float32)
+    logs = np.full((len(candidates), len(CHAINS)), -np.inf, dtype=np.float32)
     logs[:, 0] = -0.01  # a span that is no constituent is nothing to take tokens up with
     for row, (*_, told) in enumerate(candidates):
         for chain, log in told.items():
             logs[row, NUMBERS.index(chain)] = log
     count = take_up_bare(
         rows, values, len(items), np.array(tags, dtype=np.int32), never, one_root, spans, posteriors, logs,
-        CHAIN_FROM, CHAIN_LABELS, least,
+        CHAIN_FROM, CHAIN_LABELS,
     )  # fmt: skip
     return [tuple(row) for row in rows[:count].tolist()], values[:count].tolist()
 
@@ -63,7 +63,7 @@ def random_items(rng: np.random.Generator, n: int):
 
 
 def random_case(seed: int):
-    """Items, costs, tags, what is never bare, whether there is one root, candidates, least probability."""
+    """Items, costs, tags, what is never bare, whether there is one root, candidates."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 8))
     items = random_items(rng, n)
@@ -77,7 +77,7 @@ def random_case(seed: int):
                 candidates.append((i, j, float(rng.random()), dict(zip(NUMBERS[1:], logs[1:], strict=True))))
     tags = rng.integers(len(TAGS), size=n).tolist()
     costs = rng.random(len(items)).tolist()
-    return items, costs, tags, never, bool(seed % 2), candidates, float(rng.choice([0.0, 1e-3, 0.1]))
+    return items, costs, tags, never, bool(seed % 2), candidates
 
 
 CASES = range(40 if SLOW else 400)
@@ -143,7 +143,7 @@ SHARE = 0.9
 """Posterior of all candidates given by hand, but of 1 for the whole sentence."""
 
 
-def taken_up(text: str, never, told: dict[str, float], least: float = 0.1, one_root: bool = False) -> str:
+def taken_up(text: str, never, told: dict[str, float], one_root: bool = False) -> str:
     """The tree in brackets with its bare tokens taken up. `told`: probabilities of "start end LABEL …"."""
     tree = parse_tree(text)
     candidates: dict[tuple[int, int], reference.Candidate] = {}
@@ -155,9 +155,8 @@ def taken_up(text: str, never, told: dict[str, float], least: float = 0.1, one_r
         candidates.setdefault(span, (*span, share, {}))[3][named] = math.log(probability / share)
     items = [(start, end, LABELS.index(label)) for start, end, label in tree.spans()[1:]]
     found, costs = run(
-        items, [-1.0] * len(items), [TAGS.index(tag) for tag in tree.tags], never, one_root,
-        list(candidates.values()), least,
-    )  # fmt: skip
+        items, [-1.0] * len(items), [TAGS.index(tag) for tag in tree.tags], never, one_root, list(candidates.values())
+    )
     for (start, end, _), cost in zip(found, costs, strict=True):
         ways = [p for key, p in told.items() if key.startswith(f"{start} {end} ")]
         assert cost == -1 or any(cost == pytest.approx(-math.log(p), rel=1e-6, abs=1e-6) for p in ways)
@@ -178,11 +177,9 @@ def test_a_subject_gets_its_noun_phrase() -> None:
     assert taken_up(SUBJECT, table(), told) == SUBJECT, "a treebank that leaves them bare"
 
 
-def test_a_token_stays_where_nothing_is_probable_enough() -> None:
-    told = {"0 2 NP": 0.4, "1 2 NP": 0.3}
-    assert taken_up(SUBJECT, NOUNS, told, least=0.41) == SUBJECT
-    assert taken_up(SUBJECT, NOUNS, {}, least=0.1) == SUBJECT
-    assert taken_up(SUBJECT, NOUNS, {"0 2 NP": 1e-9}, least=0.0) != SUBJECT, "what is possible at all is enough"
+def test_a_token_stays_where_nothing_is_possible() -> None:
+    assert taken_up(SUBJECT, NOUNS, {}) == SUBJECT
+    assert taken_up(SUBJECT, NOUNS, {"0 2 NP": 1e-9}) != SUBJECT, "what is possible at all is enough"
     alone = "(TOP (S (DT The) (NP (NN dog)) (VP (VBZ barks)) (. .)))"
     assert taken_up(SUBJECT, NOUNS, {"1 2 NP": 0.3}) == alone, "the next one is looked at all the same"
 

@@ -176,7 +176,7 @@ def whole_twin(parser: SpanParser, words, tags):
     listed = list(parser.model.words.tables[1])
     places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
     items = [(start, end, numbers[label]) for start, end, label in result.tree.spans()[1:]]
-    found, costs = reference.take_up(items, result.scores[1:], places, never, one_root, candidates, 0.0)
+    found, costs = reference.take_up(items, result.scores[1:], places, never, one_root, candidates)
     return [(0, n, "TOP"), *((i, j, parser.labels[label]) for i, j, label in found)], [0.0, *costs]
 
 
