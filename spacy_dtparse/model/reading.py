@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -24,8 +24,9 @@ M = TypeVar("M", bound=Fingerprinted)
 Build = Callable[[dict[str, Any], dict[str, np.ndarray]], M]
 
 
-def read_checked(data: bytes, kind: str, version: int, what: str, build: Build[M]) -> tuple[M, Mapping[str, Any]]:
-    """The model that `build` makes of a container's (meta, arrays), and the meta. `what` names it in messages.
+def read_checked(data: bytes, kind: str, version: int, what: str, build: Build[M]) -> tuple[M, list[dict[str, Any]]]:
+    """The model that `build` makes of a container's (meta, arrays), and its proofs (see `parsers.proofs`), none in a
+    file of an earlier version. `what` names it in messages.
 
     Raises ModelFormatError if the bytes are no container of this kind, are damaged, of another version, or do not have
     the fingerprint they name.
@@ -39,6 +40,7 @@ def read_checked(data: bytes, kind: str, version: int, what: str, build: Build[M
     try:
         model = build(meta, arrays)
         fingerprint, named = model.fingerprint(), meta["fingerprint"]
+        proofs = [dict(proof) for proof in meta.get("proofs", [])]
     except ModelFormatError:
         raise
     except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
@@ -50,4 +52,4 @@ def read_checked(data: bytes, kind: str, version: int, what: str, build: Build[M
             f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "
             f"something else in this release; {FETCH}, or install the release that made it"
         )
-    return model, meta
+    return model, proofs

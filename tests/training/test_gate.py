@@ -136,10 +136,10 @@ def test_a_bundle_with_a_broken_gate_is_refused(change, message):
 
 
 def test_a_changed_weight_is_noticed():
-    """The proof derivations go through the gate."""
+    """Proofs go through the gate."""
     data = gated(3).to_bytes()
     _, arrays = container_from_bytes(data, KIND)
-    refuses(DtreeParser.from_bytes, data, {"gate_weight": -arrays["gate_weight"] * 50}, "proof derivation")
+    refuses(DtreeParser.from_bytes, data, {"gate_weight": -arrays["gate_weight"] * 50}, "proof . of the model scores")
 
 
 @compiled

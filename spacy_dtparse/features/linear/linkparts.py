@@ -116,6 +116,13 @@ class TextRules:
             tag = "".join(tag[place] for place in self.places if place < len(tag))
         return tag if self.source == "tag" else pos if self.source == "pos" else f"{pos}|{tag}"
 
+    def whole_tag(self, tag: str) -> str:
+        """A tag of which `tag` is what counts."""
+        if not self.places:
+            return tag
+        characters = dict(zip(self.places, tag, strict=False))
+        return "".join(characters.get(place, "-") for place in range(max(self.places) + 1))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -100,8 +100,8 @@ class DependencyModel:
         return digest.hexdigest()[:16]
 
 
-def write_model(model: DependencyModel) -> bytes:
-    """The model as a container; equal models give equal bytes."""
+def write_model(model: DependencyModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+    """The model as a container; equal models and proofs give equal bytes."""
     arrays = {
         "word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds,
     }  # fmt: skip
@@ -117,18 +117,19 @@ def write_model(model: DependencyModel) -> bytes:
         "label_grid": None if model.labels is None else model.labels.grid,
         "label_names": list(model.label_names),
         "decoder": model.decoder,
+        "proofs": list(proofs),
         "meta": model.meta,
     }
     return container_to_bytes(KIND, meta, arrays)
 
 
-def read_model(data: bytes) -> DependencyModel:
-    """The model of a container.
+def read_model(data: bytes) -> tuple[DependencyModel, list[dict[str, Any]]]:
+    """The model of a container, and its proofs.
 
     Raises ModelFormatError if the bytes are no container of kind "dependency", are damaged, of another version, or do
     not have the fingerprint they name.
     """
-    return read_checked(data, KIND, VERSION, "dependency model", _build)[0]
+    return read_checked(data, KIND, VERSION, "dependency model", _build)
 
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:

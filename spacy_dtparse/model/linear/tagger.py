@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,8 +63,8 @@ def make_tables(parts: TagParts, stage: LabelStage, scale: float) -> TagTables:
     )
 
 
-def write_model(model: TaggerModel) -> bytes:
-    """The model as a container; equal models give equal bytes."""
+def write_model(model: TaggerModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+    """The model as a container; equal models and proofs give equal bytes."""
     arrays = {
         **label_arrays(model.weights), "allowed_counts": np.diff(model.parts.allowed_from),
         "allowed": model.parts.allowed,
@@ -75,18 +75,19 @@ def write_model(model: TaggerModel) -> bytes:
         "parts": model.parts.to_dict(),
         "grid": model.weights.grid,
         "scale": model.scale,
+        "proofs": list(proofs),
         "meta": model.meta,
     }
     return container_to_bytes(KIND, meta, arrays)
 
 
-def read_model(data: bytes) -> TaggerModel:
-    """The model of a container.
+def read_model(data: bytes) -> tuple[TaggerModel, list[dict[str, Any]]]:
+    """The model of a container, and its proofs.
 
     Raises ModelFormatError if the bytes are no container of kind "tagger", are damaged, of another version, or do not
     have the fingerprint they name.
     """
-    return read_checked(data, KIND, VERSION, "tagger", _build)[0]
+    return read_checked(data, KIND, VERSION, "tagger", _build)
 
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerModel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from .model import KIND, PcfgGrammar, PcfgModel
 VERSION = 1
 
 
-def write_model(model: PcfgModel) -> bytes:
-    """The model as a container; equal models give equal bytes."""
+def write_model(model: PcfgModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+    """The model as a container; equal models and proofs give equal bytes."""
     meta = {
         "version": VERSION,
         "fingerprint": model.fingerprint(),
@@ -29,6 +29,7 @@ def write_model(model: PcfgModel) -> bytes:
         "coarse_names": list(model.coarse.names),
         "recipe": list(model.recipe),
         "given_tags": model.given_tags,
+        "proofs": list(proofs),
         "meta": model.meta,
     }
     arrays = {**_prefixed("fine.", model.fine.arrays()), **_prefixed("coarse.", model.coarse.arrays())}
@@ -41,13 +42,13 @@ def write_model(model: PcfgModel) -> bytes:
     return container_to_bytes(KIND, {**meta, **more}, arrays)
 
 
-def read_model(data: bytes) -> PcfgModel:
-    """The model of a container.
+def read_model(data: bytes) -> tuple[PcfgModel, list[dict[str, Any]]]:
+    """The model of a container, and its proofs.
 
     Raises ModelFormatError if the bytes are no container of kind "pcfg", are damaged, of another version, or do not
     have the fingerprint they name.
     """
-    return read_checked(data, KIND, VERSION, "PCFG", _build)[0]
+    return read_checked(data, KIND, VERSION, "PCFG", _build)
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:

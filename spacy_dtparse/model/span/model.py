@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -159,8 +159,8 @@ class SpanModel:
         return digest.hexdigest()[:16]
 
 
-def write_model(model: SpanModel) -> bytes:
-    """The model as a container; equal models give equal bytes."""
+def write_model(model: SpanModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+    """The model as a container; equal models and proofs give equal bytes."""
     arrays = {
         f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
         for number, packed in enumerate(model.packed)
@@ -175,18 +175,19 @@ def write_model(model: SpanModel) -> bytes:
         "words": model.words.to_dict(),
         "chains": [list(chain) for chain in model.chains],
         "n_networks": len(model.packed),
+        "proofs": list(proofs),
         "meta": model.meta,
     }
     return container_to_bytes(KIND, meta, arrays, compression="zlib")  # rounded numbers: no smaller, but soon read
 
 
-def read_model(data: bytes) -> SpanModel:
-    """The model of a container.
+def read_model(data: bytes) -> tuple[SpanModel, list[dict[str, Any]]]:
+    """The model of a container, and its proofs.
 
     Raises ModelFormatError if the bytes are no container of kind "span", are damaged, of another version, or do not
     have the fingerprint they name.
     """
-    return read_checked(data, KIND, VERSION, "span model", _build)[0]
+    return read_checked(data, KIND, VERSION, "span model", _build)
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:

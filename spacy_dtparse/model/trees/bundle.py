@@ -1,4 +1,4 @@
-"""Reading and writing of a DtreeModel: one container with tables, atoms, trees, fingerprint and proof derivations."""
+"""Reading and writing of a DtreeModel: one container with tables, atoms, trees, fingerprint and proofs."""
 
 from __future__ import annotations
 
@@ -55,19 +55,18 @@ def write_model(model: DtreeModel, proofs: Sequence[dict[str, Any]]) -> bytes:
         "n_atoms": model.n_atoms,
         "n_ensembles": len(model.ensembles),
         "gate": gate_meta,
-        "proofs": [dict(proof) for proof in proofs],
+        "proofs": list(proofs),
         "meta": model.meta,
     }
     return container_to_bytes(KIND, meta, arrays, compression=COMPRESSION)
 
 
 def read_model(data: bytes) -> tuple[DtreeModel, list[dict[str, Any]]]:
-    """The model and the proof derivations of a bundle.
+    """The model and the proofs of a bundle.
 
     Raises ModelFormatError if the bytes are no bundle, are damaged, or do not have the fingerprint they name.
     """
-    model, meta = read_checked(data, KIND, VERSION, "ensemble", _model)
-    return model, list(meta["proofs"])
+    return read_checked(data, KIND, VERSION, "ensemble", _model)
 
 
 def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:

@@ -13,6 +13,7 @@ from ...features.linear.linkparts import TokenColumns
 from ...kernels.linear.guides import label_atoms, make_guide
 from ...kernels.linear.links import ALL_LINKS, likely_heads, score_links
 from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
+from ..proofs import Proof
 from ..stored import StoredParser
 from .decoding import best_tree, best_trees
 from .labeller import Labeller
@@ -38,7 +39,9 @@ class DependencyParser(StoredParser):
     Raises DtparseError on an empty sentence, or when the columns that the model reads are missing.
     """
 
+    model: DependencyModel
     name = KIND
+    PROOF = DependencySettings(max_tokens=250, heads=12)
 
     def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: bytes | None = None):
         self.model = model
@@ -91,11 +94,29 @@ class DependencyParser(StoredParser):
 
     @classmethod
     def from_bytes(cls, data: bytes, settings: DependencySettings | None = None) -> DependencyParser:
-        """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        return cls(read_model(data), settings, bytes(data))
+        """See StoredParser."""
+        model, proofs = read_model(data)
+        return cls(model, settings, bytes(data)).proven(proofs)
 
     def _write(self) -> bytes:
-        return write_model(self.model)
+        return write_model(self.model, self.prove())
+
+    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.model.parts.words.strings[3:], self.model.parts.tags.strings[3:]
+
+    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+        """`tags`: as they are looked up. The guide is a tree of two dependents each."""
+        rules, guide = self.model.parts.rules, self.model.parts.guide_labels.strings or ("",)
+        pairs = [tag.partition("|")[::2] if rules.source == "pos+tag" else (tag, tag) for tag in tags]
+        places = range(len(words))
+        sentence = TokenColumns(
+            words, [rules.whole_tag(fine) for _, fine in pairs], [coarse for coarse, _ in pairs],
+            [word.lower() for word in words], [(k + 1) // 2 - 1 for k in places],
+            [guide[k % len(guide)] for k in places],
+        )  # fmt: skip
+        found = self.parse(sentence)
+        labels = [self.labels.index(label) for label in found.labels]
+        return {"score": found.score, "heads": list(found.heads), "labels": labels}
 
     def with_settings(
         self,

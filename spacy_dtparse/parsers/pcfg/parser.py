@@ -17,6 +17,7 @@ from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
+from ..proofs import Proof
 from ..stored import StoredParser, check_sentence
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
 from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
@@ -64,7 +65,9 @@ class PcfgParser(StoredParser):
     is not made for.
     """
 
+    model: PcfgModel
     name = KIND
+    PROOF = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: bytes | None = None):
         self._data = data
@@ -122,11 +125,18 @@ class PcfgParser(StoredParser):
 
     @classmethod
     def from_bytes(cls, data: bytes, settings: PcfgSettings | None = None) -> PcfgParser:
-        """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        return cls(read_model(data), settings, bytes(data))
+        """See StoredParser."""
+        model, proofs = read_model(data)
+        return cls(model, settings, bytes(data)).proven(proofs)
 
     def _write(self) -> bytes:
-        return write_model(self.model)
+        return write_model(self.model, self.prove())
+
+    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.model.words.classes.strings, ()  # another tag leaves the word's tag open, so that there is a tree
+
+    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+        return {"cost": self.parse(words, tags).cost}
 
     def with_settings(
         self,

@@ -16,6 +16,7 @@ from ...model.ahead import finish_compiling
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
+from ..proofs import Proof
 from ..stored import StoredParser, check_sentence
 from .settings import SpanSettings
 
@@ -57,7 +58,12 @@ class SpanParser(StoredParser):
     different number or on no words.
     """
 
+    model: SpanModel
     name = KIND
+    PROOF = SpanSettings(max_tokens=200, confident=0.0, penalty=0.0, whole=False)
+    """Without a penalty, so that every span of a binary tree shows its score."""
+    TOLERANCE = 1e-3
+    """Sums of float32."""
 
     def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: bytes | None = None):
         self._data = data
@@ -119,13 +125,19 @@ class SpanParser(StoredParser):
 
     @classmethod
     def from_bytes(cls, data: bytes, settings: SpanSettings | None = None) -> SpanParser:
-        """A parser from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        model = read_model(data)
+        """See StoredParser."""
+        model, proofs = read_model(data)
         finish_compiling()
-        return cls(model, settings, bytes(data))
+        return cls(model, settings, bytes(data)).proven(proofs)
 
     def _write(self) -> bytes:
-        return write_model(self.model)
+        return write_model(self.model, self.prove())
+
+    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.model.words.tables[0].strings, self.model.words.tables[1].strings
+
+    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+        return {"scores": self.parse(words, tags).scores}
 
     def with_settings(
         self,

@@ -11,6 +11,7 @@ from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ConfigError
 from ...kernels.linear.tagging import EDGE, ENTRY, offer_labels, tag_sentence
 from ...model.linear.tagger import KIND, TaggerModel, read_model, write_model
+from ..proofs import Proof
 from ..stored import StoredParser, check_sentence
 from .settings import TaggerSettings
 
@@ -25,7 +26,9 @@ class SequenceTagger(StoredParser):
     Raises DtparseError on an empty sentence, and when there is not one tag for each word, for a model that reads tags.
     """
 
+    model: TaggerModel
     name = KIND
+    PROOF = TaggerSettings(beam=4, share=0.1)
 
     def __init__(self, model: TaggerModel, settings: TaggerSettings | None = None, data: bytes | None = None):
         self.model = model
@@ -64,11 +67,19 @@ class SequenceTagger(StoredParser):
 
     @classmethod
     def from_bytes(cls, data: bytes, settings: TaggerSettings | None = None) -> SequenceTagger:
-        """A tagger from the bytes of a model. Raises ModelFormatError if they are damaged."""
-        return cls(read_model(data), settings, bytes(data))
+        """See StoredParser."""
+        model, proofs = read_model(data)
+        return cls(model, settings, bytes(data)).proven(proofs)
 
     def _write(self) -> bytes:
-        return write_model(self.model)
+        return write_model(self.model, self.prove())
+
+    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.model.parts.words.strings, self.model.parts.tags.strings
+
+    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+        _, marginals, ends, _ = self._run(words, tags)
+        return {"probabilities": np.maximum.reduceat(marginals, np.append(0, ends[:-1])).tolist()}
 
     def with_settings(self, *, beam: int | None = None, share: float | None = None) -> SequenceTagger:
         """A tagger on the same model with other settings (see TaggerSettings); None keeps what there is.

@@ -105,11 +105,11 @@ def test_what_does_not_fit_is_refused(data, changes, message):
 
 def test_a_wrong_proof_is_refused(data):
     meta, _ = container_from_bytes(data, KIND)
-    assert len(meta["proofs"]) == 3
+    assert len(meta["proofs"]) == 6
     for key, value in (("cost", meta["proofs"][1]["cost"] + 0.01), ("items", [[0, 9, 0]])):
         proofs = [dict(proof) for proof in meta["proofs"]]
         proofs[1][key] = value
-        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "proof derivation 1 of the model scores")
+        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "proof 1 of the model scores")
     assert read_model(rewritten(data, {"proofs": []}))[1] == []
 
 
