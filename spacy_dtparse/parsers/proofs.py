@@ -20,7 +20,7 @@ Proof = dict[str, Any]
 SENTENCES = """
 Mr./NNP O'Neill-Harcourt/NNP quickly/RB repainted/VBD 37/CD low-cost/JJ chairs/NNS ./.
 "/`` Is/VBZ NASA/NNP 's/POS iPhone/NNP unbreakable/JJ ?/. "/''
-Email/VB misunderstandings/NNS to/TO https://example.org/a?b=2/NN (/-LRB- 5:30/CD )/-RRB- !/.
+Unmuting/VBG misunderstandings/NNS on/IN https://example.org/a?b=2/NN (/-LRB- 5:30/CD )/-RRB- !/.
 I/PRP would/MD n't/RB pay/VB $/$ 1,250.50/CD for/IN B2B-style/JJ incomprehensibilities/NNS
 “/`` THE/DT zorbled/VBN quaxing/NN ,/, 1999/CD ,/, isn’t/VBZ a/DT beginner/NN ”/''
 """.split("\n")[1:-1]

@@ -1,0 +1,90 @@
+"""Proofs in model files of all kinds: made when written, made again and compared when read."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from spacy_dtparse.features.linear.linkparts import TextRules
+from spacy_dtparse.model.container import container_from_bytes, container_kind
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.parsers.dependency.settings import DependencySettings
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.pcfg.settings import PcfgSettings
+from spacy_dtparse.parsers.proofs import SENTENCES, sentences
+from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.parsers.span.settings import SpanSettings
+from spacy_dtparse.parsers.stored import StoredParser
+from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.parsers.tagging.settings import TaggerSettings
+
+from ... import dependency_models, span_models
+from ...tagger_models import random_tagger
+from ..model.damage import GONE, refuses, rewritten
+from . import test_pcfg
+
+pytestmark = pytest.mark.kernel
+
+OTHER_SETTINGS = {
+    SpanParser: SpanSettings(budget=0, whole=False),
+    PcfgParser: PcfgSettings(prune=0.1, tags="own"),
+    DependencyParser: DependencySettings(stages=1, heads=1),
+    SequenceTagger: TaggerSettings(beam=1),
+}
+
+
+@cache
+def parser_of(kind: Any) -> StoredParser:
+    """A small parser of each kind (trees have tests of their own in test_bundle)."""
+    model: Any = {
+        SpanParser: lambda: span_models.random_model(2),
+        PcfgParser: test_pcfg.model,
+        DependencyParser: lambda: dependency_models.random_model(2),
+        SequenceTagger: lambda: random_tagger(1),
+    }[kind]()
+    return kind(model)
+
+
+@pytest.mark.parametrize("kind", OTHER_SETTINGS)
+def test_a_wrong_proof_is_refused(kind: Any) -> None:
+    data = parser_of(kind).to_bytes()
+    meta, _ = container_from_bytes(data, container_kind(data))
+    assert len(meta["proofs"]) == len(SENTENCES) + 1 and meta["proofs"] == parser_of(kind).prove()
+    kind.from_bytes(data, OTHER_SETTINGS[kind])  # whatever the settings
+    name = next(name for name in meta["proofs"][2] if name not in ("words", "tags"))
+    numbers = meta["proofs"][2][name]
+    wrong = [number + 0.01 for number in numbers] if isinstance(numbers, list) else numbers * 1.01
+    for change, message in (
+        ({name: wrong}, "proof 2 of the model scores .* where the model was made"),
+        ({name: []}, "proof 2 of the model scores .* but nan"),
+        ({"words": ["a"]}, "proof 2 of the model "),
+        ({"words": [1] * len(meta["proofs"][2]["tags"])}, "proof 2 of the model is none"),
+        ({"tags": 7}, "proof 2 of the model is none"),
+    ):
+        proofs = [dict(proof) for proof in meta["proofs"]]
+        proofs[2].update(change)
+        refuses(kind.from_bytes, data, {"proofs": proofs}, message)
+    refuses(kind.from_bytes, data, {"proofs": [3]}, "do not fit together")
+
+
+@pytest.mark.parametrize("kind", OTHER_SETTINGS)
+def test_files_of_earlier_versions_have_none(kind: Any) -> None:
+    older = rewritten(parser_of(kind).to_bytes(), {"proofs": GONE})
+    parser = kind.from_bytes(older)
+    assert parser.to_bytes() is older or parser.to_bytes() == older
+    assert parser.prove() == parser_of(kind).prove()
+
+
+def test_tags_are_those_that_the_model_knows() -> None:
+    pairs = list(sentences(["été", "ville"], ["NOUN", "VERB", ","]))
+    assert len(pairs) == len(SENTENCES) + 1 and pairs[-1][0].count("ville") == 4
+    for words, tags in pairs:
+        assert len(words) == len(tags) and set(tags) <= {"NOUN", "VERB", ","}
+    assert next(tags for _, tags in sentences([], []))[0] == "NNP"
+
+
+def test_positional_tags_are_made_whole() -> None:
+    rules = TextRules(places=(0, 4))
+    assert rules.whole_tag("N4") == "N---4" and rules.tag("N---4", "") == "N4"
