@@ -1,0 +1,77 @@
+"""Floors below which no shipped model may fall, on sentences that it never saw, with the pipeline's own tags.
+
+What the models reach, with every figure's command, is in docs/experiments/shipped.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from spacy.tokens import Doc
+
+import spacy_dtparse
+from spacy_dtparse.models import PARSERS
+from spacy_dtparse.scoring import ParsevalReport
+from training.data.corpus import read_treebank
+from training.data.evaluate import tag_words
+
+pytestmark = pytest.mark.embedded
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+SENTENCES = {"sample": 62, "everyday": 269}
+"""Of the development part of each treebank."""
+LEAST_F1 = {  # half a point below what was measured
+    ("en_span", "sample"): 92.4,  # 92.91
+    ("en_span", "everyday"): 97.5,  # 98.00
+    ("en_dtparse", "sample"): 85.4,  # 85.96
+    ("en_dtparse", "everyday"): 94.5,  # 95.01
+    ("en_pcfgla", "sample"): 82.3,  # 82.89
+    ("en_pcfgla", "everyday"): 88.4,  # 88.98
+}
+"""F1 of all constituents."""
+LEAST_EXACT, LEAST_TAGS = 79.0, 98.5
+"""Of en_span on the everyday trees: whole trees, and tags."""
+LEAST_AGREEMENT = {"sample": 94.4, "everyday": 96.4}  # 94.98, 96.98
+"""Phrases of en_span in which en_bpm has one word whose head is outside. No treebank of everyday English has its
+dependencies."""
+
+
+@cache
+def pipeline(name: str):
+    return spacy_dtparse.load(name)
+
+
+@cache
+def tagged(treebank: str) -> tuple[list, list]:
+    """The sentences, and the tags that the pipeline gives them."""
+    gold = read_treebank(ASSETS / treebank / "dev.mrg")
+    assert len(gold) == SENTENCES[treebank]
+    return gold, tag_words(pipeline("en_span"), gold)
+
+
+@pytest.mark.parametrize(("name", "treebank"), LEAST_F1)
+def test_constituents(name: str, treebank: str) -> None:
+    gold, tags = tagged(treebank)
+    parser = pipeline(name).get_pipe(PARSERS[name]).parser
+    report = ParsevalReport(strict=True)
+    for sentence, row in zip(gold, tags, strict=True):
+        report.add(sentence.tree, parser.parse(sentence.tree.words, row).tree)
+    figures = report.to_dict()["all"]
+    assert 100 * figures["f1"] >= LEAST_F1[name, treebank]
+    if (name, treebank) == ("en_span", "everyday"):
+        right = sum(a == b for s, row in zip(gold, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
+        assert 100 * figures["exact_match"] >= LEAST_EXACT
+        assert 100 * right / sum(map(len, tags)) >= LEAST_TAGS
+
+
+@pytest.mark.parametrize("treebank", LEAST_AGREEMENT)
+def test_dependencies(treebank: str) -> None:
+    nlp = pipeline("en_bpm")
+    words = [sentence.tree.words for sentence in tagged(treebank)[0]]
+    docs = [Doc(nlp.vocab, words=list(row), sent_starts=[True] + [False] * (len(row) - 1)) for row in words]
+    with nlp.select_pipes(disable=["senter", "visible_sentences"]):
+        found = [spacy_dtparse.agreement(doc) for doc in nlp.pipe(docs)]
+    connected, phrases = sum(one.connected for one in found), sum(one.constituents for one in found)
+    assert 100 * connected / phrases >= LEAST_AGREEMENT[treebank]

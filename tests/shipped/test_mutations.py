@@ -1,0 +1,125 @@
+"""Copies of the package with one constant changed: each must refuse the models that read it.
+
+Nothing else would notice: a model's tables are whole, and trees come out, but worse ones. About three minutes, most of
+them to compile the kernels of eight copies anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import spacy_dtparse
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers.tagging import SequenceTagger
+
+from ..tagger_models import random_tagger
+
+pytestmark = [pytest.mark.slow, pytest.mark.embedded]
+
+PACKAGE = Path(spacy_dtparse.__file__).resolve().parent
+TAGGER = "tagger"
+"""No tagger ships: one with random weights is refused in its place."""
+
+
+class Mutation(NamedTuple):
+    """In `file`, `old` (once there) becomes `new`; then the models `refused` must not load."""
+
+    file: str
+    old: str
+    new: str
+    refused: tuple[str, ...]
+
+
+MUTATIONS = [
+    Mutation("text.py", "zero_digits(word.lower())", "zero_digits(word)", ("en_span", "en_dtparse", TAGGER)),
+    Mutation("text.py", '_DIGIT.sub("0", word)', '_DIGIT.sub("9", word)', ("en_span", "en_dtparse", "en_pcfgla")),
+    Mutation("text.py", "'\"': \"''\", ", "'\"': '``', ", ("en_span", "en_dtparse")),
+    Mutation("text.py", 'if "-" in word:\n        return "hyphen"', "", ("en_span", "en_dtparse")),
+    Mutation("text.py", 'return "Capital"', 'return "miXed"', ("en_span", "en_dtparse")),
+    Mutation("features/pcfg/wordclasses.py", "SUFFIX_LENGTHS = (3, 2, 1)", "SUFFIX_LENGTHS = (2, 1)", ("en_pcfgla",)),
+    Mutation("features/pcfg/wordclasses.py", '"i" if first else "C"', '"C"', ("en_pcfgla",)),
+    Mutation("features/span/wordparts.py", "AFFIX = 3", "AFFIX = 2", ("en_span",)),
+    Mutation("features/linear/linkparts.py", "_PREFIX = 5", "_PREFIX = 4", ("en_bpm",)),
+    Mutation("features/linear/linkparts.py", r"(?:[.,:/\-٫٬]", r"(?:[.:/\-٫٬]", ("en_bpm",)),
+    Mutation("features/linear/tagparts.py", "place + AFFIX", "place + AFFIX - 1", (TAGGER,)),
+    Mutation("features/trees/lexicon.py", "normal_word(word), 0)", "normal_word(word), 1)", ("en_dtparse",)),
+    Mutation("kernels/span/recurrent.py", "LEAK = REAL(0.1)", "LEAK = REAL(0.2)", ("en_span",)),
+    Mutation("kernels/span/recurrent.py", "_EDGE = REAL(9.94)", "_EDGE = REAL(3.0)", ("en_span",)),
+    Mutation("kernels/linear/links.py", "step = far if far <= 5", "step = far if far <= 4", ("en_bpm",)),
+    Mutation("kernels/linear/feature_table.py", "np.uint64(0x5555)", "np.uint64(0x5554)", ("en_bpm",)),
+    Mutation("kernels/linear/tagging.py", "_HISTORY = 64", "_HISTORY = 65", (TAGGER,)),
+    Mutation("kernels/trees/atoms.py", "z ^ (z >> _S27)) * MIX_3", "z ^ (z >> _S27)) * MIX_1", ("en_dtparse",)),
+    Mutation(
+        "kernels/trees/features.py", "bound = last + 1 + offset, 0, n_tokens", "bound = last + 2 + offset, 0, n_tokens",
+        ("en_dtparse",),
+    ),
+    Mutation("kernels/pcfg/latent.py", "ROUNDS = 6", "ROUNDS = 1", ("en_pcfgla",)),
+]
+
+LOAD = """
+import sys
+from pathlib import Path
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.model.container import container_kind
+from spacy_dtparse.parsers.kinds import KINDS
+
+assert Path(sys.modules["spacy_dtparse"].__file__).is_relative_to(sys.argv[1])
+for path in sys.argv[2:]:
+    data = Path(path).read_bytes()
+    try:
+        KINDS[container_kind(data)].parser_class().from_bytes(data)
+        print("loaded")
+    except ModelFormatError as error:
+        print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("tagger") / "model"
+    SequenceTagger(random_tagger(1)).to_disk(path)
+    return str(path)
+
+
+def load_in_a_copy(folder: Path, change: Mutation | None, paths: list[str]) -> list[str]:
+    """What a copy of the package in `folder` says of model files."""
+    copy = folder / "spacy_dtparse"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("en_*", "__pycache__"))
+    cache = os.environ.get("NUMBA_CACHE_DIR", "")
+    if change is not None:
+        file = copy / change.file
+        source = file.read_text(encoding="utf8")
+        assert source.count(change.old) == 1, f"{change.file} has {change.old!r} {source.count(change.old)} times"
+        file.write_text(source.replace(change.old, change.new), encoding="utf8")
+        if change.file.startswith("kernels/"):
+            cache = str(folder / "kernels")
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, str(folder), *paths],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": cache}, capture_output=True,
+        text=True, encoding="utf8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def path_of(name: str, tagger: str) -> str:
+    return tagger if name == TAGGER else embedded_model(name)
+
+
+def test_an_unchanged_copy_loads_them_all(tmp_path: Path, tagger: str) -> None:
+    names = sorted({name for mutation in MUTATIONS for name in mutation.refused})
+    assert load_in_a_copy(tmp_path, None, [path_of(name, tagger) for name in names]) == ["loaded"] * len(names)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.file}: {m.new}".replace("\n", " "))
+def test_every_change_is_caught(tmp_path: Path, tagger: str, mutation: Mutation) -> None:
+    said = load_in_a_copy(tmp_path, mutation, [path_of(name, tagger) for name in mutation.refused])
+    for name, line in zip(mutation.refused, said, strict=True):
+        assert line.startswith("proof ") and " of the model scores " in line, (name, line)
