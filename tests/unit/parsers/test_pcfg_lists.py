@@ -101,7 +101,7 @@ def test_decoders_of_a_plain_grammar():
     for decoder in ("q", "rerank"):
         with pytest.raises(ConfigError, match=f"decoder '{decoder}' needs a grammar with latent annotations"):
             plain.with_settings(decoder=decoder)
-    with pytest.raises(ConfigError, match="'decoder' is 'best'; allowed are max-rule, viterbi, q, rerank"):
+    with pytest.raises(ConfigError, match="'decoder' is 'best'; it must be 'max-rule' or 'viterbi' or 'q' or 'rerank'"):
         plain.with_settings(decoder="best")
     with pytest.raises(ConfigError, match="'candidates_n' is 0; it must be a whole number from 1"):
         plain.with_settings(candidates_n=0)
