@@ -30,7 +30,7 @@ from training.studies.turian2006.indirect import IndirectStore
 
 pytestmark = KERNEL_MARKS
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
-SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
+SAMPLE = Path(__file__).parents[3] / "assets" / "sample"
 
 
 def model_of(strategy: str):
@@ -177,7 +177,7 @@ def test_the_commands(tmp_path, capsys):
 
 
 def test_the_recipe_of_2006_has_no_gate():
-    recipes = Path(__file__).parents[2] / "training" / "recipes"
+    recipes = Path(__file__).parents[3] / "training" / "recipes"
     assert FitRecipe.from_json(recipes / "2006.json").gate_bits == 0
     assert FitRecipe.from_json(recipes / "standard.json").gate_bits == 20
     assert replace(FitRecipe(), gate_bits=0).gate_bits == 0
