@@ -117,7 +117,7 @@ def test_files_with_and_without_candidates(model):
 
 
 def test_the_option_is_checked():
-    with pytest.raises(ConfigError, match="candidates is 1; give True or False"):
+    with pytest.raises(ConfigError, match="candidates is 1; it must be true or false"):
         small_options(candidates=1)
 
 
