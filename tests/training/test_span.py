@@ -279,7 +279,7 @@ def test_what_cannot_be_used_is_said() -> None:
         make_material(sample("train").read()[:3], [], replace(FEW, max_words=1))
     with pytest.raises(ConfigError, match="seeds are"):
         SpanOptions(seeds=(1, 1))
-    with pytest.raises(ConfigError, match="dropout setting 'layers' is 1\.0"):
+    with pytest.raises(ConfigError, match=r"dropout setting 'layers' is 1\.0"):
         SpanOptions(dropout=Dropout(layers=1.0))
     with pytest.raises(ConfigError, match="units is 0"):
         SpanOptions(shape=Shape(units=0))
