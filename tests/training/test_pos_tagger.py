@@ -12,22 +12,22 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.training import Example
 
 from spacy_dtparse.errors import ConfigError, TreeFormatError
 from training.cli import main
 from training.data.folds import fold_numbers
 from training.data.tokens import add_tokens
+from training.pos_tagger import fit as fit_module
 from training.pos_tagger import jackknife as jackknife_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.pos_tagger.corpus import VARIANTS, Document, DocumentSampler, encode
-from training.pos_tagger.final import folder_bytes, sentence_f1, tag_sentences, train_final
-from training.pos_tagger.fit import batch_sizes, learn_rate
+from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, curly_words, title_words
+from training.pos_tagger.final import train_final
+from training.pos_tagger.fit import batch_sizes, fit, learn_rate, tag_sentences
 from training.pos_tagger.forms import add_forms
 from training.pos_tagger.jackknife import jackknife, plan_folds
-from training.pos_tagger.lexicon import Lexicon, curly_words, title_words
-from training.pos_tagger.sentences import Sentence, read_sentences
 from training.pos_tagger.splitting import WordSplitter
-from training.pos_tagger.treebanks import Treebank, kept_runs
+from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences
 
 OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
 SMALL = TaggingConfig(
@@ -121,43 +121,32 @@ def test_each_sentence_is_held_out_once_and_never_learned_from_then(treebanks: l
 def test_no_tagger_saw_the_sentences_it_tags(
     treebanks: list[Treebank], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learned: list[set[int]] = []  # per fold: the word types of all documents its tagger was updated with
-    table_rows: list[np.ndarray] = []
+    learned: list[set[str]] = []  # per fold: the words of all documents its tagger was updated with
+    tagged: list[str] = []
 
     class Recorder(DocumentSampler):
-        def one_pass(self):
-            for document in super().one_pass():
-                learned[-1].update(document.words.tolist())
-                yield document
-
-    class RecordingNetwork(jackknife_module.TaggerNetwork):
         def __init__(self, *args, **kwargs):
             learned.append(set())
             super().__init__(*args, **kwargs)
 
-        def predict(self, features, batch_words=4000):
-            table_rows.extend(features)
-            held_names = {tuple(rows[-2].tolist()) for rows in features}  # "Name17x", before the full stop
-            table = lexicons[-1].table()
-            seen = {tuple(table[number].tolist()) for number in learned[-1]}
-            assert seen and held_names and not held_names & seen
-            return super().predict(features, batch_words)
+        def one_pass(self):
+            for example in super().one_pass():
+                learned[-1].update(token.text for token in example.predicted)
+                yield example
 
-    lexicons: list[Lexicon] = []
+    def recording(nlp, sentences):
+        names = {sentence.words[-2] for sentence in sentences}  # "Name17x", before the full stop
+        assert learned[-1] and names and not names & learned[-1]
+        tagged.extend(names)
+        return tag_sentences(nlp, sentences)
 
-    class RecordingLexicon(Lexicon):
-        def __init__(self, nlp):
-            super().__init__(nlp)
-            lexicons.append(self)
-
-    monkeypatch.setattr(jackknife_module, "DocumentSampler", Recorder)
-    monkeypatch.setattr(jackknife_module, "TaggerNetwork", RecordingNetwork)
-    monkeypatch.setattr(jackknife_module, "Lexicon", RecordingLexicon)
-    # Lower case and capitals have features of their own; without them each name is one type.
+    monkeypatch.setattr(fit_module, "DocumentSampler", Recorder)
+    monkeypatch.setattr(jackknife_module, "tag_sentences", recording)
+    # Lower case and capitals would be words of their own.
     config = replace(SMALL, augment=OFF, fit=replace(SMALL.fit, epochs=1.5))
     jackknife(treebanks, tmp_path / "out", folds=4, config=config)
     assert len(learned) == 4
-    assert len(table_rows) == 100
+    assert len(tagged) == len(set(tagged)) == 100
 
 
 def test_jackknifed_files_and_resuming(
@@ -180,11 +169,11 @@ def test_jackknifed_files_and_resuming(
     calls: list[str] = []
     real_fit = jackknife_module.fit
 
-    def failing_fit(network, sampler, lexicon, config, name):
+    def failing_fit(*args, name, **kwargs):
         calls.append(name)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real_fit(network, sampler, lexicon, config, name)
+        return real_fit(*args, name=name, **kwargs)
 
     monkeypatch.setattr(jackknife_module, "fit", failing_fit)
     with pytest.raises(KeyboardInterrupt):
@@ -209,8 +198,8 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
     assert nlp.pipe_names == ["tok2vec", "tagger", "senter"]
     assert nlp.meta["performance"] == scores
     assert set(scores.values()) == {1.0}, "few words, each with one tag"
-    assert folder_bytes(tmp_path / "model") < 1_000_000
-    assert "Name500x" not in nlp.vocab.strings  # a word of dev
+    assert 0 < json.loads((tmp_path / "out" / "log.jsonl").read_text())["bytes"] < 1_000_000
+    assert not {"Name0x", "Name500x"} & set(nlp.vocab.strings), "words of train and dev stay out of the files"
     doc = nlp("The old dog likes a garden near Berlin. The green engine sees a river near Hamburg.")
     assert [token.tag_ for token in doc][:9] == ["DT", "JJ", "NN", "VBZ", "DT", "NN", "IN", "NNP", "."]
     assert len(list(doc.sents)) == 2
@@ -252,17 +241,14 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
     assert spacy.load(f"{out}/new/m").pipe_names == ["tok2vec", "tagger"]
 
 
-def test_features_are_those_spacy_reads_off_docs() -> None:
+def test_norms_are_those_of_the_tokenizer() -> None:
     nlp = spacy.blank("en")
-    lexicon = Lexicon(spacy.blank("en"))
-    columns = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
     doc = nlp("I don't know; you can't say he'll 'cause Dr. Wong doesn’t. \n It's “fine”")
-    words = tuple(token.text for token in doc)
-    numbers = lexicon.tokenizer_numbers(words)
-    np.testing.assert_array_equal(lexicon.table()[numbers], doc.to_array(columns))
-    plain = spacy.tokens.Doc(nlp.vocab, words=list(words))
-    numbers = lexicon.numbers(words)
-    np.testing.assert_array_equal(lexicon.table()[numbers], plain.to_array(columns))
+    norms = TokenizerNorms(nlp)([token.text for token in doc])
+    assert [norm or nlp.vocab[token.text].norm_ for norm, token in zip(norms, doc, strict=True)] == [
+        token.norm_ for token in doc
+    ]
+    assert {"not", "will", "because", "does"} <= set(norms)
 
 
 def test_typographic_variants() -> None:
@@ -289,42 +275,42 @@ def test_hyphenated_words_are_split_as_spacy_does() -> None:
     assert splitter.split(Sentence(("plain", "words"), ("JJ", "NNS"))) is None
 
 
-def _sample(augment: AugmentConfig, copies: int = 40) -> tuple[list[Document], Lexicon, dict[str, int]]:
-    tags = {tag: number for number, tag in enumerate([".", "NN", "VBZ", "_SP"])}
-    lexicon = Lexicon(spacy.blank("en"))
-    encoded = [encode(Sentence(("cat", "sleeps", "."), ("NN", "VBZ", ".")), lexicon, tags)] * copies
-    return list(DocumentSampler([encoded], augment, FitConfig(), lexicon, tags).one_pass()), lexicon, tags
+def _sample(augment: AugmentConfig, copies: int = 40) -> list[Example]:
+    groups = [[Sentence(("Cats", "don't", "."), ("NNS", "VBP", "."))] * copies]
+    return list(DocumentSampler(groups, augment, FitConfig(), spacy.blank("en")).one_pass())
 
 
 def test_documents_cover_a_pass_and_mark_sentence_starts() -> None:
-    documents, lexicon, _ = _sample(OFF)
-    assert sum(len(document) for document in documents) == 120
-    assert sum(int(document.starts.sum()) for document in documents) == 40
-    for document in documents:
-        np.testing.assert_array_equal(
-            document.words, np.tile(lexicon.numbers(("cat", "sleeps", ".")), len(document) // 3)
-        )
-        np.testing.assert_array_equal(np.flatnonzero(document.starts), np.arange(0, len(document), 3))
+    examples = _sample(OFF)
+    assert sum(len(example) for example in examples) == 120
+    assert len({len(example) for example in examples}) > 1
+    for example in examples:
+        copies = len(example) // 3
+        assert [token.text for token in example.predicted] == ["Cats", "don't", "."] * copies
+        assert [token.tag_ for token in example.reference] == ["NNS", "VBP", "."] * copies
+        assert [token.is_sent_start for token in example.reference] == [True, False, False] * copies
 
 
 def test_augmentation_does_what_it_says() -> None:
-    documents, lexicon, tags = _sample(replace(OFF, drop_final=1.0))
-    assert sum(len(document) for document in documents) == 80
-    documents, lexicon, tags = _sample(replace(OFF, newline=1.0))
-    spaces = {lexicon.number(text) for text in ("\n", "\n\n", " ")}
-    for document in documents:
-        is_space = np.isin(document.words, list(spaces))
-        assert is_space.sum() == document.starts.sum()
-        assert set(document.tags[is_space].tolist()) == {tags["_SP"]}
-        assert not document.starts[is_space].any()
-    documents, lexicon, _ = _sample(replace(OFF, upper=1.0))
-    assert lexicon.number("CAT") in documents[0].words
-    assert len(VARIANTS) == 6
+    assert sum(len(example) for example in _sample(replace(OFF, drop_final=1.0))) == 80
+    for example in _sample(replace(OFF, newline=1.0)):
+        spaces = [token for token in example.reference if token.is_space]
+        assert len(spaces) == len(list(example.reference.sents))
+        assert {token.text for token in spaces} <= {"\n", "\n\n", " "}
+        assert {token.tag_ for token in spaces} == {"_SP"} and not any(token.is_sent_start for token in spaces)
+    first = {name: _sample(replace(OFF, **{name: 1.0}))[0].predicted[:3].text for name in ("upper", "lower", "curly")}
+    assert first == {"upper": "CATS DON'T .", "lower": "cats don't .", "curly": "Cats don’t ."}
+    groups = [[Sentence(("I", "do", "n't"), ("PRP", "VBP", "RB"))]]
+    for chance, norms in ((0.0, ["i", "do", "n't"]), (1.0, ["i", "do", "not"])):
+        (example,) = DocumentSampler(
+            groups, replace(OFF, tokenizer_norms=chance), FitConfig(), spacy.blank("en")
+        ).one_pass()
+        assert [token.norm_ for token in example.predicted] == norms
 
 
 def test_whitespace_needs_its_tag() -> None:
     with pytest.raises(ValueError, match="_SP"):
-        DocumentSampler([], replace(OFF, newline=0.5), FitConfig(), Lexicon(spacy.blank("en")), {"NN": 0})
+        fit(replace(SMALL, augment=replace(OFF, newline=0.5)), [], ["NN", "VB"], False, "none")
 
 
 def test_schedules() -> None:
@@ -335,14 +321,6 @@ def test_schedules() -> None:
     rates = [learn_rate(config, step, 1000) for step in range(1001)]
     assert rates[0] == pytest.approx(0.01) and max(rates) == pytest.approx(0.1) and rates[-1] == 0.0
     assert rates[10:] == sorted(rates[10:], reverse=True)
-
-
-def test_sentence_f1_counts_whole_sentences() -> None:
-    gold = np.array([1, 0, 0, 1, 0, 1])
-    document = Document(np.zeros(6, dtype=np.int32), np.zeros(6, dtype=np.int32), gold)
-    assert sentence_f1([document], [gold]) == 1.0
-    # Guess [0, 3) [3, 6): one of two is right, gold has three: F1 = 2 · 1 / (3 + 2).
-    assert sentence_f1([document], [np.array([0, 0, 0, 1, 0, 0])]) == pytest.approx(0.4)
 
 
 def test_the_form_of_an_address_or_an_emoji_decides_its_tag() -> None:

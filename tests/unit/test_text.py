@@ -15,7 +15,7 @@ from spacy_dtparse.text import (
     word_shape,
 )
 from training.data.corpus import read_treebank
-from training.pos_tagger.sentences import read_sentences
+from training.pos_tagger.treebanks import read_sentences
 
 
 def test_escapes():

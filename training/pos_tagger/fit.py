@@ -1,18 +1,25 @@
-"""The training loop: words per batch growing, Adam with linear decay, averaged parameters."""
+"""A pipeline of tok2vec, tagger and sentence boundaries, and its training by spaCy's `nlp.update`."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
+from typing import Any, cast
 
-import numpy as np
-from thinc.api import Adam
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Adam, Model, fix_random_seed, use_ops
 from tqdm import tqdm
 
-from training.pos_tagger.config import FitConfig
-from training.pos_tagger.corpus import Document, DocumentSampler
-from training.pos_tagger.lexicon import Lexicon
-from training.pos_tagger.network import TaggerNetwork
+from spacy_dtparse.errors import ConfigError
+from training.data.tokens import add_tokens
+from training.pos_tagger.config import FitConfig, NetworkConfig, TaggingConfig
+from training.pos_tagger.documents import SPACE_TAG, DocumentSampler
+from training.pos_tagger.splitting import WordSplitter
+from training.pos_tagger.treebanks import Sentence
 
 
 def batch_sizes(config: FitConfig, total: float) -> list[int]:
@@ -34,61 +41,125 @@ def learn_rate(config: FitConfig, step: int, steps: int) -> float:
     return config.learn_rate * max(0.0, (steps - step) / max(1, steps - warmup))
 
 
-def _endless(sampler: DocumentSampler) -> Iterator[Document]:
-    while True:
-        yield from sampler.one_pass()
-
-
-def _take(documents: Iterator[Document], words: int) -> list[Document]:
-    batch: list[Document] = []
+def _take(documents: Iterator[Example], words: int) -> list[Example]:
+    batch: list[Example] = []
     used = 0
-    for document in documents:
-        batch.append(document)
-        used += len(document)
-        if used >= words:
-            break
+    while used < words:
+        batch.append(next(documents))
+        used += len(batch[-1])
     return batch
 
 
 def fit(
-    network: TaggerNetwork, sampler: DocumentSampler, lexicon: Lexicon, config: FitConfig, name: str
-) -> float:
-    """Train for ``config.epochs`` passes and set the averaged parameters. Returns the seconds used."""
-    started = time.perf_counter()
-    per_pass = sampler.words_per_pass()
-    if per_pass == 0:
+    config: TaggingConfig,
+    groups: Sequence[Sequence[Sentence]],
+    tags: Sequence[str],
+    senter: bool,
+    name: str,
+    splitter: WordSplitter | None = None,
+    start: Language | None = None,
+) -> tuple[Language, float]:
+    """Train a pipeline for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``), from ``start`` if
+    that is given. Returns the pipeline with averaged parameters, and the seconds used. Raises ValueError where there
+    is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
+    if config.augment.inserts_space and SPACE_TAG not in tags:
+        raise ValueError(f"whitespace tokens are asked for, but the tags lack {SPACE_TAG}; add it")
+    with use_ops("numpy", use_blis=False):  # OpenBLAS multiplies faster than blis
+        nlp = blank_pipeline(config.network, tags, senter, config.fit.seed)
+    if start is not None:
+        copy_parameters(start, nlp)
+    options = config.fit
+    sampler = DocumentSampler(groups, config.augment, options, nlp, splitter)
+    total = sampler.words_per_pass() * options.epochs
+    if total == 0:
         raise ValueError(f"{name}: there are no training words; check the treebank files and the folds")
-    table = lexicon.table()
-    total = per_pass * config.epochs
-    sizes = batch_sizes(config, total)
+    started = time.perf_counter()
     optimizer = Adam(
-        config.learn_rate,
-        L2=config.l2,
-        grad_clip=config.grad_clip,
-        L2_is_weight_decay=True,
-        use_averages=True,
+        options.learn_rate, L2=options.l2, grad_clip=options.grad_clip, L2_is_weight_decay=True, use_averages=True
     )
-    documents = _endless(sampler)
-    recent = 0.0
+    documents = chain.from_iterable(sampler.one_pass() for _ in repeat(None))
+    sizes = batch_sizes(options, total)
+    used = 0
     with tqdm(total=int(total), unit="w", unit_scale=True, desc=name, mininterval=5.0) as bar:
-        used = 0.0
         for size in sizes:
             if used >= total:
                 break
             batch = _take(documents, size)
-            words = sum(len(document) for document in batch)
+            words = sum(len(example) for example in batch)
             # The decay follows the words seen: batches overshoot their wanted size by part of a document.
-            step = int(len(sizes) * used / total)
-            optimizer.learn_rate = learn_rate(config, step, len(sizes))
-            targets = [np.concatenate([document.tags for document in batch])]
-            if network.has_senter:
-                targets.append(np.concatenate([document.starts for document in batch]))
-            loss = network.update(
-                [table[document.words] for document in batch], targets, config.dropout, optimizer
-            )
-            recent = 0.95 * recent + 0.05 * loss / words if used else loss / words
+            optimizer.learn_rate = learn_rate(options, int(len(sizes) * used / total), len(sizes))
+            losses = nlp.update(batch, drop=options.dropout, sgd=optimizer)
             used += words
             bar.update(words)
-            bar.set_postfix(loss=f"{recent:.3f}", refresh=False)
-    network.use_averages(optimizer)
-    return time.perf_counter() - started
+            bar.set_postfix({part: f"{loss / words:.3f}" for part, loss in losses.items()}, refresh=False)
+    trained = blank_pipeline(config.network, tags, senter, options.seed)  # without the words of the training
+    with nlp.use_params(cast(Any, optimizer.averages)):
+        copy_parameters(nlp, trained)
+    return trained, time.perf_counter() - started
+
+
+def tag_sentences(nlp: Language, sentences: Sequence[Sentence]) -> list[list[str]]:
+    """The tags that a pipeline gives to each sentence as a Doc of its own."""
+    docs = (Doc(nlp.vocab, words=list(sentence.words)) for sentence in sentences)
+    return [[token.tag_ for token in doc] for doc in nlp.pipe(docs, batch_size=256)]
+
+
+def copy_parameters(source: Language, target: Language) -> None:
+    """Take over the parameters of a trained pipeline. Raises ConfigError where its tags or its sizes are others."""
+    missing = [name for name in target.pipe_names if not source.has_pipe(name)]
+    if missing:
+        raise ConfigError(f"the pipeline to start from has no {', '.join(missing)}; give one that `tag` has made")
+    mine, theirs = (set(getattr(nlp.get_pipe("tagger"), "labels", ())) for nlp in (target, source))
+    if mine != theirs:
+        raise ConfigError(
+            f"the pipeline to start from has other tags ({', '.join(sorted(mine ^ theirs))}); give the same treebanks"
+        )
+    models = [(_model(source, name), _model(target, name)) for name in target.pipe_names]
+    if any(_shapes(one) != _shapes(other) for one, other in models):
+        raise ConfigError("the pipeline to start from has other sizes; give the same network settings")
+    for one, other in models:
+        other.from_bytes(one.to_bytes())
+
+
+def _shapes(model: Model) -> list[tuple[int, ...]]:
+    return [node.get_param(name).shape for node in model.walk() for name in node.param_names]
+
+
+def _model(nlp: Language, name: str) -> Model:
+    return cast(Any, nlp.get_pipe(name)).model
+
+
+def blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool, seed: int) -> Language:
+    """An English pipeline with untrained parameters. Raises ValueError unless ``tags`` are sorted and at least two."""
+    if list(tags) != sorted(tags) or len(tags) < 2:
+        raise ValueError(f"tags must be sorted and at least two, seen: {list(tags)[:5]}…")
+    fix_random_seed(seed)
+    nlp = spacy.blank("en")
+    add_tokens(nlp)
+    nlp.add_pipe(
+        "tok2vec",
+        config={
+            "model": {
+                "@architectures": "spacy.HashEmbedCNN.v2",
+                "pretrained_vectors": None,
+                "width": config.width,
+                "depth": config.depth,
+                "embed_size": config.embed_size,
+                "window_size": config.window_size,
+                "maxout_pieces": config.maxout_pieces,
+                "subword_features": True,
+            }
+        },
+    )
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": config.width, "upstream": "tok2vec"}
+    model = {"@architectures": "spacy.Tagger.v2", "nO": None, "normalize": False, "tok2vec": listener}
+    for name in ("tagger", "senter") if senter else ("tagger",):
+        nlp.add_pipe(name, config={"model": model})
+    starts: list[bool | int | None] = [True, *[False] * (len(tags) - 1)]
+    doc = Doc(nlp.vocab, words=list(tags), tags=list(tags), sent_starts=starts)
+    nlp.initialize(lambda: [Example(doc, doc)])
+    fix_random_seed(seed)  # initialize() above seeds from its own config
+    labels = cast(Any, nlp.get_pipe("tagger")).labels
+    if labels != tuple(tags):
+        raise ValueError(f"spaCy ordered the tags unexpectedly: {labels}; expected them sorted: {tags}")
+    return nlp

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import spacy
 
 from training.data.folds import fold_numbers
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import JACKKNIFE, TaggingConfig
-from training.pos_tagger.corpus import DocumentSampler, EncodedSentence, encode
-from training.pos_tagger.fit import fit
-from training.pos_tagger.lexicon import Lexicon
-from training.pos_tagger.network import TaggerNetwork
+from training.pos_tagger.fit import fit, tag_sentences
 from training.pos_tagger.treebanks import Treebank, accuracy, kept_runs, tag_set
+from training.runs.files import append_line, write_atomically
 
 
 @dataclass(frozen=True)
@@ -76,25 +72,15 @@ def jackknife(
     names = [treebank.name for treebank in treebanks]
     if len(set(names)) != len(names):
         raise ValueError(f"treebank folders must have different names, seen: {names}")
+    out.mkdir(parents=True, exist_ok=True)
     fingerprint = _fingerprint(treebanks, folds, config)
-    tags = tag_set(treebanks)
-    lines: dict[str, list[list[str]]] = {
-        treebank.name: [[] for _ in treebank.train] for treebank in treebanks
-    }
-    encoded: dict[str, list[EncodedSentence]] | None = None
-    lexicon = Lexicon(spacy.blank("en"))
+    lines: dict[str, list[list[str]]] = {treebank.name: [[] for _ in treebank.train] for treebank in treebanks}
     for fold, plan in enumerate(plan_folds(treebanks, folds)):
         path = out / "folds" / run / f"fold_{fold:02d}.json"
         done = _load_fold(path, fingerprint)
         if done is None:
-            if encoded is None:
-                tag_numbers = {tag: number for number, tag in enumerate(tags)}
-                encoded = {tb.name: [encode(s, lexicon, tag_numbers) for s in tb.train] for tb in treebanks}
-            done = _run_fold(treebanks, encoded, lexicon, tags, plan, config, fold, run, out)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps({"fingerprint": fingerprint, "tags": done}), encoding="utf8")
-            os.replace(partial, path)
+            done = _run_fold(treebanks, plan, config, fold, run, out)
+            write_atomically(path, json.dumps({"fingerprint": fingerprint, "tags": done}).encode())
         for name, held in plan.held.items():
             for index, line in zip(held, done[name], strict=True):
                 lines[name][index] = line.split()
@@ -107,36 +93,21 @@ def jackknife(
 
 
 def _run_fold(
-    treebanks: Sequence[Treebank],
-    encoded: dict[str, list[EncodedSentence]],
-    lexicon: Lexicon,
-    tags: list[str],
-    plan: FoldPlan,
-    config: TaggingConfig,
-    fold: int,
-    run: str,
-    out: Path,
+    treebanks: Sequence[Treebank], plan: FoldPlan, config: TaggingConfig, fold: int, run: str, out: Path
 ) -> dict[str, list[str]]:
-    fit_config = replace(config.fit, seed=config.fit.seed + fold)
     groups = [
-        encoded[treebank.name][run]
-        for treebank in treebanks
-        for run in plan.runs[treebank.name] * treebank.weight
+        treebank.train[run] for treebank in treebanks for run in plan.runs[treebank.name] * treebank.weight
     ]
-    tag_numbers = {tag: number for number, tag in enumerate(tags)}
-    network = TaggerNetwork(config.network, tags, senter=False, seed=fit_config.seed)
-    sampler = DocumentSampler(groups, config.augment, fit_config, lexicon, tag_numbers)
-    seconds = fit(network, sampler, lexicon, fit_config, f"{run} fold {fold}")
-    table = lexicon.table()
+    config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
+    nlp, seconds = fit(config, groups, tag_set(treebanks), senter=False, name=f"{run} fold {fold}")
     result: dict[str, list[str]] = {}
     for treebank in treebanks:
-        held = plan.held[treebank.name]
-        (classes,) = network.predict([table[encoded[treebank.name][index].words[0]] for index in held])
-        predicted = [[tags[number] for number in row] for row in classes]
+        held = [treebank.train[index] for index in plan.held[treebank.name]]
+        predicted = tag_sentences(nlp, held)
         result[treebank.name] = [" ".join(row) for row in predicted]
-        right, total = accuracy([treebank.train[index] for index in held], predicted)
-        log(
-            out,
+        right, total = accuracy(held, predicted)
+        append_line(
+            out / "log.jsonl",
             {
                 "what": "jackknife",
                 "run": run,
@@ -150,10 +121,3 @@ def _run_fold(
             },
         )
     return result
-
-
-def log(out: Path, entry: dict[str, object]) -> None:
-    """Append one line to ``out/log.jsonl``."""
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / "log.jsonl").open("a", encoding="utf8") as stream:
-        stream.write(json.dumps(entry) + "\n")

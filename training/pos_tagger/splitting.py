@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from spacy.tokenizer import Tokenizer
 
-from training.pos_tagger.sentences import Sentence
+from training.pos_tagger.treebanks import Sentence
 
 _SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
 _SIGNS = frozenset(_SIGN_TAGS)

@@ -1,4 +1,4 @@
-"""The treebanks a tagger learns from: their sentences, weights and folds."""
+"""The treebanks a tagger learns from: their sentences (words as spaCy's users have them), weights and folds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,32 @@ from pathlib import Path
 
 import numpy as np
 
+from spacy_dtparse.text import raw_word
+from spacy_dtparse.trees import EMPTY_TAG, base_label, read_trees
 from training.data.dependencies import read_conllu
 from training.data.shards import all_shards, read_shard
-from training.pos_tagger.sentences import Sentence, read_sentences
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The words (unescaped) and gold tags (without function suffixes) of one tree."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def read_sentences(path: Path) -> list[Sentence]:
+    """The sentences of a file of bracketed trees, in file order; empty elements (``-NONE-``) are left out.
+
+    A tree without any word gives a Sentence of no words, so that line numbers stay in step with the trees.
+    Raises TreeFormatError, naming file, line and column, at a malformed tree.
+    """
+    sentences = []
+    for tree in read_trees(path):
+        leaves = [leaf for leaf in zip(tree.words, tree.tags, strict=True) if leaf[1] != EMPTY_TAG]
+        words = tuple(raw_word(word) for word, _ in leaves)
+        sentences.append(Sentence(words, tuple(base_label(tag) for _, tag in leaves)))
+    return sentences
 
 
 @dataclass(frozen=True)
