@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))  # `training` is no part of the installed package
 
 from spacy_dtparse.models import embedded_pipeline  # noqa: E402 (after the line above)
 from spacy_dtparse.parsers import ConstituentParser  # noqa: E402
+from spacy_dtparse.parsers.span.parser import SpanParser  # noqa: E402
 from training.data.corpus import Sentence  # noqa: E402
 from training.data.treebanks import corpus_files, read_files  # noqa: E402
 
@@ -62,7 +63,7 @@ def machine() -> dict[str, Any]:
 
 def budgets(model: ConstituentParser) -> list[int | None]:
     """The budgets that differ: 0 and the model's own, or the latter alone for a span parser of one network."""
-    return [None] if model.describe().get("networks") == "1 of 1" else [0, None]
+    return [None] if isinstance(model, SpanParser) and len(model.model.networks) == 1 else [0, None]
 
 
 def save(options: argparse.Namespace, name: str, facts: Any) -> Path:
