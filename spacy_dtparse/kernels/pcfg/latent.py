@@ -18,7 +18,7 @@ import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
 from .cky import cell_number
-from .posterior import EMPTY, normalise, power
+from .posterior import EMPTY, best_scale, normalise, power
 
 BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO = 0, 1, 2, 3
 ROUNDS = 6
@@ -81,37 +81,34 @@ def _region(where, symbols, symbol_from, sizes, cell):
 
 
 @inner_kernel
-def _climb(rules, place, of_cell, low, start, row, spare):
-    """Inside numbers with chains of unary rules: row = start + U row, until it changes no more."""
-    for k in range(row.shape[0]):
-        row[k] = start[k]
-    for _ in range(ROUNDS):
-        for k in range(row.shape[0]):
-            spare[k] = start[k]
-        for symbol in of_cell:
-            child = place[symbol] - low
-            for number in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
-                parent = rules.parent[number]
-                if place[parent] < 0:
-                    continue
-                at, to, n = rules.at[number], place[parent] - low, rules.sizes[parent]
-                for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                    value = row[child + rules.rows[k, 0]]
-                    if value > 0.0:
-                        for x in range(n):
-                            spare[to + x] += value * rules.values[at + x]
-                    at += n
-        change = 0.0
-        for k in range(row.shape[0]):
-            change = max(change, spare[k] - row[k])
-            row[k] = spare[k]
-        if change <= _ENOUGH:
-            break
+def _dot(one, at_one, other, at_other, size):
+    """The sum of products of `size` numbers of two arrays."""
+    total = 0.0
+    for x in range(size):
+        total += one[at_one + x] * other[at_other + x]
+    return total
 
 
 @inner_kernel
-def _descend(rules, place, of_cell, low, start, row, spare):
-    """Outside numbers with chains of unary rules above: row = start + U' row."""
+def _any(row, at, size):
+    """Whether one of `size` numbers, none below 0, is above it."""
+    total = 0.0
+    for x in range(size):
+        total += row[at + x]
+    return total > 0.0
+
+
+@inner_kernel
+def _add_row(to, at_to, factor, values, at, size):
+    """Add factor times `size` numbers of `values`."""
+    for x in range(size):
+        to[at_to + x] += factor * values[at + x]
+
+
+@inner_kernel
+def _chains(rules, place, of_cell, low, start, row, spare, up):
+    """Numbers with chains of unary rules, until they change no more: inside ones, from the child `up` to the parent
+    (row = start + U row), or outside ones, from the parent down to the child (row = start + U' row)."""
     for k in range(row.shape[0]):
         row[k] = start[k]
     for _ in range(ROUNDS):
@@ -120,15 +117,15 @@ def _descend(rules, place, of_cell, low, start, row, spare):
         for symbol in of_cell:
             child = place[symbol] - low
             for number in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
-                parent = rules.parent[number]
-                if place[parent] < 0:
+                if place[rules.parent[number]] < 0:
                     continue
-                at, of, n = rules.at[number], place[parent] - low, rules.sizes[parent]
+                at, above, n = rules.at[number], place[rules.parent[number]] - low, rules.sizes[rules.parent[number]]
                 for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                    total = 0.0
-                    for x in range(n):
-                        total += row[of + x] * rules.values[at + x]
-                    spare[child + rules.rows[k, 0]] += total
+                    below = child + rules.rows[k, 0]
+                    if not up:
+                        spare[below] += _dot(row, above, rules.values, at, n)
+                    elif row[below] > 0.0:
+                        _add_row(spare, above, row[below], rules.values, at, n)
                     at += n
         change = 0.0
         for k in range(row.shape[0]):
@@ -159,16 +156,12 @@ def latent_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_fr
             row = base[low:high]
             row[:] = 0.0
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
-            top = EMPTY
+            top = 0 if i == j - 1 else best_scale(scale, i, j)
             if i == j - 1:
-                top = 0
                 for k in range(leaf_from[i], leaf_from[i + 1]):
                     to = place[leaves[k, 0]]
                     if to >= 0:
-                        for x in range(sizes[leaves[k, 0]]):
-                            base[to + x] += emissions[leaves[k, 1] + x]
-            for split in range(i + 1, j):
-                top = max(top, scale[cell_number(i, split)] + scale[cell_number(split, j)])
+                        _add_row(base, to, 1.0, emissions, leaves[k, 1], sizes[leaves[k, 0]])
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - top)
@@ -186,14 +179,13 @@ def latent_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_fr
                             for k in range(rules.row_from[number], rules.row_from[number + 1]):
                                 both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
                                 if both > 0.0:
-                                    for x in range(size):
-                                        base[to + x] += both * rules.values[at + x]
+                                    _add_row(base, to, both, rules.values, at, size)
                                 at += size
             scale[cell] = normalise(row, top)
             if scale[cell] <= EMPTY // 2:
                 whole[low:high] = 0.0
             else:
-                _climb(rules, place, of_cell, low, row, whole[low:high], spare)
+                _chains(rules, place, of_cell, low, row, whole[low:high], spare, True)
 
 
 @inner_kernel
@@ -206,6 +198,51 @@ def _anchor(anchors, count, posterior, least, cell, split, rule):
         anchors[count]["rule"] = rule
         return count + 1
     return count
+
+
+@inner_kernel
+def _drop_improbable(place, of_cell, sizes, anywhere, whole, least):
+    """Clear the outside numbers of symbols whose posterior times that of the root is below `least`; whether any stay."""
+    some = False
+    for symbol in of_cell:
+        at, size = place[symbol], sizes[symbol]
+        if _dot(anywhere, at, whole, at, size) < least:
+            anywhere[at : at + size] = 0.0
+        else:
+            some = True
+    return some
+
+
+@inner_kernel
+def _anchor_chains(rules, place, of_cell, anywhere, whole, total, least, cell, anchors, count):
+    """Note the unary rules of a cell; the new number of anchors."""
+    for child in of_cell:
+        for number in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
+            parent = rules.parent[number]
+            if place[parent] < 0:
+                continue
+            at, size = rules.at[number], rules.sizes[parent]
+            met = 0.0
+            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                met += _dot(anywhere, place[parent], rules.values, at, size) * whole[place[child] + rules.rows[k, 0]]
+                at += size
+            count = _anchor(anchors, count, met / total, least, cell, UNARY, number)
+    return count
+
+
+@inner_kernel
+def _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above):
+    """Add to the outside numbers of both children what a binary rule gives them; what all trees with it weigh."""
+    at, size = rules.at[number], rules.sizes[rules.parent[number]]
+    met = 0.0
+    for k in range(rules.row_from[number], rules.row_from[number + 1]):
+        y, z = at_left + rules.rows[k, 0], at_right + rules.rows[k, 1]
+        part = _dot(anywhere, up, rules.values, at, size) * factor
+        above[z] += part * whole[y]
+        above[y] += part * whole[z]
+        met += part * whole[y] * whole[z]
+        at += size
+    return met
 
 
 @bare_kernel
@@ -233,41 +270,15 @@ def latent_outside(
             if low == high or scale[cell] <= EMPTY // 2:
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
-            _descend(rules, place, of_cell, low, above[low:high], anywhere[low:high], spare)
+            _chains(rules, place, of_cell, low, above[low:high], anywhere[low:high], spare, False)
             if count + of_cell.shape[0] * of_cell.shape[0] + of_cell.shape[0] > anchors.shape[0]:
                 return -1
-            some = False
-            for symbol in of_cell:
-                at_symbol = place[symbol]
-                met = 0.0
-                for x in range(sizes[symbol]):
-                    met += anywhere[at_symbol + x] * whole[at_symbol + x]
-                if met < least * total:
-                    for x in range(sizes[symbol]):
-                        anywhere[at_symbol + x] = 0.0
-                else:
-                    some = True
-            if not some:
+            if not _drop_improbable(place, of_cell, sizes, anywhere, whole, least * total):
                 continue
-            for child in of_cell:
-                for number in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
-                    parent = rules.parent[number]
-                    if place[parent] < 0:
-                        continue
-                    at, size = rules.at[number], sizes[parent]
-                    met = 0.0
-                    for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                        part = 0.0
-                        for x in range(size):
-                            part += anywhere[place[parent] + x] * rules.values[at + x]
-                        met += part * whole[place[child] + rules.rows[k, 0]]
-                        at += size
-                    count = _anchor(anchors, count, met / total, least, cell, UNARY, number)
+            count = _anchor_chains(rules, place, of_cell, anywhere, whole, total, least, cell, anchors, count)
             if width == 1:
                 for symbol in of_cell:
-                    met = 0.0
-                    for x in range(sizes[symbol]):
-                        met += anywhere[place[symbol] + x] * base[place[symbol] + x]
+                    met = _dot(anywhere, place[symbol], base, place[symbol], sizes[symbol])
                     count = _anchor(anchors, count, met / total, least, cell, WORD, symbol)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
@@ -279,28 +290,13 @@ def latent_outside(
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
                     for c in of_right:
-                        at_left, at_right = where[left, b], where[right, c]
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
                             up = place[rules.parent[number]]
-                            if up < 0:
+                            if up < 0 or not _any(anywhere, up, sizes[rules.parent[number]]):
                                 continue
-                            at, size = rules.at[number], sizes[rules.parent[number]]
-                            alive = 0.0
-                            for x in range(size):
-                                alive += anywhere[up + x]
-                            if alive == 0.0:
-                                continue
-                            met = 0.0
-                            for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                                y, z = at_left + rules.rows[k, 0], at_right + rules.rows[k, 1]
-                                part = 0.0
-                                for x in range(size):
-                                    part += anywhere[up + x] * rules.values[at + x]
-                                part *= factor
-                                above[z] += part * whole[y]
-                                above[y] += part * whole[z]
-                                met += part * whole[y] * whole[z]
-                                at += size
+                            met = _down(
+                                rules, number, up, where[left, b], where[right, c], factor, anywhere, whole, above
+                            )
                             if count == anchors.shape[0]:
                                 return -1
                             count = _anchor(anchors, count, met / total, least, cell, split, number)

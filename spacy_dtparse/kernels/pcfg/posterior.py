@@ -36,35 +36,26 @@ def power(exponent):
 
 
 @inner_kernel
-def normalise(row, scale):
-    """Bring the largest number of a row into [1/2, 1); the new scale, EMPTY when all are 0."""
+def normalise_some(row, symbols, scale):
+    """Bring the largest number of a row that is 0 but for some `symbols` into [1/2, 1); the new scale, EMPTY when all
+    are 0."""
     high = 0.0
-    for symbol in range(row.shape[0]):
+    for symbol in symbols:
         if row[symbol] > high:
             high = row[symbol]
     if high == 0.0:
         return EMPTY
     _, exponent = math.frexp(high)
     factor = math.ldexp(1.0, int(-exponent))
-    for symbol in range(row.shape[0]):
+    for symbol in symbols:
         row[symbol] *= factor
     return scale + exponent
 
 
 @inner_kernel
-def normalise_some(row, symbols, scale):
-    """`normalise` of a row that is 0 but for some `symbols`, which alone are looked at."""
-    high = 0.0
-    for symbol in symbols:
-        if row[symbol] > high:
-            high = row[symbol]
-    if high == 0.0:
-        return EMPTY
-    _, exponent = math.frexp(high)
-    factor = math.ldexp(1.0, int(-exponent))
-    for symbol in symbols:
-        row[symbol] *= factor
-    return scale + exponent
+def normalise(row, scale):
+    """`normalise_some` of a whole row."""
+    return normalise_some(row, range(row.shape[0]), scale)
 
 
 @inner_kernel
@@ -125,6 +116,85 @@ def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights)
                 pairs[b, c] += value * right[c]
 
 
+@inner_kernel
+def best_scale(scale, i, j):
+    """The largest scale of the products of two cells that make up [i, j); EMPTY where there is none."""
+    top = EMPTY
+    for split in range(i + 1, j):
+        top = max(top, scale[cell_number(i, split)] + scale[cell_number(split, j)])
+    return top
+
+
+@inner_kernel
+def _add_words(leaves, first, last, given, cell, few, base):
+    """Add the probabilities of a word's tags, `leaves` [first, last); where a cell has `few` symbols, only of these."""
+    for at in range(first, last):
+        symbol = leaves[at]["symbol"]
+        if not few or given[cell, symbol] != 0:
+            base[symbol] += leaves[at]["score"]
+
+
+@inner_kernel
+def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
+    """Add what rules make of the pairs of children that `add_pairs` has summed up over all splits."""
+    n_symbols = base.shape[0]
+    for b in range(n_symbols):
+        if 0 < met[b] <= n_symbols + 1:
+            for c in rights[b, : met[b] - 1]:
+                value = pairs[b, c]
+                for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                    base[rules[number]["parent"]] += rules[number]["weight"] * value
+        elif met[b] > 0:
+            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                rule = rules[number]
+                base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
+
+
+@inner_kernel
+def _keep_given(given, row):
+    """Clear the numbers of symbols that may not stand over the cell."""
+    for a in range(row.shape[0]):
+        row[a] *= given[a] != 0
+
+
+@inner_kernel
+def _close_unary(closure, ranges, own, few, base, whole):
+    """Inside probabilities with unary chains on top, of `own` where there are `few` of them, else of all symbols."""
+    if few:
+        for b in own:
+            if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                whole[b] += base[b]
+            elif base[b] > 0.0:
+                for a in own:
+                    whole[a] += closure[1, b, a] * base[b]
+        return
+    n_symbols = base.shape[0]
+    for b in range(n_symbols):
+        if base[b] > 0.0:
+            value = base[b]
+            if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
+                whole[b] += value
+                continue
+            for a in range(n_symbols):
+                whole[a] += closure[1, b, a] * value
+
+
+@inner_kernel
+def _prune(whole, frequency, beam, own, live):
+    """Take out what is below the beam, and list the symbols that stay; how many there are."""
+    best = 0.0
+    for a in own:
+        best = max(best, whole[a] * frequency[a])
+    count = 0
+    for a in own:
+        if whole[a] * frequency[a] < beam * best:
+            whole[a] = 0.0
+        elif whole[a] > 0.0:
+            live[count] = a
+            count += 1
+    return count
+
+
 @bare_kernel
 def inside(
     rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
@@ -157,14 +227,10 @@ def inside(
                 if own.shape[0] == 0:
                     continue
                 few = own.shape[0] * 2 < n_symbols
-            base, whole = chart[0, cell], chart[1, cell]
-            top = EMPTY if i < j - 1 else 0
-            for split in range(i + 1, j):
-                both = scale[cell_number(i, split)] + scale[cell_number(split, j)]
-                if both > top:
-                    top = both
+            top = 0 if i == j - 1 else best_scale(scale, i, j)
             if top <= EMPTY // 2:
                 continue
+            base, whole = chart[0, cell], chart[1, cell]
             whole[:] = 0.0
             if few:
                 for a in own:
@@ -172,77 +238,38 @@ def inside(
             else:
                 base[:] = 0.0
             if i == j - 1:
-                for at in range(leaf_from[i], leaf_from[i + 1]):
-                    if not few or given[cell, leaves[at]["symbol"]] != 0:
-                        base[leaves[at]["symbol"]] += leaves[at]["score"]
-            else:
-                if not few:
-                    for b in range(n_symbols):
-                        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
-                for split in range(i + 1, j):
-                    left, right = cell_number(i, split), cell_number(split, j)
-                    if n_live[left] == 0 or n_live[right] == 0:
-                        continue
-                    of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
-                    factor, of = power(scale[left] + scale[right] - top), chart[1]
-                    if factor <= 0.0:
-                        continue
-                    if few:
-                        add_rules(
-                            rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell],
-                            base,
-                        )  # fmt: skip
-                    else:
-                        add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
-                if not few:
-                    for b in range(n_symbols):
-                        if 0 < met[b] <= n_symbols + 1:
-                            for c in rights[b, : met[b] - 1]:
-                                value = pairs[b, c]
-                                for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                                    base[rules[number]["parent"]] += rules[number]["weight"] * value
-                        elif met[b] > 0:
-                            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-                                rule = rules[number]
-                                base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
-            if few:
-                scale[cell] = normalise_some(base, own, top)
-            else:
-                if masked:
-                    for a in range(n_symbols):
-                        base[a] *= given[cell, a] != 0
-                scale[cell] = normalise(base, top)
+                _add_words(leaves, leaf_from[i], leaf_from[j], given, cell, few, base)
+            elif not few:
+                for b in range(n_symbols):
+                    met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+            of = chart[1]
+            for split in range(i + 1, j):
+                left, right = cell_number(i, split), cell_number(split, j)
+                if n_live[left] == 0 or n_live[right] == 0:
+                    continue
+                of_left, of_right = live[left, : n_live[left]], live[right, : n_live[right]]
+                factor = power(scale[left] + scale[right] - top)
+                if factor <= 0.0:
+                    continue
+                if few:
+                    add_rules(
+                        rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell], base
+                    )  # fmt: skip
+                else:
+                    add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
+            if i < j - 1 and not few:
+                _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base)
+            if masked and not few:
+                _keep_given(given[cell], base)
+            scale[cell] = normalise_some(base, own, top) if few else normalise(base, top)
             if scale[cell] <= EMPTY // 2:
                 continue
-            if few:
-                for b in own:
-                    if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
-                        whole[b] += base[b]
-                    elif base[b] > 0.0:
-                        for a in own:
-                            whole[a] += closure[1, b, a] * base[b]
-            else:
-                for b in range(n_symbols):
-                    if base[b] > 0.0:
-                        value = base[b]
-                        if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
-                            whole[b] += value
-                            continue
-                        for a in range(n_symbols):
-                            whole[a] += closure[1, b, a] * value
-                if masked:
-                    for a in range(n_symbols):
-                        whole[a] *= given[cell, a] != 0
+            _close_unary(closure, ranges, own, few, base, whole)
+            if masked and not few:
+                _keep_given(given[cell], whole)
+            if not few:
                 own = own_room[: _above_zero(whole, own_room)]
-            best = 0.0
-            for a in own:
-                best = max(best, whole[a] * frequency[a])
-            for a in own:
-                if whole[a] * frequency[a] < beam * best:
-                    whole[a] = 0.0
-                elif whole[a] > 0.0:
-                    live[cell, n_live[cell]] = a
-                    n_live[cell] += 1
+            n_live[cell] = _prune(whole, frequency, beam, own, live[cell])
 
 
 @inner_kernel
@@ -259,6 +286,78 @@ def raise_scale(row, live, scale, cell, wanted):
         scale[cell] = wanted
         return 1.0
     return power(wanted - scale[cell])
+
+
+@inner_kernel
+def _within_chains(closure, seen, own, anywhere):
+    """Outside probabilities at any place of a unary chain, `anywhere`, from those on top of it, `seen`."""
+    n_symbols = seen.shape[0]
+    few = own.shape[0] * FEW < n_symbols
+    for a in own:
+        value = seen[a]
+        if value <= 0.0:
+            continue
+        if few:
+            for b in own:
+                anywhere[b] += value * closure[0, a, b]
+        else:
+            for b in range(n_symbols):
+                anywhere[b] += value * closure[0, a, b]
+
+
+@inner_kernel
+def _allow(own, anywhere, inner, factor, threshold, allowed):
+    """Mark the symbols whose posterior reaches the threshold; whether there are any."""
+    some = False
+    for a in own:
+        if anywhere[a] * inner[a] * factor >= threshold:
+            allowed[a] = 1
+            some = True
+    return some
+
+
+@inner_kernel
+def _list_active(rules, ranges, anywhere, allowed, active, active_from):
+    """What the right children get by the rules of allowed parents, listed by left child."""
+    count, n_symbols = 0, anywhere.shape[0]
+    for b in range(n_symbols):
+        active_from[b] = count
+        for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+            parent = rules[number]["parent"]
+            if allowed[parent] != 0:
+                active[count]["value"] = anywhere[parent] * rules[number]["weight"]
+                active[count]["right"] = rules[number]["right"]
+                count += 1
+    active_from[n_symbols] = count
+
+
+@inner_kernel
+def _down_by_pairs(
+    rules, pair_from, joins, anywhere, allowed, lefts, rights, of_left, of_right, to_left, to_right, out_left, out_right
+):  # fmt: skip
+    """Add to the outside probabilities of two cells what their parent gives, pair of children by pair."""
+    for b in lefts:
+        for c in rights:
+            if joins[b, c] == 0:
+                continue
+            for number in range(pair_from[b, c], pair_from[b, c + 1]):
+                parent = rules[number]["parent"]
+                if allowed[parent] != 0:
+                    value = anywhere[parent] * rules[number]["weight"]
+                    out_left[b] += to_left * value * of_right[c]
+                    out_right[c] += to_right * value * of_left[b]
+
+
+@inner_kernel
+def _down_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right):
+    """`_down_by_pairs` with the list of `_list_active`, for cells with many symbols."""
+    for b in lefts:
+        for at in range(active_from[b], active_from[b + 1]):
+            c = active[at]["right"]
+            if of_right[c] > 0.0:
+                value = active[at]["value"]
+                out_left[b] += to_left * value * of_right[c]
+                out_right[c] += to_right * value * of_left[b]
 
 
 @bare_kernel
@@ -300,7 +399,6 @@ def outside(
             if n_live[cell] == 0 or out_scale[cell] <= EMPTY // 2:
                 continue
             own = live[cell, : n_live[cell]]
-            few = own.shape[0] * FEW < n_symbols
             out_scale[cell] = normalise_some(seen, own, out_scale[cell])
             if out_scale[cell] <= EMPTY // 2:
                 continue
@@ -310,24 +408,10 @@ def outside(
                 mass += seen[a] * chart[1, cell, a]
             if mass * factor * most_visits < threshold:  # nothing here can reach it
                 continue
-            for a in own:
-                value = seen[a]
-                if value <= 0.0:
-                    continue
-                if few:
-                    for b in own:
-                        anywhere[b] += value * closure[0, a, b]
-                else:
-                    for b in range(n_symbols):
-                        anywhere[b] += value * closure[0, a, b]
-            some = False
-            for a in own:
-                if anywhere[a] * chart[1, cell, a] * factor >= threshold:
-                    allowed[cell, a] = 1
-                    some = True
-            if not some or width == 1:
+            _within_chains(closure, seen, own, anywhere)
+            if not _allow(own, anywhere, chart[1, cell], factor, threshold, allowed[cell]) or width == 1:
                 continue
-            count = -1
+            listed = False
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if n_live[left] == 0 or n_live[right] == 0:
@@ -337,33 +421,15 @@ def outside(
                 to_left = raise_scale(out_left, lefts, out_scale, left, out_scale[cell] + scale[right])
                 to_right = raise_scale(out_right, rights, out_scale, right, out_scale[cell] + scale[left])
                 if rights.shape[0] * FEW < n_symbols:
-                    for b in lefts:
-                        for c in rights:
-                            if joins[b, c] == 0:
-                                continue
-                            for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                                parent = rules[number]["parent"]
-                                if allowed[cell, parent] != 0:
-                                    value = anywhere[parent] * rules[number]["weight"]
-                                    out_left[b] += to_left * value * of_right[c]
-                                    out_right[c] += to_right * value * of_left[b]
+                    _down_by_pairs(
+                        rules, pair_from, joins, anywhere, allowed[cell], lefts, rights, of_left, of_right, to_left,
+                        to_right, out_left, out_right,
+                    )  # fmt: skip
                     continue
-                if count < 0:
-                    count = 0
-                    for b in range(n_symbols):
-                        active_from[b] = count
-                        for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-                            parent = rules[number]["parent"]
-                            if allowed[cell, parent] != 0:
-                                active[count]["value"] = anywhere[parent] * rules[number]["weight"]
-                                active[count]["right"] = rules[number]["right"]
-                                count += 1
-                    active_from[n_symbols] = count
-                for b in lefts:
-                    for at in range(active_from[b], active_from[b + 1]):
-                        c = active[at]["right"]
-                        if of_right[c] > 0.0:
-                            value = active[at]["value"]
-                            out_left[b] += to_left * value * of_right[c]
-                            out_right[c] += to_right * value * of_left[b]
+                if not listed:
+                    _list_active(rules, ranges, anywhere, allowed[cell], active, active_from)
+                    listed = True
+                _down_by_active(
+                    active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right
+                )
     return math.log(total) + scale[top] * math.log(2.0)
