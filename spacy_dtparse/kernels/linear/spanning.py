@@ -125,17 +125,35 @@ def _follow_splits(root, n, split_link, split_right, split_left, heads):
         depth += 3
 
 
+@inner_kernel
+def _range_of(scores):
+    """The least and the greatest score of a link that may be; -inf for the latter where there is none."""
+    least, most = math.inf, -math.inf
+    for h in range(scores.shape[0]):
+        for d in range(1, scores.shape[0]):
+            if h != d and scores[h, d] > -math.inf:
+                least, most = min(least, scores[h, d]), max(most, scores[h, d])
+    return least, most
+
+
+@inner_kernel
+def _best_head(node, node_of, value, tie):
+    """The token outside a contracted node from which its best link comes, -1 for none."""
+    head = -1
+    for h in range(value.shape[0]):
+        if node_of[h] != node and value[h] > -math.inf:
+            if head < 0 or value[h] > value[head] or (value[h] == value[head] and tie[h] > tie[head]):
+                head = h
+    return head
+
+
 @kernel
 def spanning_tree(scores, heads):
     """The best tree, projective or not, in O(n²) and one contraction of a cycle at a time. Shapes, ties and result as
     the module says.
     """
     n = scores.shape[0] - 1
-    least, most = math.inf, -math.inf
-    for h in range(n + 1):
-        for d in range(1, n + 1):
-            if h != d and scores[h, d] > -math.inf:
-                least, most = min(least, scores[h, d]), max(most, scores[h, d])
+    least, most = _range_of(scores)
     if most == -math.inf:
         return False
     # A second dependent of the root costs more than all else can give; a power of two keeps sums on their grid.
@@ -162,16 +180,10 @@ def spanning_tree(scores, heads):
             path[length] = node
             length += 1
             state[node] = 1
-            r, head = row[node], -1
-            for h in range(n + 1):
-                if node_of[h] != node and value[r, h] > -math.inf:
-                    if head < 0 or value[r, h] > value[r, head] or (
-                        value[r, h] == value[r, head] and tie[r, h] > tie[r, head]
-                    ):
-                        head = h
+            head = _best_head(node, node_of, value[row[node]], tie[row[node]])
             if head < 0:
                 return False
-            chosen_head[node], chosen_dependent[node] = head, into[r, head]
+            chosen_head[node], chosen_dependent[node] = head, into[row[node], head]
             upper = node_of[head]
             if upper == 0 or state[upper] == 2:
                 for place in range(length):

@@ -175,6 +175,36 @@ def _keep(totals, n_cells, share, kept):
     return count
 
 
+@inner_kernel
+def _columns_of(last, n_states, columns, column_of):
+    """Give each of the states' last labels a column: `columns` lists the labels, `column_of` has each state's number;
+    returns how many there are."""
+    n_columns = 0
+    for state in range(n_states):
+        column = 0
+        while column < n_columns and columns[column] != last[state]:
+            column += 1
+        if column == n_columns:
+            columns[column] = last[state]
+            n_columns += 1
+        column_of[state] = column
+    return n_columns
+
+
+@inner_kernel
+def _marginals_of(sums, n_columns, marginals):
+    """Write the distribution of a token's label, from the forward sums of its pairs with the label before it."""
+    total = 0.0
+    for k in range(marginals.shape[0]):
+        value = 0.0
+        for column in range(n_columns):
+            value += sums[k * n_columns + column]
+        marginals[k] = value
+        total += value
+    for k in range(marginals.shape[0]):
+        marginals[k] /= total
+
+
 @kernel
 def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
     """The distribution of each token's label given the sentence, and the labels of the best sequence.
@@ -203,15 +233,7 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
         count = token_keys(atoms, row, keys)
         count = find_features(keys, count, tables.slots, tables.numbers, features)
         _add_pairs(features, count, tables.starts, tables.pairs, own)
-        n_columns = 0
-        for state in range(n_states):
-            column = 0
-            while column < n_columns and columns[column] != last[i, state]:
-                column += 1
-            if column == n_columns:
-                columns[column] = last[i, state]
-                n_columns += 1
-            column_of[state] = column
+        n_columns = _columns_of(last[i], n_states, columns, column_of)
         sums[: size * n_columns] = 0.0
         bests[: size * n_columns] = 0.0
         origins[: size * n_columns] = 0
@@ -227,15 +249,7 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
                 best = best_of[state] * chances[k]
                 if best > bests[cell]:
                     bests[cell], origins[cell] = best, state
-        total = 0.0
-        for k in range(size):
-            value = 0.0
-            for column in range(n_columns):
-                value += sums[k * n_columns + column]
-            marginals[written + k] = value
-            total += value
-        for k in range(size):
-            marginals[written + k] /= total
+        _marginals_of(sums, n_columns, marginals[written : written + size])
         written += size
         ends[i] = written
         n_states = _keep(sums, size * n_columns, share, kept)

@@ -202,7 +202,7 @@ def _anchor(anchors, count, posterior, least, cell, split, rule):
 
 @inner_kernel
 def _drop_improbable(place, of_cell, sizes, anywhere, whole, least):
-    """Clear the outside numbers of symbols whose posterior times that of the root is below `least`; whether any stay."""
+    """Clear the outside numbers of symbols whose posterior times the root's is below `least`; whether any stay."""
     some = False
     for symbol in of_cell:
         at, size = place[symbol], sizes[symbol]

@@ -114,6 +114,54 @@ def _insert(items, costs, count, parent, start, end, labels, cost):
 
 
 @kernel(error_model="numpy")
+def _best_root(n, spans, logs):
+    """The most probable chain over all n tokens and the log of its probability; chain 0 (no label) where there is no
+    such candidate."""
+    best, most = 0, -math.inf
+    for c in range(len(spans)):
+        if spans[c, 0] == 0 and spans[c, 1] == n:
+            for chain in range(1, logs.shape[1]):
+                if logs[c, chain] > most:
+                    best, most = chain, logs[c, chain]
+    return best, most
+
+
+@kernel(error_model="numpy")
+def _mark_inside(items, count, parent, start, end, inside):
+    """Mark the gaps of [start, end) that lie within a child of constituent `parent`."""
+    for gap in range(start, end + 1):
+        inside[gap] = False
+    for c in range(parent + 1, count):
+        if items[c, 0] >= end:
+            break
+        for gap in range(items[c, 0] + 1, items[c, 1]):
+            inside[gap] = True
+
+
+@kernel(error_model="numpy")
+def _count_faults(never, label, bare, beside, below, above):
+    """For each label over the children of row 0 of `_children`: faults `below` it, and `above` it, where `label` is the
+    parent and row 1 its other children."""
+    for top in range(len(below)):
+        below[top] = _faults(never, top, bare[0], beside[0])
+        already = beside[1, top]
+        beside[1, top] = True
+        above[top] = _faults(never, label, bare[1], beside[1])
+        beside[1, top] = already
+
+
+@kernel(error_model="numpy")
+def _repeats(items, parent, i, j, labels):
+    """Whether one of the labels stands over the same tokens [i, j) already: a unary chain has no label twice."""
+    while parent >= 0 and items[parent, 0] == i and items[parent, 1] == j:
+        for label in labels:
+            if label == items[parent, 2]:
+                return True
+        parent -= 1
+    return False
+
+
+@kernel(error_model="numpy")
 def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels):
     """Take up the tokens that `place_of_bare` finds, in place, from left to right; returns the new number of
     constituents.
@@ -133,27 +181,16 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     bare, beside = np.empty((2, never.shape[2]), dtype=INDEX), np.empty((2, n_labels), dtype=np.bool_)
     below, above_it = np.empty(n_labels, dtype=INDEX), np.empty(n_labels, dtype=INDEX)
     if one_root and count > 0 and not covers_all(items, count, n):
-        best, best_chain, most = -1, -1, -math.inf
-        for c in range(len(spans)):
-            if spans[c, 0] == 0 and spans[c, 1] == n:
-                for chain in range(1, n_chains):
-                    if logs[c, chain] > most:
-                        best, best_chain, most = c, chain, logs[c, chain]
-        if best >= 0:
-            chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
+        chain, most = _best_root(n, spans, logs)
+        if chain > 0:
+            chosen = chain_labels[chain_from[chain] : chain_from[chain + 1]]
             count = _insert(items, costs, count, -1, 0, n, chosen, -most)
     added = 0
     t = place_of_bare(items, count, n, tags, never, parents, 0)
     while t >= 0 and added < n:
         parent = parents[t]
         start, end = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, n)
-        for gap in range(start, end + 1):
-            inside[gap] = False
-        for c in range(parent + 1, count):
-            if items[c, 0] >= end:
-                break
-            for gap in range(items[c, 0] + 1, items[c, 1]):
-                inside[gap] = True
+        _mark_inside(items, count, parent, start, end, inside)
         label = items[parent, 2] if parent >= 0 else n_labels
         _children(items, count, parent, parents, tags, start, end, bare, beside)
         faults = _faults(never, label, bare[0], beside[0])
@@ -165,12 +202,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
             _children(items, count, parent, parents, tags, i, j, bare, beside)
             if bare[0].sum() == 0:
                 continue
-            for top in range(n_labels):
-                below[top] = _faults(never, top, bare[0], beside[0])
-                already = beside[1, top]
-                beside[1, top] = True
-                above_it[top] = _faults(never, label, bare[1], beside[1])
-                beside[1, top] = already
+            _count_faults(never, label, bare, beside, below, above_it)
             for chain in range(1, n_chains):
                 value = math.log(posteriors[c]) + logs[c, chain]
                 top, bottom = chain_labels[chain_from[chain]], chain_labels[chain_from[chain + 1] - 1]
@@ -179,12 +211,7 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
                     continue
                 if not better and not (i <= t < j and not _wrong(never, bottom, tags[t], beside[0])):
                     continue
-                known, above = False, parent  # a unary chain has no label twice
-                while above >= 0 and items[above, 0] == i and items[above, 1] == j:
-                    for place in range(chain_from[chain], chain_from[chain + 1]):
-                        known = known or chain_labels[place] == items[above, 2]
-                    above -= 1
-                if not known:
+                if not _repeats(items, parent, i, j, chain_labels[chain_from[chain] : chain_from[chain + 1]]):
                     best, best_chain, most, fewer = c, chain, value, better
         if best >= 0:
             chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]

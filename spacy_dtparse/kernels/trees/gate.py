@@ -71,15 +71,14 @@ VERSION = 1
 _SEED = np.uint64(0xA0761D6478BD642F)
 
 
-@inner_kernel
-def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
-    """Write the N_KEYS entries of the window [i, j) to the front of `keys` int64 (N_KEYS + N_NUMBERS,).
+# Loops and tables below, because every access to a record and every call of `mix` is compiled on its own.
 
-    `mask`: entries of the table, a power of two, less 1.
-    """
-    # Loops and tables, because every access to a record and every call of `mix` is compiled on its own.
+
+@inner_kernel
+def _write_numbers(tokens, nodes, frontier, low, size, i, j, number):
+    """Write what the atoms are made of: the fields of _ITEMS items in and about the window [i, j), -1 for those that
+    are not there, and the window's arity."""
     item = nodes.item
-    number = keys[N_KEYS:]
     arity = np.int64(j - i)
     number[_ARITY] = arity
     at = 0
@@ -108,18 +107,36 @@ def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
             for column in range(_FIELDS):
                 number[at + column] = -1
         at += _FIELDS
+    return arity
+
+
+@inner_kernel
+def _begin(nodes, frontier, i, arity, number, begin):
+    """The hash of the labels that atoms of the beginning _WHOLE, _ENDS or _OUTER have in common."""
+    state = mix(_SEED, arity + 100 * begin)
+    for k in range(arity if begin == _WHOLE else 2):
+        value = np.int64(0)
+        if begin == _WHOLE:
+            value = np.int64(nodes.item[frontier[i + k]]["label"])
+        elif begin == _ENDS:
+            value = number[_FIRST if k == 0 else _LAST]
+        else:
+            value = number[_LEFT if k == 0 else _RIGHT]
+        state = mix(state, value)
+    return state
+
+
+@inner_kernel
+def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
+    """Write the N_KEYS entries of the window [i, j) to the front of `keys` int64 (N_KEYS + N_NUMBERS,).
+
+    `mask`: entries of the table, a power of two, less 1.
+    """
+    number = keys[N_KEYS:]
+    arity = _write_numbers(tokens, nodes, frontier, low, size, i, j, number)
     whole = ends = outer = np.uint64(0)
     for begin in range(3):
-        state = mix(_SEED, arity + 100 * begin)
-        for k in range(arity if begin == _WHOLE else 2):
-            value = np.int64(0)
-            if begin == _WHOLE:
-                value = np.int64(item[frontier[i + k]]["label"])
-            elif begin == _ENDS:
-                value = number[_FIRST if k == 0 else _LAST]
-            else:
-                value = number[_LEFT if k == 0 else _RIGHT]
-            state = mix(state, value)
+        state = _begin(nodes, frontier, i, arity, number, begin)
         if begin == _WHOLE:
             whole = state
         elif begin == _ENDS:

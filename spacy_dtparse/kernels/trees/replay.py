@@ -51,6 +51,33 @@ def _hard_windows(
     return kept
 
 
+@inner_kernel
+def _shared_atoms(table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch):
+    """Extract the atoms that all windows from i on share; how many there are."""
+    scratch.mark[0] += 1
+    return extract(
+        table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
+    )
+
+
+@inner_kernel
+def _write_atoms(
+    table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, head, shared, scratch, parts, out_atoms, at,
+    room,
+):  # fmt: skip
+    """Extract a candidate's own atoms, and write them with the shared ones; where they end, -1 without `room`."""
+    count = extract(
+        table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, head, scratch, shared
+    )
+    if parts.shape[0] > 0:
+        record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
+    if at + count > room:
+        return -1
+    for a in range(count):
+        out_atoms[at + a] = scratch.atoms[a]
+    return at + count
+
+
 @kernel
 def replay(
     grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, ready, nodes, frontier,
@@ -101,35 +128,17 @@ def replay(
                 i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
                 if i != start:
                     start = i
-                    scratch.mark[0] += 1
-                    shared = extract(
-                        table,
-                        atoms,
-                        np.int64(SHARED),
-                        nodes,
-                        frontier,
-                        low,
-                        size,
-                        tokens,
-                        n_tokens,
-                        i,
-                        j,
-                        i,
-                        scratch,
-                        np.int64(0),
+                    shared = _shared_atoms(
+                        table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch
                     )
                 scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
-                count = extract(
-                    table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, shared
-                )
-                if parts.shape[0] > 0:
-                    record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
-                if at + count > room[1]:
+                at = _write_atoms(
+                    table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, h, shared, scratch, parts,
+                    out_atoms, at, room[1],
+                )  # fmt: skip
+                if at < 0:
                     return -1, 0
-                for a in range(count):
-                    out_atoms[at + a] = scratch.atoms[a]
-                at += count
                 right = gold if gold_i == i and gold_j == j and gold < n_labels else -1
                 if right < 0 and ready.shape[0] > 0:
                     right = right_label(nodes, frontier, actions, ready, step, i, j)
@@ -140,21 +149,13 @@ def replay(
                 out_indptr[rows] = at
             if can_shift:
                 i, j = cursor - 1, cursor
-                scratch.mark[0] += 1
-                count = extract(
-                    table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens,
-                    i, j, i, scratch, np.int64(0),
-                )
-                count = extract(
-                    table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, count
-                )
-                if parts.shape[0] > 0:
-                    record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
-                if at + count > room[1]:
+                shared = _shared_atoms(table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch)
+                at = _write_atoms(
+                    table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, i, shared, scratch, parts,
+                    out_atoms, at, room[1],
+                )  # fmt: skip
+                if at < 0:
                     return -1, 0
-                for a in range(count):
-                    out_atoms[at + a] = scratch.atoms[a]
-                at += count
                 out_gold[rows] = n_labels if gold == n_labels else SHIFT_ROW
                 out_state[rows] = step
                 out_flags[rows] = 0
