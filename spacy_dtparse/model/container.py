@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
+import math
 import os
 import struct
 import zlib
@@ -266,65 +267,70 @@ def _expand(stored: memoryview, compression: str, length: int) -> bytes:
     return payload
 
 
+def _damaged(what: str) -> ModelFormatError:
+    return ModelFormatError(f"malformed model file: {what}; {_ADVICE}")
+
+
 def _parse(payload: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    def damaged(what: str) -> ModelFormatError:
-        return ModelFormatError(f"malformed model file: {what}; {_ADVICE}")
-
-    def no_extensions(code: int, _: bytes) -> None:
-        raise ValueError(f"extension type {code}")
-
-    if len(payload) < 4:
-        raise damaged("no directory")
-    (size,) = struct.unpack_from("<I", payload)
-    if size > len(payload) - 4:
-        raise damaged("its directory is longer than the file")
-    try:
-        # With a hook of our own srsly does not add its decoders, of which one can unpickle.
-        head = msgpack.unpackb(
-            payload[4 : 4 + size], raw=False, object_pairs_hook=dict, ext_hook=no_extensions
-        )
-    except Exception as error:  # the decoder raises many types; all mean the same here
-        raise damaged(f"its directory is no msgpack of plain values ({error})") from error
-    if not isinstance(head, dict) or set(head) != {"arrays", "meta"} or not isinstance(head["meta"], dict):
-        raise damaged("its directory lacks meta or arrays")
-    if not isinstance(head["arrays"], list):
-        raise damaged("its list of arrays is no list")
+    head, at = _directory(payload)
     arrays: dict[str, np.ndarray] = {}
-    at = 4 + size
     for entry in head["arrays"]:
-        if not isinstance(entry, list) or len(entry) != 4:
-            raise damaged(f"array entry {entry!r} has not the form name, dtype, stored dtype, shape")
-        name, dtype, stored, shape = entry
-        if not isinstance(name, str) or name in arrays:
-            raise damaged(f"array name {name!r} is no text or occurs twice")
-        if not isinstance(dtype, str) or not isinstance(stored, str) or not {dtype, stored} <= _KINDS:
-            raise damaged(
-                f"array {name!r} has dtype {dtype!r} stored as {stored!r}; allowed are {sorted(_KINDS)}"
-            )
-        if dtype != stored and (np.dtype(dtype).kind not in "iu" or np.dtype(stored).kind not in "iu"):
-            raise damaged(
-                f"array {name!r} of {dtype} is stored as {stored}; only integers are stored narrower"
-            )
-        if (
-            not isinstance(shape, list)
-            or len(shape) > _MAX_DIMENSIONS
-            or not all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape)
-        ):
-            raise damaged(f"array {name!r} has the shape {shape!r}")
-        width, count = np.dtype(stored).itemsize, 1
-        for n in shape:
-            count *= n
+        name, dtype, stored, shape = _checked_entry(entry, arrays)
+        width, count = np.dtype(stored).itemsize, math.prod(shape)
         if count * width > len(payload) - at:
-            raise damaged(f"array {name!r} of shape {shape} reaches past the end")
+            raise _damaged(f"array {name!r} of shape {shape} reaches past the end")
         planes = np.frombuffer(payload, dtype=np.uint8, count=count * width, offset=at).reshape(width, count)
         at += count * width
         narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<"))
         array = narrow.reshape(shape).astype(dtype, order="C")
         if dtype != stored and not np.array_equal(array, narrow.reshape(shape)):
-            raise damaged(f"array {name!r} has numbers that do not fit {dtype}")
+            raise _damaged(f"array {name!r} has numbers that do not fit {dtype}")
         if dtype == "bool" and (planes > 1).any():
-            raise damaged(f"array {name!r} has truth values other than 0 and 1")
+            raise _damaged(f"array {name!r} has truth values other than 0 and 1")
         arrays[name] = array
     if at != len(payload):
-        raise damaged(f"{len(payload) - at} bytes belong to no array")
+        raise _damaged(f"{len(payload) - at} bytes belong to no array")
     return head["meta"], arrays
+
+
+def _directory(payload: bytes) -> tuple[dict[str, Any], int]:
+    """The directory of a payload, and where it ends."""
+
+    def no_extensions(code: int, _: bytes) -> None:
+        raise ValueError(f"extension type {code}")
+
+    if len(payload) < 4:
+        raise _damaged("no directory")
+    (size,) = struct.unpack_from("<I", payload)
+    if size > len(payload) - 4:
+        raise _damaged("its directory is longer than the file")
+    try:
+        # With a hook of our own srsly does not add its decoders, of which one can unpickle.
+        head = msgpack.unpackb(payload[4 : 4 + size], raw=False, object_pairs_hook=dict, ext_hook=no_extensions)
+    except Exception as error:  # the decoder raises many types; all mean the same here
+        raise _damaged(f"its directory is no msgpack of plain values ({error})") from error
+    if not isinstance(head, dict) or set(head) != {"arrays", "meta"} or not isinstance(head["meta"], dict):
+        raise _damaged("its directory lacks meta or arrays")
+    if not isinstance(head["arrays"], list):
+        raise _damaged("its list of arrays is no list")
+    return head, 4 + size
+
+
+def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str, list[int]]:
+    """An array's entry in the directory: its name, which none `before` has, its dtype, the stored one, its shape."""
+    if not isinstance(entry, list) or len(entry) != 4:
+        raise _damaged(f"array entry {entry!r} has not the form name, dtype, stored dtype, shape")
+    name, dtype, stored, shape = entry
+    if not isinstance(name, str) or name in before:
+        raise _damaged(f"array name {name!r} is no text or occurs twice")
+    if not isinstance(dtype, str) or not isinstance(stored, str) or not {dtype, stored} <= _KINDS:
+        raise _damaged(f"array {name!r} has dtype {dtype!r} stored as {stored!r}; allowed are {sorted(_KINDS)}")
+    if dtype != stored and (np.dtype(dtype).kind not in "iu" or np.dtype(stored).kind not in "iu"):
+        raise _damaged(f"array {name!r} of {dtype} is stored as {stored}; only integers are stored narrower")
+    if (
+        not isinstance(shape, list)
+        or len(shape) > _MAX_DIMENSIONS
+        or not all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape)
+    ):
+        raise _damaged(f"array {name!r} has the shape {shape!r}")
+    return name, dtype, stored, shape

@@ -155,35 +155,42 @@ class _Reader:
             depth, column = len(self.stack), match.start() + 1
             problem = _undecodable(match[0]) if undecoded else None
             if problem is None:
-                if kind != _TEXT:
-                    self.unlabelled = False
-                if kind == _LEAF:
-                    problem = self._leaf(match[1], match[2])
-                elif kind == _OPEN:
-                    certain = bool(match[3]) or text[match.end() :].strip() != ""
-                    problem = self._open(match[3], number, column, certain)
-                elif kind == _TEXT:
-                    problem = self._text(match[5])
-                else:
-                    for _ in range(width):
-                        problem = self._close(done)
-                        if problem is not None:
-                            break
-                        column += 1
+                problem, column = self._token(match, text, number, done)
             if kind == _LEAF and depth == 0 and problem is None:
                 problem = self._finish(done)
             if problem is not None:
-                again = self.again
-                self._clear()
-                self._report(problem, number, column)
-                if kind == _OPEN and column == 1 and depth:
-                    self._open(match[3], number, column, True)
-                    self.again = again[-1:]
-                elif kind == _CLOSE:
-                    self.skipping = max(depth - width, 0)
-                else:
-                    self.skipping = depth + (kind == _OPEN)
+                self._drop(problem, match, number, column, depth)
         return done
+
+    def _token(self, match: re.Match[str], text: str, number: int, done: list[Tree]) -> tuple[str | None, int]:
+        """Take in a token; what is wrong with it, if anything, and its column."""
+        kind, column = match.lastindex, match.start() + 1
+        if kind == _TEXT:
+            return self._text(match[5]), column
+        self.unlabelled = False
+        if kind == _LEAF:
+            return self._leaf(match[1], match[2]), column
+        if kind == _OPEN:
+            certain = bool(match[3]) or text[match.end() :].strip() != ""
+            return self._open(match[3], number, column, certain), column
+        for place in range(column, column + match.end() - match.start()):
+            problem = self._close(done)
+            if problem is not None:
+                return problem, place
+        return None, column
+
+    def _drop(self, problem: str, match: re.Match[str], number: int, column: int, depth: int) -> None:
+        """Report a malformed tree, and skip what is left of it; `depth`: brackets open before the token."""
+        again, kind = self.again, match.lastindex
+        self._clear()
+        self._report(problem, number, column)
+        if kind == _OPEN and column == 1 and depth:
+            self._open(match[3], number, column, True)
+            self.again = again[-1:]
+        elif kind == _CLOSE:
+            self.skipping = max(depth - (match.end() - match.start()), 0)
+        else:
+            self.skipping = depth + (kind == _OPEN)
 
     def _leaf(self, tag: str, word: str) -> str | None:
         if self.word is not None:

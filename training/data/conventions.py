@@ -27,6 +27,7 @@ LABELS = frozenset(
 ROOTS = frozenset("S SQ SBARQ SINV NP VP PP ADVP ADJP INTJ SBAR UCP X FRAG WHNP WHADVP WHADJP".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD".split())
 _CLAUSES = frozenset("S SQ SINV SBARQ FRAG".split())
+_PREDICATES = frozenset("VP S SBAR SQ SBARQ SINV NP ADJP PP ADVP UCP".split())
 _NOUNS = frozenset("NN NNS NNP NNPS PRP PRP$ EX CD JJ JJR JJS PDT VBG VBN POS $ FW".split())
 _HEADS = {
     "PP": frozenset("IN TO VBG VBN RB RP JJ CC PP FW".split()),
@@ -95,60 +96,60 @@ def _node_problems(tree: Tree, node: int) -> Iterator[str]:
     children = tree.children(node)
     names = [tree.labels[child] if kind == "c" else tree.tags[child] for kind, child in children]
     bare = [name for (kind, _), name in zip(children, names, strict=True) if kind != "c"]
-    phrases = [name for (kind, _), name in zip(children, names, strict=True) if kind == "c"]
-    here = f"({label} {' '.join(names)})"
+    phrases = {name for (kind, _), name in zip(children, names, strict=True) if kind == "c"}
+    for problem in _label_problems(label, names, bare, phrases):
+        yield f"({label} {' '.join(names)}): {problem}"
+
+
+def _label_problems(label: str, names: list[str], bare: list[str], phrases: set[str]) -> Iterator[str]:
+    """What is wrong with a constituent of children `names`, of which `bare` are tags and `phrases` labels."""
     if names == [label]:
-        yield f"{here}: {label} over {label} alone"
+        yield f"{label} over {label} alone"
     if label in _CLAUSES:
-        lone = [name for name in bare if name in _NOUNS]
-        if label != "FRAG" and lone:
-            yield f"{here}: {lone[0]} is a child of {label}; give it a phrase of its own"
-        if label == "S" and set(bare) & {"VB", "VBG", "VBN", "TO"}:
-            yield f"{here}: a verb is a child of S; it needs a VP"
-        if label == "S" and set(bare) & {"MD", "VBZ", "VBP", "VBD"}:
-            yield f"{here}: a verb is a child of S; it needs a VP (or S should be SQ)"
-        if label == "SQ" and not (set(names) & (VERBS | {"VP", "SQ"})):
-            yield f"{here}: SQ without a verb"
-        if label == "S" and not set(names) & {
-            "VP",
-            "S",
-            "SBAR",
-            "SQ",
-            "SBARQ",
-            "SINV",
-            "NP",
-            "ADJP",
-            "PP",
-            "ADVP",
-            "UCP",
-        }:
-            yield f"{here}: S without a predicate"
+        yield from _clause_problems(label, set(names), bare)
     if label == "VP":
-        if not set(names) & (VERBS | {"VP", "TO", "UCP"}):
-            yield f"{here}: VP without a verb"
-        if ("MD" in bare or "TO" in bare) and set(bare) & {"VB", "VBP", "VBD", "VBZ"}:
-            yield f"{here}: the verb after MD or TO needs a VP of its own"
-        if sum(name in VERBS for name in bare) > 1 and "CC" not in bare:
-            yield f"{here}: two verbs in one VP; each has a VP of its own"
-        lone = [name for name in bare if name in (_NOUNS - {"VBG", "VBN"}) and name not in VERBS]
-        if lone:
-            yield f"{here}: {lone[0]} is a child of VP; give it a phrase of its own"
-        if "IN" in bare or "RP" in bare:
-            yield f"{here}: a preposition or particle is a child of VP; it needs PP or PRT"
+        yield from _vp_problems(set(names), bare)
     if label == "NP":
-        nouns = [name for name in bare if name in ("NN", "NNS", "NNP", "NNPS", "PRP", "EX")]
-        if nouns and set(phrases) & {"PP", "VP", "RRC"}:
-            yield f"{here}: a postmodified noun has an NP of its own"
+        if set(bare) & {"NN", "NNS", "NNP", "NNPS", "PRP", "EX"} and phrases & {"PP", "VP", "RRC"}:
+            yield "a postmodified noun has an NP of its own"
         if set(bare) & {"MD", "TO", "VBZ", "VBP", "VBD"}:
-            yield f"{here}: a verb is a child of NP"
+            yield "a verb is a child of NP"
     if label == "SBAR" and "SBAR" not in phrases and names[-1:] == ["NP"]:
-        yield f"{here}: SBAR ends in NP; is there no clause?"
+        yield "SBAR ends in NP; is there no clause?"
     if label in _HEADS and not set(names) & _HEADS[label] and "UCP" not in names:
-        yield f"{here}: none of {' '.join(sorted(_HEADS[label]))}"
-    if label == "INTJ" and phrases and set(phrases) - {"NP", "INTJ", "ADJP", "ADVP", "PP"}:
-        yield f"{here}: what is in INTJ?"
+        yield f"none of {' '.join(sorted(_HEADS[label]))}"
+    if label == "INTJ" and phrases - {"NP", "INTJ", "ADJP", "ADVP", "PP"}:
+        yield "what is in INTJ?"
     if label == "QP" and len(names) == 1:
-        yield f"{here}: QP over one word"
+        yield "QP over one word"
+
+
+def _clause_problems(label: str, names: set[str], bare: list[str]) -> Iterator[str]:
+    lone = [name for name in bare if name in _NOUNS]
+    if label != "FRAG" and lone:
+        yield f"{lone[0]} is a child of {label}; give it a phrase of its own"
+    if label == "S" and set(bare) & {"VB", "VBG", "VBN", "TO"}:
+        yield "a verb is a child of S; it needs a VP"
+    if label == "S" and set(bare) & {"MD", "VBZ", "VBP", "VBD"}:
+        yield "a verb is a child of S; it needs a VP (or S should be SQ)"
+    if label == "SQ" and not names & (VERBS | {"VP", "SQ"}):
+        yield "SQ without a verb"
+    if label == "S" and not names & _PREDICATES:
+        yield "S without a predicate"
+
+
+def _vp_problems(names: set[str], bare: list[str]) -> Iterator[str]:
+    if not names & (VERBS | {"VP", "TO", "UCP"}):
+        yield "VP without a verb"
+    if ("MD" in bare or "TO" in bare) and set(bare) & {"VB", "VBP", "VBD", "VBZ"}:
+        yield "the verb after MD or TO needs a VP of its own"
+    if sum(name in VERBS for name in bare) > 1 and "CC" not in bare:
+        yield "two verbs in one VP; each has a VP of its own"
+    lone = [name for name in bare if name in (_NOUNS - {"VBG", "VBN"}) and name not in VERBS]
+    if lone:
+        yield f"{lone[0]} is a child of VP; give it a phrase of its own"
+    if "IN" in bare or "RP" in bare:
+        yield "a preposition or particle is a child of VP; it needs PP or PRT"
 
 
 def check_file(path: Path) -> list[str]:

@@ -107,6 +107,52 @@ def _groups(network: TeacherNetwork, options: TeacherOptions) -> list[dict[str, 
     return groups
 
 
+def _plan(
+    examples: Sequence[tuple[float, TeacherExample]], options: TeacherOptions, rng: np.random.Generator
+) -> list[list[int]]:
+    """The examples of each update, over all passes; the last one may be part of a pass."""
+    plan: list[list[int]] = []
+    for epoch in range(math.ceil(options.epochs)):
+        batches = one_pass(examples, options.batch, rng)
+        plan += batches[: math.ceil(len(batches) * min(1.0, options.epochs - epoch))]
+    return plan
+
+
+def _update(
+    network: TeacherNetwork,
+    optimizer: torch.optim.Optimizer,
+    rate: float,
+    part: Sequence[TeacherExample],
+    options: TeacherOptions,
+    generator: torch.Generator,
+) -> np.ndarray:
+    """Learn from some examples at a share of the full rates; the losses of brackets, labels and tags."""
+    for group in optimizer.param_groups:
+        group["lr"] = group["full"] * rate
+    hidden = (torch.rand(len(part), generator=generator) < options.any_source).tolist()
+    sources = [ANY_SOURCE if hide else e.source for e, hide in zip(part, hidden, strict=True)]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss, parts = batch_loss(
+            network, part, sources, (options.encoder_dropout, options.head_dropout), generator, options.tag_share
+        )
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+    optimizer.step()
+    return np.array(parts)
+
+
+def _keep(
+    state: Path, network: TeacherNetwork, optimizer: torch.optim.Optimizer, done: int, facts: dict[str, Any]
+) -> None:
+    """Keep the state of a run after `done` updates."""
+    held = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "done": done, "facts": facts}
+    state.parent.mkdir(parents=True, exist_ok=True)
+    temporary = state.with_suffix(".tmp")
+    torch.save(held, temporary)
+    temporary.replace(state)
+
+
 def fit_teacher(
     train: Sequence[tuple[float, Sentence, bool]],
     dev: Sequence[Sentence],
@@ -139,11 +185,7 @@ def fit_teacher(
         network.load_state_dict(start.networks[0].state_dict())
     optimizer = torch.optim.AdamW(_groups(network, options), betas=(0.9, 0.98), fused=True)
     rng = np.random.default_rng(options.seed)
-    plan: list[tuple[int, list[int]]] = []
-    for epoch in range(math.ceil(options.epochs)):
-        batches = one_pass(examples, options.batch, rng)
-        keep = min(1.0, options.epochs - epoch)
-        plan += [(epoch, batch) for batch in batches[: math.ceil(len(batches) * keep)]]
+    plan = _plan(examples, options, rng)
     per_pass = len(plan) / options.epochs
     done, run = 0, {"options": asdict(options), "sentences": len(used), **(facts or {})}
     state = None if workdir is None else workdir / "state.pt"
@@ -157,40 +199,18 @@ def fit_teacher(
     network.train()
     began = kept_at = time.perf_counter()
     losses, since = np.zeros(3), 0
-    for step, (_, batch) in enumerate(plan):
+    for step, batch in enumerate(plan):
         if step < done:
             continue
-        generator = torch.Generator().manual_seed(options.seed * 1_000_003 + step)
         rate = min(1.0, (step + 1) / options.warm) * max(0.01, 1 - step / len(plan))
-        for group in optimizer.param_groups:
-            group["lr"] = group["full"] * rate
-        part = [examples[k][1] for k in batch]
-        hidden = (torch.rand(len(part), generator=generator) < options.any_source).tolist()
-        sources = [ANY_SOURCE if hide else e.source for e, hide in zip(part, hidden, strict=True)]
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            loss, parts = batch_loss(
-                network, part, sources, (options.encoder_dropout, options.head_dropout), generator, options.tag_share
-            )
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
-        optimizer.step()
-        losses += parts
+        generator = torch.Generator().manual_seed(options.seed * 1_000_003 + step)
+        losses += _update(network, optimizer, rate, [examples[k][1] for k in batch], options, generator)
         since += 1
         last = step + 1 == len(plan)
         judged = last or int((step + 1) / per_pass / options.judge_every) > int(step / per_pass / options.judge_every)
         if state is not None and (last or time.perf_counter() - kept_at > _KEEP_EVERY):
             kept_at = time.perf_counter()
-            state.parent.mkdir(parents=True, exist_ok=True)
-            temporary = state.with_suffix(".tmp")
-            held = {
-                "network": network.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "done": step + 1,
-                "facts": run,
-            }
-            torch.save(held, temporary)
-            temporary.replace(state)
+            _keep(state, network, optimizer, step + 1, run)
         if judged or since == 200:
             figures = {}
             if judged and dev:

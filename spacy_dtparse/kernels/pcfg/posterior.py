@@ -135,6 +135,13 @@ def _add_words(leaves, first, last, given, cell, few, base):
 
 
 @inner_kernel
+def _forget_pairs(ranges, met):
+    """Begin anew with `add_pairs`; rows of symbols that are no left child of any rule are not needed."""
+    for b in range(met.shape[0]):
+        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+
+
+@inner_kernel
 def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
     """Add what rules make of the pairs of children that `add_pairs` has summed up over all splits."""
     n_symbols = base.shape[0]
@@ -240,8 +247,7 @@ def inside(
             if i == j - 1:
                 _add_words(leaves, leaf_from[i], leaf_from[j], given, cell, few, base)
             elif not few:
-                for b in range(n_symbols):
-                    met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+                _forget_pairs(ranges, met)
             of = chart[1]
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)

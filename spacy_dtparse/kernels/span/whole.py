@@ -182,9 +182,8 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     below, above_it = np.empty(n_labels, dtype=INDEX), np.empty(n_labels, dtype=INDEX)
     if one_root and count > 0 and not covers_all(items, count, n):
         chain, most = _best_root(n, spans, logs)
-        if chain > 0:
-            chosen = chain_labels[chain_from[chain] : chain_from[chain + 1]]
-            count = _insert(items, costs, count, -1, 0, n, chosen, -most)
+        chosen = chain_labels[chain_from[chain] : chain_from[chain + 1]]
+        count = _insert(items, costs, count, -1, 0, n, chosen, -most)
     added = 0
     t = place_of_bare(items, count, n, tags, never, parents, 0)
     while t >= 0 and added < n:

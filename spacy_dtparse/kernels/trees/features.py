@@ -200,6 +200,17 @@ def _group_range(code, n, i, j, h, low, size):
 
 
 @inner_kernel
+def _append_once(direct, base, value, stamp, mark, out, count):
+    """Append the atom of a value, unless it is unknown or there already; the new number of atoms."""
+    number = direct[base + value] if value >= 0 else -1
+    if number >= 0 and stamp[number] != mark:
+        stamp[number] = mark
+        out[count] = number
+        count += 1
+    return count
+
+
+@inner_kernel
 def _emit_groups(
     grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
 ):
@@ -218,19 +229,10 @@ def _emit_groups(
             node = frontier[at]
             if kind == SOME_ITEM:
                 value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
-                number = direct[base + value] if value >= 0 else -1
-                if number >= 0 and stamp[number] != mark:
-                    stamp[number] = mark
-                    out[count] = number
-                    count += 1
+                count = _append_once(direct, base, value, stamp, mark, out, count)
             elif kind == SOME_TERMINAL:
                 for t in range(item[node]["start"], item[node]["end"]):
-                    value = tokens[t, attribute]
-                    number = direct[base + value] if value >= 0 else -1
-                    if number >= 0 and stamp[number] != mark:
-                        stamp[number] = mark
-                        out[count] = number
-                        count += 1
+                    count = _append_once(direct, base, tokens[t, attribute], stamp, mark, out, count)
             else:
                 length += 1 if kind == LENGTH_ITEMS else item[node]["end"] - item[node]["start"]
         if kind >= LENGTH_ITEMS:

@@ -97,18 +97,14 @@ def replay(
     `gate` int16: weights of a gate (see `gate`); wrong windows whose weights sum to less than `least` make no rows, and
     nor does the shift of a state that has no other candidate left then. Of length 1 or less: all make rows. `keys`
     int64: scratch.
-    Returns (rows, states), or (-1, 0) when there is not enough room.
-
-    States with a single candidate make no rows.
+    Returns (rows, states), or (-1, 0) when there is not enough room. States with a single candidate make no rows.
     """
     low, size = np.int64(0), np.int64(n_tokens)
     shift_reduce = grammar.options[0] == SHIFT_REDUCE
     cursor = np.int64(n_tokens) if shift_reduce else np.int64(0)
-    n_labels = np.int64(grammar.options[3])
-    top = np.int64(grammar.options[4])
+    n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
     start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier)
-    rows = 0
-    at = 0
+    rows = at = 0
     out_indptr[0] = 0
     for step in range(n_actions):
         gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
@@ -122,15 +118,12 @@ def replay(
         if n_windows > 0:
             if rows + n_windows + 1 > room[0]:
                 return -1, 0
-            start = -1
-            shared = np.int64(0)
+            start, shared = -1, np.int64(0)
             for w in range(n_windows):
                 i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
                 if i != start:
                     start = i
-                    shared = _shared_atoms(
-                        table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch
-                    )
+                    shared = _shared_atoms(table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch)
                 scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
                 at = _write_atoms(

@@ -126,23 +126,14 @@ def unpack_ensembles(
     leaf_value = np.zeros(n_leaves, dtype=SCORE)
     leaf_value[charged] = part["units"] * CONFIDENCE_GRID
     value[~inner] = leaf_value
-    roots_at = np.concatenate([[0], np.cumsum(trees)])
+    steps = part["root_steps"].astype(np.int64)
+    roots = [np.cumsum(own) for own in np.split(steps, np.cumsum(trees)[:-1])] if len(trees) else []
     ensembles = []
-    for label in range(len(trees)):
+    for label, own in enumerate(roots):
         here = slice(int(starts[label]), int(starts[label + 1]))
-        steps = part["root_steps"][roots_at[label] : roots_at[label + 1]].astype(np.int64)
-        roots = np.cumsum(steps)
-        for array in (roots, yes[here], no[here]):
-            require(
-                int(np.abs(array).max(initial=0)) <= limit, f"label {label} has a node number beyond 32 bits"
-            )
-        ensemble = LabelEnsemble(
-            roots.astype(INDEX),
-            atom[here].astype(INDEX),
-            yes[here].astype(INDEX),
-            no[here].astype(INDEX),
-            value[here].copy(),
-        )
-        validate(ensemble, n_atoms, name=f"label {label}")
-        ensembles.append(ensemble)
+        farthest = max(int(np.abs(array).max(initial=0)) for array in (own, yes[here], no[here]))
+        require(farthest <= limit, f"label {label} has a node number beyond 32 bits")
+        chosen, children = atom[here].astype(INDEX), (yes[here].astype(INDEX), no[here].astype(INDEX))
+        ensembles.append(LabelEnsemble(own.astype(INDEX), chosen, *children, value[here].copy()))
+        validate(ensembles[-1], n_atoms, name=f"label {label}")
     return ensembles

@@ -176,17 +176,7 @@ def compile_rules(
     slot = np.zeros(n_rules, dtype=np.int64)
     slot[order] = np.arange(n_rules) + np.repeat(first_word * 64 - first, per_label)
 
-    # The k-th present atom of each rule is awaited in layer k, which has the words with such rules: they come first.
-    turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
-    layers = np.zeros(n_words, dtype=np.int64)
-    np.maximum.at(layers, slot[owner[needs]] >> 6, turn + 1)
-    by_layers = np.argsort(-layers, kind="stable")
-    rank = np.zeros(n_words, dtype=np.int64)
-    rank[by_layers] = np.arange(n_words)
-    slot = rank[slot >> 6] * 64 + (slot & 63)
-    in_layer = np.count_nonzero(layers[:, None] > np.arange(layers.max(initial=0)), axis=0)
-    layer = n_words + np.concatenate([[0], np.cumsum(in_layer)])
-    wait_bit = layer[turn] * 64 + slot[owner[needs]]
+    slot, by_layers, layer, wait_bit = _layers(slot, owner[needs], n_words)
     fresh = _bitset(wait_bit, int(layer[-1]))
     fresh[:n_words] = ~BITS(0)
     value = np.zeros(n_words * 64, dtype=np.int32)
@@ -225,6 +215,26 @@ def compile_rules(
         kill_word=kill_word,
         kill_keep=~kill_bits,
     )
+
+
+def _layers(
+    slot: np.ndarray, owner: np.ndarray, n_words: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The k-th present atom of each rule is awaited in layer k, which has the words with such rules: they come first.
+
+    `owner`: the rule of each present literal, ascending. Returns the slots in that order of words, the words in it,
+    where each layer begins, and the bit of each present literal.
+    """
+    turn = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    layers = np.zeros(n_words, dtype=np.int64)
+    np.maximum.at(layers, slot[owner] >> 6, turn + 1)
+    by_layers = np.argsort(-layers, kind="stable")
+    rank = np.zeros(n_words, dtype=np.int64)
+    rank[by_layers] = np.arange(n_words)
+    slot = rank[slot >> 6] * 64 + (slot & 63)
+    in_layer = np.count_nonzero(layers[:, None] > np.arange(layers.max(initial=0)), axis=0)
+    layer = n_words + np.concatenate([[0], np.cumsum(in_layer)])
+    return slot, by_layers, layer, layer[turn] * 64 + slot[owner]
 
 
 def _split_large(rules: Conjunctions) -> Conjunctions:

@@ -26,7 +26,7 @@ def parse(kind: str) -> None:
     if kind == "dtree":
         DtreeParser(hand_made("shift_reduce", seed=1).model).parse(["a", "cat"], ["DT", "NN"])
     else:
-        SpanParser(random_model(2)).parse(*SENTENCES[0])
+        SpanParser(random_model(2, layers=3)).parse(*SENTENCES[0])
 
 
 @pytest.mark.parametrize("kind", sorted(ahead.SHARES))

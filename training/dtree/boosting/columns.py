@@ -114,6 +114,69 @@ def _contains(postings, start, end, example):
 
 
 @kernel
+def _order_members(columns, test, arena, start, end):
+    """Order the examples arena[start:end] into those that have atom `test`, then the others, both ascending; where the
+    others begin."""
+    slot, bits, starts, postings = columns
+    column, first, last = slot[test], starts[test], starts[test + 1]
+    middle = start
+    spare = np.empty(end - start, np.int32)
+    n_spare = 0
+    for place in range(start, end):
+        example = arena[place]
+        if column >= 0:
+            has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
+        else:
+            has = _contains(postings, first, last, example)
+        if has:
+            arena[middle] = example
+            middle += 1
+        else:
+            spare[n_spare] = example
+            n_spare += 1
+    for k in range(n_spare):
+        arena[middle + k] = spare[k]
+    return middle
+
+
+@kernel
+def _take_out_rare(postings, members, leaf, arena, used, out):
+    """Take the examples of `postings` out of a bitset: they go to a leaf, or where that is -1 to the list `arena` from
+    `used` on; where it ends."""
+    for k in range(len(postings)):
+        example = np.uint64(postings[k])
+        mask = ONE << (example & LOW6)
+        if members[example >> SIX] & mask != ZERO:
+            members[example >> SIX] ^= mask
+            if leaf >= 0:
+                out[example] = leaf
+            else:
+                arena[used] = example
+                used += 1
+    return used
+
+
+@kernel
+def _take_out_leaf(column, members, n_words, leaf, out):
+    """Take the examples of a bitset out of another: they go to a leaf."""
+    for k in range(n_words):
+        at = np.uint64(k)
+        both = members[at] & column[at]
+        if both != ZERO:
+            members[at] ^= both
+            _mark(both, k << 6, leaf, out)
+
+
+@kernel
+def _take_out(column, members, n_words, other):
+    """Take the examples of a bitset out of another, into the bitset `other`."""
+    for word in range(n_words):
+        both = members[word] & column[word]
+        other[word] = both
+        members[word] ^= both
+
+
+@kernel
 def percolate(columns, n, atom, yes, no, pool, arena, out):
     """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
 
@@ -152,74 +215,31 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
         column = slot[test]
         if where[node] < 0:  # a list of members: order it into yes, then no (both stay sorted)
             start, end = -1 - where[node], stop[node]
-            first, last = starts[test], starts[test + 1]
-            middle = start
-            spare = np.empty(end - start, np.int32)
-            n_spare = 0
-            for place in range(start, end):
-                example = arena[place]
-                if column >= 0:
-                    has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
+            middle = _order_members(columns, test, arena, start, end)
+            for child, first, last in ((left, start, middle), (right, middle, end)):
+                if atom[child] < 0:
+                    for place in range(first, last):
+                        out[arena[place]] = child
                 else:
-                    has = _contains(postings, first, last, example)
-                if has:
-                    arena[middle] = example
-                    middle += 1
-                else:
-                    spare[n_spare] = example
-                    n_spare += 1
-            for k in range(n_spare):
-                arena[middle + k] = spare[k]
-            if left_leaf:
-                for place in range(start, middle):
-                    out[arena[place]] = left
-            else:
-                where[left], stop[left] = -1 - start, middle
-                stack[depth] = left
-                depth += 1
-            if right_leaf:
-                for place in range(middle, end):
-                    out[arena[place]] = right
-            else:
-                where[right], stop[right] = -1 - middle, end
-                stack[depth] = right
-                depth += 1
+                    where[child], stop[child] = -1 - first, last
+                    stack[depth] = child
+                    depth += 1
             continue
         members = pool[where[node]]
         if column < 0:  # a rare atom: its members become a list, the others keep the bitset
             begin = used
-            for place in range(starts[test], starts[test + 1]):
-                rare = np.uint64(postings[place])
-                mask = ONE << (rare & LOW6)
-                if members[rare >> SIX] & mask != ZERO:
-                    members[rare >> SIX] ^= mask
-                    if left_leaf:
-                        out[rare] = left
-                    else:
-                        arena[used] = rare
-                        used += 1
+            rare = postings[starts[test] : starts[test + 1]]
+            used = _take_out_rare(rare, members, left if left_leaf else -1, arena, used, out)
             if not left_leaf:
                 where[left], stop[left] = -1 - begin, used
                 stack[depth] = left
                 depth += 1
         elif left_leaf:
-            column_bits = bits[column]
-            for k in range(n_words):
-                at = np.uint64(k)
-                both = members[at] & column_bits[at]
-                if both != ZERO:
-                    members[at] ^= both
-                    _mark(both, k << 6, left, out)
+            _take_out_leaf(bits[column], members, n_words, left, out)
         else:
-            column_bits = bits[column]
             n_free -= 1
-            row = free[n_free]
-            other = pool[row]
-            for word in range(n_words):
-                both = members[word] & column_bits[word]
-                other[word] = both
-                members[word] ^= both
-            where[left] = row
+            where[left] = free[n_free]
+            _take_out(bits[column], members, n_words, pool[where[left]])
             stack[depth] = left
             depth += 1
         if right_leaf:

@@ -68,6 +68,46 @@ def ceiling(positive, negative, penalty, hard):
 
 
 @kernel
+def _most_gain(slot, best, gain):
+    """The open leaf whose split adds most gain, the lowest of equals; -1 where none adds any."""
+    node = -1
+    most = 0.0
+    for candidate in range(len(slot)):
+        if slot[candidate] >= 0 and best[candidate] - gain[candidate] > most:
+            node, most = candidate, best[candidate] - gain[candidate]
+    return node
+
+
+@kernel
+def _rows_with(tag_of, tag, found):
+    """List the rows of a leaf in `found`; how many there are."""
+    count = np.int64(0)
+    for row in range(len(tag_of)):
+        found[np.uint64(count)] = row
+        count += np.int64(tag_of[row] == tag)
+    return count
+
+
+@kernel
+def _sum_children(matrix, subtraction, small_open, large_open, tag_of, large_tag, found, n_found, smaller, parent):
+    """Histograms of the children that stay open: that of the smaller one, whose rows are `found`[:n_found], to
+    `smaller`, that of the larger one in place of the parent's."""
+    indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
+    if small_open:
+        smaller[:] = 0.0
+        add_rows(indptr, atoms, gradient, found, n_found, 1.0, smaller)
+    if large_open and not subtraction:
+        n_found = _rows_with(tag_of, large_tag, found)
+        parent[:] = 0.0
+        add_rows(indptr, atoms, gradient, found, n_found, 1.0, parent)
+    elif large_open and small_open:
+        for a in range(len(parent)):
+            parent[a] -= smaller[a]
+    elif large_open:
+        add_rows(indptr, atoms, gradient, found, n_found, -1.0, parent)
+
+
+@kernel
 def grow(
     matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no
 ):
@@ -79,27 +119,19 @@ def grow(
     the larger child's histogram is summed up from its rows.
     Returns (number of nodes, largest |g| of a child of the root).
     """
-    indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
-    k = len(gradient)
-    size = len(atom)
-    gain = np.zeros(size)
-    best = np.full(size, -1.0)
-    best_atom = np.full(size, -1, np.int64)
-    positive = np.zeros(size)
-    negative = np.zeros(size)
-    rows = np.zeros(size, np.int64)
-    tag = np.zeros(size, np.int16)
-    slot = np.full(size, -1, np.int64)
+    gradient = matrix.gradient
+    k, size = len(gradient), len(atom)
+    gain, positive, negative = np.zeros(size), np.zeros(size), np.zeros(size)
+    best, best_atom = np.full(size, -1.0), np.full(size, -1, np.int64)
+    rows, tag, slot = np.zeros(size, np.int64), np.zeros(size, np.int16), np.full(size, -1, np.int64)
     free = np.arange(len(pool))[::-1].copy()
     n_free = len(free)
     atom[:] = -1
     yes[:] = -1
     no[:] = -1
-    for row in range(k):
-        tag_of[row] = 0
-        found[row] = row
-    n_tags = 1
-    rows[0] = k
+    tag_of[:] = 0
+    found[:k] = np.arange(k)
+    n_tags, rows[0] = 1, k
     positive[0], negative[0] = sum_rows(gradient, found, k)
     total = positive[0] - negative[0]
     gain[0] = gain_of(total, penalty, hard)
@@ -112,11 +144,7 @@ def grow(
     slot[0] = free[n_free]
     pool[slot[0], :] = matrix.histogram
     for _ in range(max_splits):
-        node = -1
-        most = 0.0
-        for candidate in range(n_nodes):
-            if slot[candidate] >= 0 and best[candidate] - gain[candidate] > most:
-                node, most = candidate, best[candidate] - gain[candidate]
+        node = _most_gain(slot[:n_nodes], best, gain)
         if node < 0:
             break
         test = best_atom[node]
@@ -138,29 +166,12 @@ def grow(
         small_open = ceiling(positive[small], negative[small], penalty, hard) > split_ratio * gain[small]
         large_open = ceiling(positive[large], negative[large], penalty, hard) > split_ratio * gain[large]
         if small == right and (small_open or large_open):
-            n_found = 0
-            for row in range(k):
-                found[np.uint64(n_found)] = row
-                n_found += np.int64(tag_of[row] == tag[right])
+            n_found = _rows_with(tag_of, tag[right], found)
         if small_open:
             n_free -= 1
             slot[small] = free[n_free]
-            histogram = pool[slot[small]]
-            histogram[:] = 0.0
-            add_rows(indptr, atoms, gradient, found, n_found, 1.0, histogram)
-            if large_open and subtraction:
-                parent = pool[slot[node]]
-                for a in range(len(histogram)):
-                    parent[a] -= histogram[a]
-        elif large_open and subtraction:
-            add_rows(indptr, atoms, gradient, found, n_found, -1.0, pool[slot[node]])
-        if large_open and not subtraction:
-            n_found = 0
-            for row in range(k):
-                found[np.uint64(n_found)] = row
-                n_found += np.int64(tag_of[row] == tag[large])
-            pool[slot[node], :] = 0.0
-            add_rows(indptr, atoms, gradient, found, n_found, 1.0, pool[slot[node]])
+        parent, smaller = pool[slot[node]], pool[slot[small if small_open else node]]
+        _sum_children(matrix, subtraction, small_open, large_open, tag_of, tag[large], found, n_found, smaller, parent)
         if large_open:
             slot[large] = slot[node]
         else:
@@ -170,9 +181,8 @@ def grow(
         for child in (left, right):
             if slot[child] < 0:
                 continue
-            best[child], best_atom[child] = best_split(
-                pool[slot[child]], positive[child] - negative[child], penalty, hard
-            )
+            total = positive[child] - negative[child]
+            best[child], best_atom[child] = best_split(pool[slot[child]], total, penalty, hard)
             if not best[child] > split_ratio * gain[child]:
                 free[n_free] = slot[child]
                 n_free += 1
