@@ -7,7 +7,7 @@ number of processes share them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,10 @@ from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
 from spacy_dtparse.kernels.trees.state import Grammar, make_nodes
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
+
+from .boosting.columns import gather_rows
+from .boosting.labels import GOLD, LABEL_TYPES, LabelData
+from .boosting.store import array_files
 
 STORES = ("window", "shift", "top")
 
@@ -116,6 +120,19 @@ class Replayer:
             b["flags"][:rows],
         )
 
+    def n_atoms_of(self, rows: np.ndarray) -> int:
+        """Number of atoms in some rows of the last `run`."""
+        indptr = self._buffers["indptr"]
+        return int((indptr[rows + 1] - indptr[rows]).sum())
+
+    def atoms_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(indptr, atoms) of some rows of the last `run`; new arrays."""
+        indptr, atoms = self._buffers["indptr"], self._buffers["atoms"]
+        out_indptr = np.empty(len(rows) + 1, dtype=OFFSET)
+        out_atoms = np.empty(self.n_atoms_of(rows), dtype=INDEX)
+        gather_rows(indptr, atoms, rows, out_indptr, out_atoms)
+        return out_indptr, out_atoms
+
 
 @kernel
 def _count(atoms, counts):
@@ -193,8 +210,8 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
 
 def example_rows(
     replayer: Replayer, derivation: Derivation, n_labels: int
-) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """(store, row numbers, b_pos, b_neg) of one replayed derivation, to be read before the next `run`.
+) -> Iterator[tuple[str, np.ndarray, LabelData]]:
+    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`.
 
     Half of a state's weight is shared by its positives, half by its negatives over all labels, unless weights are
     uniform.
@@ -218,17 +235,13 @@ def example_rows(
     for store, mask in (("window", ~is_shift), ("shift", is_shift), ("top", flags == 1)):
         chosen = np.flatnonzero(mask)
         if len(chosen):
-            yield store, chosen, b_pos[chosen], b_neg[chosen]
+            right = np.where(gold == n_labels, n_labels, -1).astype(GOLD) if store == "shift" else gold
+            yield store, chosen, LabelData(right[chosen], b_pos[chosen], b_neg[chosen])
 
 
-@kernel
-def _gather(indptr, atoms, rows, out):
-    at = 0
-    for r in rows:
-        for p in range(indptr[r], indptr[r + 1]):
-            out[at] = atoms[p]
-            at += 1
-    return at
+def example_types(*columns: tuple[str, Any]) -> dict[str, Any]:
+    """The types of the files of all stores, <store>/<name>: label data, and `columns`."""
+    return {f"{store}/{name}": dtype for store in STORES for name, dtype in (*columns, *LABEL_TYPES.items())}
 
 
 def write_stores(
@@ -238,7 +251,7 @@ def write_stores(
     templates: Templates,
     lexicon: Lexicon,
     atoms: AtomMap,
-    derivations: Sequence[Derivation] | Iterable[Derivation],
+    derivations: Iterable[Derivation],
     sieve: Sieve | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy of the examples that pass
@@ -248,53 +261,16 @@ def write_stores(
     """
     table, _ = compile_templates(templates, lexicon.sizes)
     replayer = Replayer(grammar, heads, table, atoms, int(atoms.state[0]), sieve=sieve or Sieve())
-    n_labels = len(lexicon.labels)
-    files: dict[str, dict[str, Any]] = {}
-    totals = {store: [0, 0] for store in STORES}
-    lengths: dict[str, list[np.ndarray]] = {store: [] for store in STORES}
-    for store in STORES:
-        (folder / store).mkdir(parents=True, exist_ok=True)
-        files[store] = {
-            name: open(folder / store / f"{name}.raw", "wb") for name in ("atoms", "gold", "b_pos", "b_neg")
-        }
-    try:
-        for derivation in derivations:
-            for store, rows, b_pos, b_neg in example_rows(replayer, derivation, n_labels):
-                buffers = replayer._buffers
-                indptr, flat = buffers["indptr"], buffers["atoms"]
-                widths = (indptr[rows + 1] - indptr[rows]).astype(INDEX)
-                out = np.empty(int(widths.sum()), dtype=INDEX)
-                _gather(indptr, flat, rows, out)
-                gold = buffers["gold"][rows]
-                if store == "shift":
-                    gold = np.where(gold == n_labels, n_labels, -1).astype(np.int16)
-                out.tofile(files[store]["atoms"])
-                gold.tofile(files[store]["gold"])
-                b_pos.tofile(files[store]["b_pos"])
-                b_neg.tofile(files[store]["b_neg"])
-                lengths[store].append(widths)
-                totals[store][0] += len(rows)
-                totals[store][1] += len(out)
-    finally:
+    with array_files(folder, example_types(("indptr", OFFSET), ("atoms", INDEX))) as files:
         for store in STORES:
-            for handle in files[store].values():
-                handle.close()
-    types = {"atoms": INDEX, "gold": np.int16, "b_pos": WEIGHT, "b_neg": WEIGHT}
-    for store in STORES:
-        widths = np.concatenate(lengths[store]) if lengths[store] else np.zeros(0, dtype=INDEX)
-        np.save(folder / store / "indptr.npy", np.concatenate([[0], np.cumsum(widths, dtype=OFFSET)]).astype(OFFSET))
-        for name, dtype in types.items():
-            _raw_to_npy(folder / store / f"{name}.raw", folder / store / f"{name}.npy", dtype)
-    return {store: {"rows": totals[store][0], "postings": totals[store][1]} for store in STORES}
-
-
-def _raw_to_npy(raw: Path, path: Path, dtype: Any) -> None:
-    """Give a raw file the .npy header, a block at a time."""
-    count = raw.stat().st_size // np.dtype(dtype).itemsize
-    with open(path, "wb") as out, open(raw, "rb") as source:
-        np.lib.format.write_array_header_1_0(
-            out, {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
-        )
-        while block := source.read(1 << 24):
-            out.write(block)
-    raw.unlink()
+            files[f"{store}/indptr"].append([0])
+        for derivation in derivations:
+            for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
+                indptr, flat = replayer.atoms_of(rows)
+                files[f"{store}/indptr"].append(files[f"{store}/atoms"].count + indptr[1:])
+                files[f"{store}/atoms"].append(flat)
+                for name, array in data._asdict().items():
+                    files[f"{store}/{name}"].append(array)
+    return {
+        store: {"rows": files[f"{store}/gold"].count, "postings": files[f"{store}/atoms"].count} for store in STORES
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from spacy_dtparse.errors import TrainingDataError
 
 GOLD = np.int16
 """Label numbers: a treebank has far fewer than 32,767 labels."""
+
+LABEL_TYPES: dict[str, Any] = {"gold": GOLD, "b_pos": WEIGHT, "b_neg": WEIGHT}
 
 
 class LabelData(NamedTuple):
@@ -64,11 +66,7 @@ def check_label_data(data: LabelData, n_examples: int) -> None:
 
 def save_label_data(path: str | os.PathLike, data: LabelData) -> None:
     """Write the arrays beside the store in the folder `path`."""
-    data = LabelData(
-        np.asarray(data.gold, dtype=GOLD),
-        np.asarray(data.b_pos, dtype=WEIGHT),
-        np.asarray(data.b_neg, dtype=WEIGHT),
-    )
+    data = LabelData(*(np.asarray(array, dtype=LABEL_TYPES[name]) for name, array in data._asdict().items()))
     check_label_data(data, len(data.gold))
     Path(path).mkdir(parents=True, exist_ok=True)
     for name, array in data._asdict().items():

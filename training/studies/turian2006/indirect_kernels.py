@@ -21,7 +21,6 @@ from spacy_dtparse.kernels.trees.features import (
     Nodes,
     TemplateTable,
     extract,
-    record_parts,
     window_head,
 )
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
@@ -174,33 +173,6 @@ def extract_rows(
                 scratch.children,
             )  # fmt: skip
     return done
-
-
-@bare
-def count_postings(store, grammar, heads, table, atoms, derivations, first, last, buffers, scratch, parts):
-    """Number of atoms in all rows of derivations [first, last); `parts`: see `record_parts`, of length 0 to
-    do without."""
-    total = np.int64(0)
-    for d in range(first, last):
-        tokens, actions, low, cursor, size = _begin(grammar, derivations, d, buffers, scratch)
-        for step in range(actions.shape[0]):
-            count = _list_rows(store, grammar, tokens, low, cursor, size, buffers)
-            start, shared = np.int64(-1), np.int64(0)
-            for w in range(count):
-                i, j = np.int64(buffers.windows_i[w]), np.int64(buffers.windows_j[w])
-                if i != start:
-                    start = i
-                    shared = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
-                h = _head(heads, buffers, i, j, scratch)
-                total += _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
-                if parts.shape[0] > 0:
-                    record_parts(table, atoms, buffers.nodes, buffers.frontier, i, j, scratch, parts)
-            low, cursor, size = infer(
-                grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
-                np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                scratch.children,
-            )  # fmt: skip
-    return total
 
 
 class Stages(NamedTuple):
