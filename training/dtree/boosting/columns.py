@@ -101,16 +101,83 @@ def _mark(word, base, number, out):
 
 
 @kernel
-def _contains(postings, start, end, example):
-    """Whether the sorted part [start, end) of `postings` has `example`."""
-    stop = end
+def lower_bound(ascending, start, end, wanted):
+    """First place in [start, end) whose number is not below `wanted`, `end` if none."""
     while start < end:
         middle = (start + end) >> 1
-        if postings[middle] < example:
+        if ascending[middle] < wanted:
             start = middle + 1
         else:
             end = middle
-    return start < stop and postings[start] == example
+    return start
+
+
+@kernel
+def _split_list(columns, test, arena, start, end):
+    """Order the members arena[start:end] into those with atom `test`, then the others; return where these begin.
+
+    Both stay sorted.
+    """
+    slot, bits, starts, postings = columns
+    column, first, last = slot[test], starts[test], starts[test + 1]
+    middle = start
+    spare = np.empty(end - start, np.int32)
+    n_spare = 0
+    for place in range(start, end):
+        example = arena[place]
+        if column >= 0:
+            has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
+        else:
+            at = lower_bound(postings, first, last, example)
+            has = at < last and postings[at] == example
+        if has:
+            arena[middle] = example
+            middle += 1
+        else:
+            spare[n_spare] = example
+            n_spare += 1
+    for k in range(n_spare):
+        arena[middle + k] = spare[k]
+    return middle
+
+
+@kernel
+def _take_rare(members, postings, first, last, leaf, arena, used, out):
+    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena.
+
+    Returns the new end of the arena.
+    """
+    for place in range(first, last):
+        rare = np.uint64(postings[place])
+        mask = ONE << (rare & LOW6)
+        if members[rare >> SIX] & mask != ZERO:
+            members[rare >> SIX] ^= mask
+            if leaf >= 0:
+                out[rare] = leaf
+            else:
+                arena[used] = rare
+                used += 1
+    return used
+
+
+@kernel
+def _take_to_leaf(members, column, leaf, out):
+    """Move the members in the bitset `column` to `leaf` of `out`."""
+    for k in range(len(column)):
+        at = np.uint64(k)
+        both = members[at] & column[at]
+        if both != ZERO:
+            members[at] ^= both
+            _mark(both, k << 6, leaf, out)
+
+
+@kernel
+def _take_to_bitset(members, column, taken):
+    """Move the members in the bitset `column` to the bitset `taken`."""
+    for word in range(len(column)):
+        both = members[word] & column[word]
+        taken[word] = both
+        members[word] ^= both
 
 
 @kernel
@@ -148,88 +215,43 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
         depth -= 1
         node = stack[depth]
         test, left, right = atom[node], yes[node], no[node]
-        left_leaf, right_leaf = atom[left] < 0, atom[right] < 0
-        column = slot[test]
-        if where[node] < 0:  # a list of members: order it into yes, then no (both stay sorted)
+        if where[node] < 0:  # a list of members
             start, end = -1 - where[node], stop[node]
-            first, last = starts[test], starts[test + 1]
-            middle = start
-            spare = np.empty(end - start, np.int32)
-            n_spare = 0
-            for place in range(start, end):
-                example = arena[place]
-                if column >= 0:
-                    has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
+            middle = _split_list(columns, test, arena, start, end)
+            for child, first, last in ((left, start, middle), (right, middle, end)):
+                if atom[child] < 0:
+                    for place in range(first, last):
+                        out[arena[place]] = child
                 else:
-                    has = _contains(postings, first, last, example)
-                if has:
-                    arena[middle] = example
-                    middle += 1
-                else:
-                    spare[n_spare] = example
-                    n_spare += 1
-            for k in range(n_spare):
-                arena[middle + k] = spare[k]
-            if left_leaf:
-                for place in range(start, middle):
-                    out[arena[place]] = left
-            else:
-                where[left], stop[left] = -1 - start, middle
-                stack[depth] = left
-                depth += 1
-            if right_leaf:
-                for place in range(middle, end):
-                    out[arena[place]] = right
-            else:
-                where[right], stop[right] = -1 - middle, end
-                stack[depth] = right
-                depth += 1
+                    where[child], stop[child] = -1 - first, last
+                    stack[depth] = child
+                    depth += 1
             continue
         members = pool[where[node]]
+        column, left_leaf = slot[test], atom[left] < 0
         if column < 0:  # a rare atom: its members become a list, the others keep the bitset
-            begin = used
-            for place in range(starts[test], starts[test + 1]):
-                rare = np.uint64(postings[place])
-                mask = ONE << (rare & LOW6)
-                if members[rare >> SIX] & mask != ZERO:
-                    members[rare >> SIX] ^= mask
-                    if left_leaf:
-                        out[rare] = left
-                    else:
-                        arena[used] = rare
-                        used += 1
-            if not left_leaf:
-                where[left], stop[left] = -1 - begin, used
-                stack[depth] = left
-                depth += 1
+            where[left] = -1 - used
+            used = _take_rare(
+                members, postings, starts[test], starts[test + 1], left if left_leaf else -1, arena, used, out
+            )
+            stop[left] = used
         elif left_leaf:
-            column_bits = bits[column]
-            for k in range(n_words):
-                at = np.uint64(k)
-                both = members[at] & column_bits[at]
-                if both != ZERO:
-                    members[at] ^= both
-                    _mark(both, k << 6, left, out)
+            _take_to_leaf(members, bits[column], left, out)
         else:
-            column_bits = bits[column]
             n_free -= 1
-            row = free[n_free]
-            other = pool[row]
-            for word in range(n_words):
-                both = members[word] & column_bits[word]
-                other[word] = both
-                members[word] ^= both
-            where[left] = row
+            where[left] = free[n_free]
+            _take_to_bitset(members, bits[column], pool[where[left]])
+        if not left_leaf:
             stack[depth] = left
             depth += 1
-        if right_leaf:
-            if right != default:
-                for word in range(n_words):
-                    if members[word] != ZERO:
-                        _mark(members[word], word << 6, right, out)
-            free[n_free] = where[node]
-            n_free += 1
-        else:
+        if atom[right] >= 0:
             where[right] = where[node]
             stack[depth] = right
             depth += 1
+            continue
+        if right != default:
+            for word in range(n_words):
+                if members[word] != ZERO:
+                    _mark(members[word], word << 6, right, out)
+        free[n_free] = where[node]
+        n_free += 1

@@ -17,7 +17,7 @@ from spacy_dtparse.dtypes import SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from .config import LearnerConfig
-from .growing import grow_tree
+from .growing import grow_tree, steepest_child
 from .labels import LabelData, check_label_data
 from .leaves import add_units, all_weights, leaf_curvatures, leaf_sums, signed_bias, step_units, update_scores
 from .matrix import Matrix, Workspace, make_matrix, on_grid
@@ -119,8 +119,7 @@ class LabelLearner:
         The draw is not counted: the first tree sees the same sample.
         """
         matrix, _ = self._matrix()
-        _, steepest = grow_tree(matrix, np.inf, False, 1.0, 0.0, 1, self._space)
-        return steepest
+        return float(steepest_child(matrix.histogram, matrix.gradient.sum()))
 
     def _matrix(self) -> tuple[Matrix, Sample]:
         """The next sample, and its matrix."""
@@ -150,16 +149,7 @@ class LabelLearner:
         matrix, sample = self._matrix()
         clock = time.perf_counter()
         prior = config.prior and self.progress.draws == 0
-        tree, steepest = grow_tree(
-            matrix,
-            penalty,
-            config.gain == "hard",
-            config.split_ratio,
-            config.root_slack,
-            config.max_splits,
-            self._space,
-            config.subtraction,
-        )
+        tree, steepest = grow_tree(matrix, penalty, config, self._space)
         clock = self._tick("build", clock)
         self.progress = self.progress._replace(draws=self.progress.draws + 1)
         if prior:

@@ -10,7 +10,7 @@ from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
 from .bits import LOW6, ONE, SIX, ZERO
-from .columns import Columns
+from .columns import Columns, lower_bound
 
 
 class Matrix(NamedTuple):
@@ -205,11 +205,4 @@ def seek(ascending, start, end, wanted):
         low = high + 1
         high += step
         step <<= 1
-    high = min(high, end)
-    while low < high:
-        middle = (low + high) >> 1
-        if ascending[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return lower_bound(ascending, low, min(high, end), wanted)
