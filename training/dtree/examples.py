@@ -181,9 +181,7 @@ def collect_atoms(
     kept = held[number[atoms.values[held]] >= 0]
     keys = atoms.keys[kept]
     new_keys, new_values = hash_table(keys, number[atoms.values[kept]])
-    final = AtomMap(
-        number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET)
-    )
+    final = AtomMap(number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET))
     return final, counts[order]
 
 

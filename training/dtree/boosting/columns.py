@@ -76,9 +76,7 @@ def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, pos
 
 @kernel
 def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
-    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are
-    written.
-    """
+    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are written."""
     end = np.uint64(0)
     out_indptr[0] = 0
     for k in range(len(ids)):

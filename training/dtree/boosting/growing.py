@@ -174,9 +174,7 @@ def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, 
 
 
 @kernel
-def grow(
-    matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no
-):
+def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no):
     """Grow one tree best-first into `atom`, `yes`, `no` int32 (2 max_splits + 1,).
 
     The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64

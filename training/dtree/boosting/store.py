@@ -1,6 +1,4 @@
-"""Where the examples' atoms are kept: the protocol of a store, and the direct store (every row written
-out).
-"""
+"""Where the examples' atoms are kept: the protocol of a store, and the direct store (every row written out)."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ from .tree import NODE, Tree
 
 STORE_FILE = "store.json"
 BITSET_SHARE = 1 / 48
-"""An atom of more than this share of the examples has a bitset: 1/8 byte per example against 4 per
-posting.
-"""
+"""An atom of more than this share of the examples has a bitset: 1/8 byte per example against 4 per posting."""
 PART_BYTES = 2**29
 """Column index filled in memory at a time while a store is built on disk."""
 
@@ -110,15 +106,11 @@ class DirectStore:
             self._arena = np.empty(self.n_examples, dtype=INDEX)
         if len(self._pool) < len(inner) + 1:
             self._pool = np.empty((len(inner) + 1, n_words), dtype=BITS)
-        percolate(
-            self.columns, self.n_examples, tree.atom, tree.yes, tree.no, self._pool, self._arena, self._leaf
-        )
+        percolate(self.columns, self.n_examples, tree.atom, tree.yes, tree.no, self._pool, self._arena, self._leaf)
         return self._leaf
 
     @classmethod
-    def build(
-        cls, path: str | os.PathLike, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int
-    ) -> DirectStore:
+    def build(cls, path: str | os.PathLike, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> DirectStore:
         """Write rows and index below the folder `path`, holding 0.5 GiB of index at a time, and open it.
 
         Files that `indptr` and `atoms` are already mapped from in that folder (`indptr.npy`, `atoms.npy`)
@@ -189,9 +181,7 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
         }
 
 
-def _write_columns(
-    folder: Path, indptr: np.ndarray, atoms: np.ndarray, slot: np.ndarray, starts: np.ndarray
-) -> None:
+def _write_columns(folder: Path, indptr: np.ndarray, atoms: np.ndarray, slot: np.ndarray, starts: np.ndarray) -> None:
     """Write `bits.npy` and `postings.npy` part by part, each filled in memory and written in one piece.
 
     (Filled in the mapped files instead, the scattered writes wait for the disk: ten times slower on a busy
@@ -239,17 +229,13 @@ def _checked_layout(
             "start at 0 and end at the number of atoms. Build the rows again."
         )
     if len(indptr) - 1 >= np.iinfo(INDEX).max:
-        raise TrainingDataError(
-            f"{len(indptr) - 1} examples are too many; allowed are {np.iinfo(INDEX).max - 1}."
-        )
+        raise TrainingDataError(f"{len(indptr) - 1} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
     indptr = np.require(indptr, dtype=OFFSET, requirements="C").view(np.ndarray)
     atoms = np.require(atoms, dtype=INDEX, requirements="C").view(np.ndarray)
     counts = np.zeros(n_atoms, dtype=OFFSET)
     row, kind = count_atoms(indptr, atoms, n_atoms, counts)
     if kind == 3:
-        raise TrainingDataError(
-            f"the row pointers go down at row {row}; they must ascend. Build the rows again."
-        )
+        raise TrainingDataError(f"the row pointers go down at row {row}; they must ascend. Build the rows again.")
     if kind:
         seen = atoms[indptr[row] : indptr[row + 1]].tolist()
         what = f"an atom outside 0 to {n_atoms - 1}" if kind == 1 else "an atom twice"

@@ -14,15 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.features import (
-    OWN,
-    SHARED,
-    TAG,
-    Nodes,
-    TemplateTable,
-    extract,
-    window_head,
-)
+from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, Nodes, TemplateTable, extract, window_head
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 WINDOW, SHIFT, TOP = 0, 1, 2
@@ -32,8 +24,7 @@ LAST_MARK = 2**31 - 2**24
 
 bare = partial(kernel, _nrt=False)
 """For kernels that allocate nothing: numba then leaves out the reference counts of array arguments, atomic
-operations on every call that cost several times as much as extracting one template.
-"""
+operations on every call that cost several times as much as extracting one template."""
 
 
 class Derivations(NamedTuple):

@@ -124,9 +124,7 @@ def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
         groups = one.groups[one.grouped[:, 1]]
         flags[s, 0] = shared[2] + shared[3] > 0
         flags[s, 1] = shared[1] > 0 and not flags[s, 0]
-        flags[s, 2] = (
-            one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
-        )
+        flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
         for name, arrays in packed.items():
             arrays.append(getattr(one, name))
         n_places, n_slots = n_places + len(one.places), n_slots + len(one.slots)

@@ -78,12 +78,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     settings = recipe.to_dict()
     for section, name in NO_FACTS:
         (settings[section] if section else settings).pop(name)
-    trained = {
-        "run": run.name,
-        "recipe": settings,
-        "minutes": job.minutes_of(run),
-        "data": job.sources.facts(),
-    }
+    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes_of(run), "data": job.sources.facts()}
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
         facts = {key: value for key, value in facts.items() if key not in ("recipe", "minutes")}
