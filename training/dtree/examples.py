@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
-from spacy_dtparse.kernels.trees.state import Grammar, make_nodes
+from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 
 from .boosting.columns import gather_rows
@@ -59,6 +59,25 @@ class Sieve:
     least: int = 0
 
 
+class StateBuffers(NamedTuple):
+    """Room for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
+
+    nodes: Nodes
+    frontier: np.ndarray
+    tags: np.ndarray
+    windows_i: np.ndarray
+    windows_j: np.ndarray
+
+
+def state_buffers(grammar: Grammar, n_tokens: int, n_nodes: int) -> StateBuffers:
+    """Room for derivations of at most `n_tokens` tokens, and `n_nodes` tokens and actions."""
+    windows = (n_tokens + 1) * int(grammar.options[1]) + 1
+    return StateBuffers(
+        make_nodes(n_nodes + 1, 2 * n_nodes + 16),
+        *(np.zeros(size, dtype=INDEX) for size in (n_tokens + 1, n_tokens, windows, windows)),
+    )
+
+
 @dataclass
 class Replayer:
     """Runs derivations through `kernels.trees.replay` with buffers that grow as needed."""
@@ -90,13 +109,9 @@ class Replayer:
     def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, atoms, gold, state, flags) of one derivation; views into buffers that the next call reuses."""
         tokens, actions = derivation.tokens, derivation.actions
-        n = len(tokens)
-        items = len(actions)
-        nodes = make_nodes(n + items + 1, 2 * (n + items) + 16)
-        frontier = np.zeros(n + 1, dtype=INDEX)
-        windows = (n + 1) * int(self.grammar.options[1]) + 1
-        windows_i, windows_j = np.zeros(windows, dtype=INDEX), np.zeros(windows, dtype=INDEX)
-        tag_symbols = np.ascontiguousarray(tokens[:, k.TAG])
+        n, items = len(tokens), len(actions)
+        nodes, frontier, tag_symbols, windows_i, windows_j = state_buffers(self.grammar, n, n + items)
+        tag_symbols[:] = tokens[:, k.TAG]
         if self.scratch.mark[0] > 2**31 - 2**24:
             self.scratch.mark[0] = 0
             self.scratch.stamp[:] = 0

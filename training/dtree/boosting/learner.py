@@ -62,9 +62,9 @@ class StepResult(NamedTuple):
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples (data (n,) arrays that `check_label_data` finds good). number, name: the label's number in `data.gold`, and its
-    name, which fixes the random numbers. ensemble, score, progress: where to go on from; `score` int32 (n,),
-    in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None.
+    store, data: the examples (data (n,) arrays that `check_label_data` finds good). number, name: the label's number
+    in `data.gold`, and its name, which fixes the random numbers. ensemble, score, progress: where to go on from;
+    `score` int32 (n,), in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None.
 
     Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
     """

@@ -26,9 +26,9 @@ from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 
 from ...dtree.boosting.store import array_files, mapped, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
-from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types
+from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
 from .indirect_kernels import Derivations, extract_rows, percolate_rows
-from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages, make_state_buffers
+from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages
 
 SOURCE = "derivations"
 """The folder beside the stores' own that all of them read."""
@@ -66,7 +66,9 @@ class IndirectStore:
         self.source, self.row_starts = source, row_starts
         self.n_examples, self.n_atoms = int(row_starts[-1]), int(source.atoms.state[0])
         self._store = STORES.index(name)
-        self._buffers = make_state_buffers(source.grammar, source.derivations)
+        tokens, actions = np.diff(source.derivations.token_starts), np.diff(source.derivations.action_starts)
+        longest = int(tokens.max(initial=1)), int((tokens + actions).max(initial=1))
+        self._buffers = state_buffers(source.grammar, *longest)
         self._scratch = make_feature_scratch(source.table, self.n_atoms)
         self._rows = np.empty(1 << 12, dtype=INDEX)
         self._leaf = np.empty(0, dtype=NODE)

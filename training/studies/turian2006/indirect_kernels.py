@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, Nodes, TemplateTable, extract, window_head
+from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable, extract, window_head
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 WINDOW, SHIFT, TOP = 0, 1, 2
@@ -36,16 +36,6 @@ class Derivations(NamedTuple):
     token_starts: np.ndarray
     actions: np.ndarray
     action_starts: np.ndarray
-
-
-class StateBuffers(NamedTuple):
-    """Room for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
-
-    nodes: Nodes
-    frontier: np.ndarray
-    tags: np.ndarray
-    windows_i: np.ndarray
-    windows_j: np.ndarray
 
 
 @bare
