@@ -96,8 +96,7 @@ class DirectStore:
         inner = tree.atom[tree.atom >= 0]
         if len(inner) and inner.max() >= self.n_atoms:
             raise TrainingDataError(
-                f"the tree tests atom {inner.max()}, but the store has atoms 0 to {self.n_atoms - 1}; it "
-                f"was trained "
+                f"the tree tests atom {inner.max()}, but the store has atoms 0 to {self.n_atoms - 1}; it was trained "
                 "on another store. Train again, or open the store it belongs to."
             )
         n_words = (self.n_examples + 63) // 64
@@ -224,8 +223,7 @@ def _checked_layout(
     """(indptr, atoms) as plain arrays of the right types, and (slot, starts) of their `Columns`."""
     if indptr.ndim != 1 or len(indptr) < 1 or indptr[0] != 0 or indptr[-1] != len(atoms):
         raise TrainingDataError(
-            f"row pointers of shape {indptr.shape} do not span the {len(atoms)} atoms; they must be "
-            f"one-dimensional, "
+            f"row pointers of shape {indptr.shape} do not span the {len(atoms)} atoms; they must be one-dimensional, "
             "start at 0 and end at the number of atoms. Build the rows again."
         )
     if len(indptr) - 1 >= np.iinfo(INDEX).max:
@@ -240,8 +238,7 @@ def _checked_layout(
         seen = atoms[indptr[row] : indptr[row + 1]].tolist()
         what = f"an atom outside 0 to {n_atoms - 1}" if kind == 1 else "an atom twice"
         raise TrainingDataError(
-            f"example {row} has {what}: {seen[:50]}; a row is a set of atoms of the store's table. "
-            f"Extract the "
+            f"example {row} has {what}: {seen[:50]}; a row is a set of atoms of the store's table. Extract the "
             "examples again with the table the store was made for."
         )
     frequent = counts > (len(indptr) - 1) * BITSET_SHARE
@@ -266,8 +263,7 @@ def read_store_file(folder: Path) -> dict:
         return json.loads((folder / STORE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise TrainingDataError(
-            f"{folder} is not a finished store of examples (no readable {STORE_FILE}: {error}); give the "
-            f"folder a "
+            f"{folder} is not a finished store of examples (no readable {STORE_FILE}: {error}); give the folder a "
             "store was built in, or build it again."
         ) from error
 
