@@ -25,7 +25,9 @@ from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
 from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
+from spacy_dtparse.trees import Tree
 
+from . import oracle
 from .boosting.columns import gather_rows
 from .boosting.labels import GOLD, LABEL_TYPES, LabelData
 from .boosting.store import array_files
@@ -48,6 +50,13 @@ class Derivation:
     negatives: float = 1.0
     uniform: bool = False
     ready: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=INDEX))
+
+
+def gold_derivation(tree: Tree, lexicon: Lexicon, strategy: str, seed: int, **weights: Any) -> Derivation:
+    """The gold derivation of a tree; `weights`: weight, negatives and uniform of `Derivation`."""
+    actions = oracle.derivation(tree, lexicon.labels, strategy, seed)
+    ready = oracle.ready_steps(actions, len(tree.words), strategy)
+    return Derivation(lexicon.encode(tree.words, tree.tags), actions, ready=ready, **weights)
 
 
 @dataclass(frozen=True)

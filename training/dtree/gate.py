@@ -21,8 +21,7 @@ from spacy_dtparse.model.trees.model import DtreeModel
 from spacy_dtparse.trees import Recipe
 
 from ..data.corpus import Sentence, training_tree
-from .examples import Derivation, state_buffers
-from .oracle import derivation, ready_steps
+from .examples import Derivation, gold_derivation, state_buffers
 
 EPOCHS = 4
 RATE = 0.1
@@ -197,15 +196,7 @@ def derivations_of(model: DtreeModel, sentences: Sequence[Sentence], seed: int =
     for number, sentence in enumerate(sentences):
         tree = training_tree(sentence, recipe)
         if all(label in labels for label in tree.labels):
-            actions = derivation(tree, labels, model.strategy, seed + number)
-            out.append(
-                Derivation(
-                    model.lexicon.encode(tree.words, tree.tags),
-                    actions,
-                    sentence.weight,
-                    ready=ready_steps(actions, len(tree.words), model.strategy),
-                )
-            )
+            out.append(gold_derivation(tree, model.lexicon, model.strategy, seed + number, weight=sentence.weight))
     return out, len(sentences) - len(out)
 
 
