@@ -64,7 +64,7 @@ def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list
             continue
         actions = derivation(tree, lexicon.labels, model.strategy, number)
         example = Derivation(lexicon.encode(tree.words, tree.tags), actions)
-        for store, chosen, _, _ in example_rows(replayer, example, len(lexicon.labels)):
+        for store, chosen, _ in example_rows(replayer, example, len(lexicon.labels)):
             if store == "window":
                 indptr, atoms = replayer._buffers["indptr"], replayer._buffers["atoms"]
                 rows += [atoms[indptr[r] : indptr[r + 1]].copy() for r in chosen]

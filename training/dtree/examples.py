@@ -7,10 +7,10 @@ number of processes share them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,14 @@ from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
-from spacy_dtparse.kernels.trees.state import Grammar, make_nodes
+from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
+from spacy_dtparse.trees import Tree
+
+from . import oracle
+from .boosting.columns import gather_rows
+from .boosting.labels import GOLD, LABEL_TYPES, LabelData
+from .boosting.store import array_files
 
 STORES = ("window", "shift", "top")
 
@@ -46,6 +52,13 @@ class Derivation:
     ready: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=INDEX))
 
 
+def gold_derivation(tree: Tree, lexicon: Lexicon, strategy: str, seed: int, **weights: Any) -> Derivation:
+    """The gold derivation of a tree; `weights`: weight, negatives and uniform of `Derivation`."""
+    actions = oracle.derivation(tree, lexicon.labels, strategy, seed)
+    ready = oracle.ready_steps(actions, len(tree.words), strategy)
+    return Derivation(lexicon.encode(tree.words, tree.tags), actions, ready=ready, **weights)
+
+
 @dataclass(frozen=True)
 class Sieve:
     """What leaves out examples: wrong windows whose gate weights (int16) sum to less than `least`; none without
@@ -53,6 +66,25 @@ class Sieve:
 
     weights: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int16))
     least: int = 0
+
+
+class StateBuffers(NamedTuple):
+    """Room for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
+
+    nodes: Nodes
+    frontier: np.ndarray
+    tags: np.ndarray
+    windows_i: np.ndarray
+    windows_j: np.ndarray
+
+
+def state_buffers(grammar: Grammar, n_tokens: int, n_nodes: int) -> StateBuffers:
+    """Room for derivations of at most `n_tokens` tokens, and `n_nodes` tokens and actions."""
+    windows = (n_tokens + 1) * int(grammar.options[1]) + 1
+    return StateBuffers(
+        make_nodes(n_nodes + 1, 2 * n_nodes + 16),
+        *(np.zeros(size, dtype=INDEX) for size in (n_tokens + 1, n_tokens, windows, windows)),
+    )
 
 
 @dataclass
@@ -86,13 +118,9 @@ class Replayer:
     def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, atoms, gold, state, flags) of one derivation; views into buffers that the next call reuses."""
         tokens, actions = derivation.tokens, derivation.actions
-        n = len(tokens)
-        items = len(actions)
-        nodes = make_nodes(n + items + 1, 2 * (n + items) + 16)
-        frontier = np.zeros(n + 1, dtype=INDEX)
-        windows = (n + 1) * int(self.grammar.options[1]) + 1
-        windows_i, windows_j = np.zeros(windows, dtype=INDEX), np.zeros(windows, dtype=INDEX)
-        tag_symbols = np.ascontiguousarray(tokens[:, k.TAG])
+        n, items = len(tokens), len(actions)
+        nodes, frontier, tag_symbols, windows_i, windows_j = state_buffers(self.grammar, n, n + items)
+        tag_symbols[:] = tokens[:, k.TAG]
         if self.scratch.mark[0] > 2**31 - 2**24:
             self.scratch.mark[0] = 0
             self.scratch.stamp[:] = 0
@@ -115,6 +143,19 @@ class Replayer:
             b["state"][:rows],
             b["flags"][:rows],
         )
+
+    def n_atoms_of(self, rows: np.ndarray) -> int:
+        """Number of atoms in some rows of the last `run`."""
+        indptr = self._buffers["indptr"]
+        return int((indptr[rows + 1] - indptr[rows]).sum())
+
+    def atoms_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(indptr, atoms) of some rows of the last `run`; new arrays."""
+        indptr, atoms = self._buffers["indptr"], self._buffers["atoms"]
+        out_indptr = np.empty(len(rows) + 1, dtype=OFFSET)
+        out_atoms = np.empty(self.n_atoms_of(rows), dtype=INDEX)
+        gather_rows(indptr, atoms, rows, out_indptr, out_atoms)
+        return out_indptr, out_atoms
 
 
 @kernel
@@ -164,9 +205,7 @@ def collect_atoms(
     kept = held[number[atoms.values[held]] >= 0]
     keys = atoms.keys[kept]
     new_keys, new_values = hash_table(keys, number[atoms.values[kept]])
-    final = AtomMap(
-        number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET)
-    )
+    final = AtomMap(number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET))
     return final, counts[order]
 
 
@@ -193,8 +232,8 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
 
 def example_rows(
     replayer: Replayer, derivation: Derivation, n_labels: int
-) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """(store, row numbers, b_pos, b_neg) of one replayed derivation, to be read before the next `run`.
+) -> Iterator[tuple[str, np.ndarray, LabelData]]:
+    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`.
 
     Half of a state's weight is shared by its positives, half by its negatives over all labels, unless weights are
     uniform.
@@ -218,17 +257,13 @@ def example_rows(
     for store, mask in (("window", ~is_shift), ("shift", is_shift), ("top", flags == 1)):
         chosen = np.flatnonzero(mask)
         if len(chosen):
-            yield store, chosen, b_pos[chosen], b_neg[chosen]
+            right = np.where(gold == n_labels, n_labels, -1).astype(GOLD) if store == "shift" else gold
+            yield store, chosen, LabelData(right[chosen], b_pos[chosen], b_neg[chosen])
 
 
-@kernel
-def _gather(indptr, atoms, rows, out):
-    at = 0
-    for r in rows:
-        for p in range(indptr[r], indptr[r + 1]):
-            out[at] = atoms[p]
-            at += 1
-    return at
+def example_types(*columns: tuple[str, Any]) -> dict[str, Any]:
+    """The types of the files of all stores, <store>/<name>: label data, and `columns`."""
+    return {f"{store}/{name}": dtype for store in STORES for name, dtype in (*columns, *LABEL_TYPES.items())}
 
 
 def write_stores(
@@ -238,7 +273,7 @@ def write_stores(
     templates: Templates,
     lexicon: Lexicon,
     atoms: AtomMap,
-    derivations: Sequence[Derivation] | Iterable[Derivation],
+    derivations: Iterable[Derivation],
     sieve: Sieve | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy of the examples that pass
@@ -248,53 +283,16 @@ def write_stores(
     """
     table, _ = compile_templates(templates, lexicon.sizes)
     replayer = Replayer(grammar, heads, table, atoms, int(atoms.state[0]), sieve=sieve or Sieve())
-    n_labels = len(lexicon.labels)
-    files: dict[str, dict[str, Any]] = {}
-    totals = {store: [0, 0] for store in STORES}
-    lengths: dict[str, list[np.ndarray]] = {store: [] for store in STORES}
-    for store in STORES:
-        (folder / store).mkdir(parents=True, exist_ok=True)
-        files[store] = {
-            name: open(folder / store / f"{name}.raw", "wb") for name in ("atoms", "gold", "b_pos", "b_neg")
-        }
-    try:
-        for derivation in derivations:
-            for store, rows, b_pos, b_neg in example_rows(replayer, derivation, n_labels):
-                buffers = replayer._buffers
-                indptr, flat = buffers["indptr"], buffers["atoms"]
-                widths = (indptr[rows + 1] - indptr[rows]).astype(INDEX)
-                out = np.empty(int(widths.sum()), dtype=INDEX)
-                _gather(indptr, flat, rows, out)
-                gold = buffers["gold"][rows]
-                if store == "shift":
-                    gold = np.where(gold == n_labels, n_labels, -1).astype(np.int16)
-                out.tofile(files[store]["atoms"])
-                gold.tofile(files[store]["gold"])
-                b_pos.tofile(files[store]["b_pos"])
-                b_neg.tofile(files[store]["b_neg"])
-                lengths[store].append(widths)
-                totals[store][0] += len(rows)
-                totals[store][1] += len(out)
-    finally:
+    with array_files(folder, example_types(("indptr", OFFSET), ("atoms", INDEX))) as files:
         for store in STORES:
-            for handle in files[store].values():
-                handle.close()
-    types = {"atoms": INDEX, "gold": np.int16, "b_pos": WEIGHT, "b_neg": WEIGHT}
-    for store in STORES:
-        widths = np.concatenate(lengths[store]) if lengths[store] else np.zeros(0, dtype=INDEX)
-        np.save(folder / store / "indptr.npy", np.concatenate([[0], np.cumsum(widths, dtype=OFFSET)]).astype(OFFSET))
-        for name, dtype in types.items():
-            _raw_to_npy(folder / store / f"{name}.raw", folder / store / f"{name}.npy", dtype)
-    return {store: {"rows": totals[store][0], "postings": totals[store][1]} for store in STORES}
-
-
-def _raw_to_npy(raw: Path, path: Path, dtype: Any) -> None:
-    """Give a raw file the .npy header, a block at a time."""
-    count = raw.stat().st_size // np.dtype(dtype).itemsize
-    with open(path, "wb") as out, open(raw, "rb") as source:
-        np.lib.format.write_array_header_1_0(
-            out, {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
-        )
-        while block := source.read(1 << 24):
-            out.write(block)
-    raw.unlink()
+            files[f"{store}/indptr"].append([0])
+        for derivation in derivations:
+            for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
+                indptr, flat = replayer.atoms_of(rows)
+                files[f"{store}/indptr"].append(files[f"{store}/atoms"].count + indptr[1:])
+                files[f"{store}/atoms"].append(flat)
+                for name, array in data._asdict().items():
+                    files[f"{store}/{name}"].append(array)
+    return {
+        store: {"rows": files[f"{store}/gold"].count, "postings": files[f"{store}/atoms"].count} for store in STORES
+    }

@@ -37,9 +37,9 @@ from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
 from .boosting.plot import plot_path
 from .boosting.store import DirectStore
-from .examples import STORES, Derivation, Replayer, Sieve, collect_atoms, write_stores
+from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
 from .gate import train_gate
-from .oracle import child_lists, derivation, ready_steps
+from .oracle import child_lists
 from .recipe import FitRecipe
 
 
@@ -84,26 +84,12 @@ class Fit:
         self.table, _ = compile_templates(self.templates, self.lexicon.sizes)
         self.head_table = compile_head_rules(heads, self.lexicon.symbols)
         self.grammar = make_grammar(
-            recipe.strategy,
-            recipe.max_arity,
-            recipe.edge_punctuation,
-            len(self.lexicon.labels),
-            self.templates.reach(),
+            recipe.strategy, recipe.max_arity, recipe.edge_punctuation, len(self.lexicon.labels), self.templates.reach()
         )
-        actions = [
-            derivation(tree, self.lexicon.labels, recipe.strategy, recipe.seed + number)
-            for number, tree in enumerate(self.trees)
-        ]
+        shares = {"negatives": recipe.negative_weight, "uniform": recipe.example_weights == "uniform"}
         self.derivations = [
-            Derivation(
-                self.lexicon.encode(tree.words, tree.tags),
-                steps,
-                weight,
-                recipe.negative_weight,
-                recipe.example_weights == "uniform",
-                ready_steps(steps, len(tree.words), recipe.strategy),
-            )
-            for tree, steps, weight in zip(self.trees, actions, self.weights, strict=True)
+            gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=weight, **shares)
+            for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
         ]
         self.log("corpus", seconds=time.perf_counter() - began, **vars(self.report))
 

@@ -15,14 +15,13 @@ from spacy_dtparse.kernels.trees.features import TAG
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS, UNIT, gate_keys
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import right_label
-from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, Grammar, infer, list_windows, make_nodes, start_sentence
+from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, Grammar, infer, list_windows, start_sentence
 from spacy_dtparse.model.trees.gate import EVERYTHING, Gate, held_out_margins
 from spacy_dtparse.model.trees.model import DtreeModel
 from spacy_dtparse.trees import Recipe
 
 from ..data.corpus import Sentence, training_tree
-from .examples import Derivation
-from .oracle import derivation, ready_steps
+from .examples import Derivation, gold_derivation, state_buffers
 
 EPOCHS = 4
 RATE = 0.1
@@ -99,17 +98,15 @@ class _Visitor:
         self.grammar, self.heads = grammar, heads
         n = max((len(d.tokens) for d in derivations), default=1)
         room = n + max((len(d.actions) for d in derivations), default=1)
-        self.nodes = make_nodes(room + 1, 2 * room + 16)
-        self.frontier, self.children = np.zeros(n + 1, dtype=INDEX), np.zeros(1024, dtype=INDEX)
-        windows = (n + 1) * int(grammar.options[1]) + 1
-        self.windows_i, self.windows_j = np.zeros(windows, dtype=INDEX), np.zeros(windows, dtype=INDEX)
+        self.buffers, self.children = state_buffers(grammar, n, room), np.zeros(1024, dtype=INDEX)
         self.keys = np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET)
 
     def visit(self, d: Derivation, weight: np.ndarray, squares: np.ndarray, seen: np.ndarray, rate: float,
               margins: np.ndarray, sums: np.ndarray) -> None:  # fmt: skip
+        nodes, frontier, _, windows_i, windows_j = self.buffers
         _visit(
-            self.grammar, self.heads, d.tokens, np.ascontiguousarray(d.tokens[:, TAG]), d.actions, d.ready, self.nodes,
-            self.frontier, self.children, self.windows_i, self.windows_j, self.keys, weight, squares, seen, rate,
+            self.grammar, self.heads, d.tokens, np.ascontiguousarray(d.tokens[:, TAG]), d.actions, d.ready, nodes,
+            frontier, self.children, windows_i, windows_j, self.keys, weight, squares, seen, rate,
             d.weight, margins, sums,
         )  # fmt: skip
 
@@ -199,15 +196,7 @@ def derivations_of(model: DtreeModel, sentences: Sequence[Sentence], seed: int =
     for number, sentence in enumerate(sentences):
         tree = training_tree(sentence, recipe)
         if all(label in labels for label in tree.labels):
-            actions = derivation(tree, labels, model.strategy, seed + number)
-            out.append(
-                Derivation(
-                    model.lexicon.encode(tree.words, tree.tags),
-                    actions,
-                    sentence.weight,
-                    ready=ready_steps(actions, len(tree.words), model.strategy),
-                )
-            )
+            out.append(gold_derivation(tree, model.lexicon, model.strategy, seed + number, weight=sentence.weight))
     return out, len(sentences) - len(out)
 
 

@@ -1,6 +1,5 @@
 """Gold derivations: the action sequence that builds a tree under each strategy (Turian & Melamed 2006a, section
-3.3).
-"""
+3.3)."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ from spacy_dtparse.trees.tree import Tree
 
 def child_lists(tree: Tree) -> list[list[int]]:
     """Children of every constituent, left to right: a constituent's number, or -1 - t for token t. Linear, no
-    recursion.
-    """
+    recursion."""
     return tree.child_lists()
 
 

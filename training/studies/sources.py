@@ -93,9 +93,7 @@ def _tagged(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]
     except (OSError, UnicodeDecodeError) as error:
         raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a line of tags per tree") from error
     rows = [tuple(line.split()) for line in lines]
-    wrong = next(
-        (n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None
-    )
+    wrong = next((n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None)
     if wrong is not None or len(rows) != len(sentences):
         where = f"line {wrong + 1} does not fit its tree" if wrong is not None else f"{len(rows)} lines"
         raise TrainingDataError(

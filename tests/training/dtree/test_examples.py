@@ -44,7 +44,7 @@ def sums(runner, example):
     """Per state, over all classifiers: weight of positives, of negatives, and how many of each."""
     n_labels = len(LEXICON.labels)
     found: dict[int, list[float]] = {}
-    for store, rows, b_pos, b_neg in example_rows(runner, example, n_labels):
+    for store, rows, (_, b_pos, b_neg) in example_rows(runner, example, n_labels):
         state, right = runner._buffers["state"], runner._buffers["gold"]
         classifiers = {"window": range(n_labels - 1), "top": [n_labels - 1], "shift": [n_labels]}[store]
         for row, pos, neg in zip(rows.tolist(), b_pos.tolist(), b_neg.tolist(), strict=True):
@@ -92,11 +92,11 @@ def test_uniform_weights(strategy):
         shared = gold(LEXICON, tree, strategy, weight=3.0)
         example = replace(shared, negatives=2.0, uniform=True)
         stores = []
-        for store, rows, b_pos, b_neg in example_rows(runner, example, len(LEXICON.labels)):
+        for store, rows, (_, b_pos, b_neg) in example_rows(runner, example, len(LEXICON.labels)):
             assert b_pos.tolist() == [3.0] * len(rows) and b_neg.tolist() == [6.0] * len(rows)
             stores.append((store, rows.tolist()))
         same = example_rows(runner, shared, len(LEXICON.labels))
-        assert stores == [(store, rows.tolist()) for store, rows, _, _ in same]
+        assert stores == [(store, rows.tolist()) for store, rows, _ in same]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -212,7 +212,7 @@ def test_stores_hold_the_rows_of_the_replay(strategy, tmp_path):
     )
     expected: dict[str, list] = {store: [] for store in STORES}
     for example in examples:
-        for store, rows, b_pos, b_neg in example_rows(runner, example, len(LEXICON.labels)):
+        for store, rows, (_, b_pos, b_neg) in example_rows(runner, example, len(LEXICON.labels)):
             indptr, flat, right = (runner._buffers[name] for name in ("indptr", "atoms", "gold"))
             for row, pos, neg in zip(rows, b_pos, b_neg, strict=True):
                 label = int(right[row]) if right[row] >= 0 else -1

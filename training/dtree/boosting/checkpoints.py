@@ -1,6 +1,4 @@
-"""What a training run keeps on disk: each label's state and scores, the log, all written so that a kill
-never hurts.
-"""
+"""What a training run keeps on disk: each label's state and scores, the log, all written so that a kill never hurts."""
 
 from __future__ import annotations
 
@@ -68,9 +66,7 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
 
 
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
-    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong
-    to.
-    """
+    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
     target = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
@@ -89,9 +85,7 @@ def _drop_scores(workdir: str | os.PathLike, name: str, keep: Path) -> None:
             other.unlink(missing_ok=True)
 
 
-def load_scores(
-    workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int
-) -> np.ndarray | None:
+def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int) -> np.ndarray | None:
     """The scores that `save_scores` kept for exactly this ensemble, int32 (n_examples,), or None."""
     source = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
     try:

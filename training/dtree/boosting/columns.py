@@ -76,9 +76,7 @@ def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, pos
 
 @kernel
 def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
-    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are
-    written.
-    """
+    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are written."""
     end = np.uint64(0)
     out_indptr[0] = 0
     for k in range(len(ids)):
@@ -101,22 +99,23 @@ def _mark(word, base, number, out):
 
 
 @kernel
-def _contains(postings, start, end, example):
-    """Whether the sorted part [start, end) of `postings` has `example`."""
-    stop = end
+def lower_bound(ascending, start, end, wanted):
+    """First place in [start, end) whose number is not below `wanted`, `end` if none."""
     while start < end:
         middle = (start + end) >> 1
-        if postings[middle] < example:
+        if ascending[middle] < wanted:
             start = middle + 1
         else:
             end = middle
-    return start < stop and postings[start] == example
+    return start
 
 
 @kernel
-def _order_members(columns, test, arena, start, end):
-    """Order the examples arena[start:end] into those that have atom `test`, then the others, both ascending; where the
-    others begin."""
+def _split_list(columns, test, arena, start, end):
+    """Order the members arena[start:end] into those with atom `test`, then the others; return where these begin.
+
+    Both stay sorted.
+    """
     slot, bits, starts, postings = columns
     column, first, last = slot[test], starts[test], starts[test + 1]
     middle = start
@@ -127,7 +126,8 @@ def _order_members(columns, test, arena, start, end):
         if column >= 0:
             has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
         else:
-            has = _contains(postings, first, last, example)
+            at = lower_bound(postings, first, last, example)
+            has = at < last and postings[at] == example
         if has:
             arena[middle] = example
             middle += 1
@@ -140,26 +140,28 @@ def _order_members(columns, test, arena, start, end):
 
 
 @kernel
-def _take_out_rare(postings, members, leaf, arena, used, out):
-    """Take the examples of `postings` out of a bitset: they go to a leaf, or where that is -1 to the list `arena` from
-    `used` on; where it ends."""
-    for k in range(len(postings)):
-        example = np.uint64(postings[k])
-        mask = ONE << (example & LOW6)
-        if members[example >> SIX] & mask != ZERO:
-            members[example >> SIX] ^= mask
+def _take_rare(members, postings, first, last, leaf, arena, used, out):
+    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena.
+
+    Returns the new end of the arena.
+    """
+    for place in range(first, last):
+        rare = np.uint64(postings[place])
+        mask = ONE << (rare & LOW6)
+        if members[rare >> SIX] & mask != ZERO:
+            members[rare >> SIX] ^= mask
             if leaf >= 0:
-                out[example] = leaf
+                out[rare] = leaf
             else:
-                arena[used] = example
+                arena[used] = rare
                 used += 1
     return used
 
 
 @kernel
-def _take_out_leaf(column, members, n_words, leaf, out):
-    """Take the examples of a bitset out of another: they go to a leaf."""
-    for k in range(n_words):
+def _take_to_leaf(members, column, leaf, out):
+    """Move the members in the bitset `column` to `leaf` of `out`."""
+    for k in range(len(column)):
         at = np.uint64(k)
         both = members[at] & column[at]
         if both != ZERO:
@@ -168,11 +170,11 @@ def _take_out_leaf(column, members, n_words, leaf, out):
 
 
 @kernel
-def _take_out(column, members, n_words, other):
-    """Take the examples of a bitset out of another, into the bitset `other`."""
-    for word in range(n_words):
+def _take_to_bitset(members, column, taken):
+    """Move the members in the bitset `column` to the bitset `taken`."""
+    for word in range(len(column)):
         both = members[word] & column[word]
-        other[word] = both
+        taken[word] = both
         members[word] ^= both
 
 
@@ -211,11 +213,9 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
         depth -= 1
         node = stack[depth]
         test, left, right = atom[node], yes[node], no[node]
-        left_leaf, right_leaf = atom[left] < 0, atom[right] < 0
-        column = slot[test]
-        if where[node] < 0:  # a list of members: order it into yes, then no (both stay sorted)
+        if where[node] < 0:  # a list of members
             start, end = -1 - where[node], stop[node]
-            middle = _order_members(columns, test, arena, start, end)
+            middle = _split_list(columns, test, arena, start, end)
             for child, first, last in ((left, start, middle), (right, middle, end)):
                 if atom[child] < 0:
                     for place in range(first, last):
@@ -226,30 +226,30 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
                     depth += 1
             continue
         members = pool[where[node]]
+        column, left_leaf = slot[test], atom[left] < 0
         if column < 0:  # a rare atom: its members become a list, the others keep the bitset
-            begin = used
-            rare = postings[starts[test] : starts[test + 1]]
-            used = _take_out_rare(rare, members, left if left_leaf else -1, arena, used, out)
-            if not left_leaf:
-                where[left], stop[left] = -1 - begin, used
-                stack[depth] = left
-                depth += 1
+            where[left] = -1 - used
+            used = _take_rare(
+                members, postings, starts[test], starts[test + 1], left if left_leaf else -1, arena, used, out
+            )
+            stop[left] = used
         elif left_leaf:
-            _take_out_leaf(bits[column], members, n_words, left, out)
+            _take_to_leaf(members, bits[column], left, out)
         else:
             n_free -= 1
             where[left] = free[n_free]
-            _take_out(bits[column], members, n_words, pool[where[left]])
+            _take_to_bitset(members, bits[column], pool[where[left]])
+        if not left_leaf:
             stack[depth] = left
             depth += 1
-        if right_leaf:
-            if right != default:
-                for word in range(n_words):
-                    if members[word] != ZERO:
-                        _mark(members[word], word << 6, right, out)
-            free[n_free] = where[node]
-            n_free += 1
-        else:
+        if atom[right] >= 0:
             where[right] = where[node]
             stack[depth] = right
             depth += 1
+            continue
+        if right != default:
+            for word in range(n_words):
+                if members[word] != ZERO:
+                    _mark(members[word], word << 6, right, out)
+        free[n_free] = where[node]
+        n_free += 1

@@ -94,7 +94,6 @@ class PathConfig:
         limits = (self.max_levels, self.patience, self.budget_seconds)
         if self.lambda_floor == 0 and limits == (None,) * 3:
             raise ConfigError(
-                "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training "
-                "would never "
+                "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training would never "
                 "end; set one of them."
             )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
+from .config import LearnerConfig
 from .matrix import Matrix, Workspace, add_rows, find_rows, sum_rows
 from .tree import Tree
 
@@ -61,56 +64,117 @@ def steepest_child(histogram, total):
     return steepest
 
 
-@kernel
-def ceiling(positive, negative, penalty, hard):
-    """No split of a node with these sums of weights can have a larger gain."""
-    return gain_of(positive, penalty, hard) + gain_of(negative, penalty, hard)
+class Nodes(NamedTuple):
+    """What is known of the nodes of a tree that grows, by number.
+
+    `gain`: of the node itself; `best`, `best_atom`: gain and atom of its best split; `positive`, `negative`: sums of
+    its examples' weights; `rows`: their number. `tag`: of its rows (the right child keeps that of the parent). `slot`:
+    row of the pool with its histogram, -1 when it is not an open leaf.
+    """
+
+    gain: np.ndarray
+    best: np.ndarray
+    best_atom: np.ndarray
+    positive: np.ndarray
+    negative: np.ndarray
+    rows: np.ndarray
+    tag: np.ndarray
+    slot: np.ndarray
 
 
 @kernel
-def _most_gain(slot, best, gain):
-    """The open leaf whose split adds most gain, the lowest of equals; -1 where none adds any."""
-    node = -1
-    most = 0.0
-    for candidate in range(len(slot)):
-        if slot[candidate] >= 0 and best[candidate] - gain[candidate] > most:
-            node, most = candidate, best[candidate] - gain[candidate]
+def _make_nodes(size):
+    real, whole = np.zeros((4, size)), np.full((3, size), -1)
+    return Nodes(real[0], real[1], whole[0], real[2], real[3], whole[1], np.zeros(size, np.int16), whole[2])
+
+
+@kernel
+def _take_slot(held):
+    """A free row of the pool, now held."""
+    slot = 0
+    while held[slot]:
+        slot += 1
+    held[slot] = True
+    return slot
+
+
+@kernel
+def _next_to_split(nodes, n_nodes):
+    """The open leaf whose split adds most gain (equals: the lowest number), -1 if there is none."""
+    node, most = -1, 0.0
+    for candidate in range(n_nodes):
+        more = nodes.best[candidate] - nodes.gain[candidate]
+        if nodes.slot[candidate] >= 0 and more > most:
+            node, most = candidate, more
     return node
 
 
 @kernel
-def _rows_with(tag_of, tag, found):
-    """List the rows of a leaf in `found`; how many there are."""
-    count = np.int64(0)
+def _tagged_rows(tag_of, tag, found):
+    """Write the rows of a tag to `found`, ascending; return how many."""
+    n_found = np.int64(0)
     for row in range(len(tag_of)):
-        found[np.uint64(count)] = row
-        count += np.int64(tag_of[row] == tag)
-    return count
+        found[np.uint64(n_found)] = row
+        n_found += np.int64(tag_of[row] == tag)
+    return n_found
 
 
 @kernel
-def _sum_children(matrix, subtraction, small_open, large_open, tag_of, large_tag, found, n_found, smaller, parent):
-    """Histograms of the children that stay open: that of the smaller one, whose rows are `found`[:n_found], to
-    `smaller`, that of the larger one in place of the parent's."""
+def _split_rows(matrix, nodes, node, left, right, penalty, hard, tag_of, found):
+    """Part a node's rows by its best atom, and set the children's sums and gains; `found`: the left child's rows."""
+    _, _, best_atom, positive, negative, rows, tag, _ = nodes
+    tag[left], tag[right] = (left + 1) >> 1, tag[node]
+    n_found = find_rows(matrix, best_atom[node], tag_of, tag[node], found)
+    for place in range(n_found):
+        tag_of[np.uint64(found[place])] = tag[left]
+    rows[left], rows[right] = n_found, rows[node] - n_found
+    positive[left], negative[left] = sum_rows(matrix.gradient, found, n_found)
+    positive[right], negative[right] = positive[node] - positive[left], negative[node] - negative[left]
+    for child in (left, right):
+        nodes.gain[child] = gain_of(positive[child] - negative[child], penalty, hard)
+
+
+@kernel
+def _may_split(nodes, node, penalty, hard, split_ratio):
+    """Whether a split could gain enough: the most that any can is that of all positives against all negatives."""
+    most = gain_of(nodes.positive[node], penalty, hard) + gain_of(nodes.negative[node], penalty, hard)
+    return most > split_ratio * nodes.gain[node]
+
+
+@kernel
+def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found):
+    """Histograms of the children that are open, the larger one's in the place of the parent's.
+
+    `found` holds the left child's rows. With `subtraction` only the smaller child's rows are added up.
+    """
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
+    slot, n_found = nodes.slot, nodes.rows[small]
+    parent = pool[slot[node]]
+    if small > large and (small_open or large_open):
+        _tagged_rows(tag_of, nodes.tag[small], found)
     if small_open:
-        smaller[:] = 0.0
-        add_rows(indptr, atoms, gradient, found, n_found, 1.0, smaller)
+        slot[small] = _take_slot(held)
+        histogram = pool[slot[small]]
+        histogram[:] = 0.0
+        add_rows(indptr, atoms, gradient, found, n_found, 1.0, histogram)
+        if large_open and subtraction:
+            for a in range(len(histogram)):
+                parent[a] -= histogram[a]
+    elif large_open and subtraction:
+        add_rows(indptr, atoms, gradient, found, n_found, -1.0, parent)
     if large_open and not subtraction:
-        n_found = _rows_with(tag_of, large_tag, found)
+        n_found = _tagged_rows(tag_of, nodes.tag[large], found)
         parent[:] = 0.0
         add_rows(indptr, atoms, gradient, found, n_found, 1.0, parent)
-    elif large_open and small_open:
-        for a in range(len(parent)):
-            parent[a] -= smaller[a]
-    elif large_open:
-        add_rows(indptr, atoms, gradient, found, n_found, -1.0, parent)
+    if large_open:
+        slot[large] = slot[node]
+    else:
+        held[slot[node]] = False
+    slot[node] = -1
 
 
 @kernel
-def grow(
-    matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no
-):
+def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no):
     """Grow one tree best-first into `atom`, `yes`, `no` int32 (2 max_splits + 1,).
 
     The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64
@@ -119,20 +183,18 @@ def grow(
     the larger child's histogram is summed up from its rows.
     Returns (number of nodes, largest |g| of a child of the root).
     """
-    gradient = matrix.gradient
-    k, size = len(gradient), len(atom)
-    gain, positive, negative = np.zeros(size), np.zeros(size), np.zeros(size)
-    best, best_atom = np.full(size, -1.0), np.full(size, -1, np.int64)
-    rows, tag, slot = np.zeros(size, np.int64), np.zeros(size, np.int16), np.full(size, -1, np.int64)
-    free = np.arange(len(pool))[::-1].copy()
-    n_free = len(free)
+    k = len(matrix.gradient)
+    nodes = _make_nodes(len(atom))
+    gain, best, best_atom, positive, negative, rows, _, slot = nodes
+    held = np.zeros(len(pool), np.bool_)
     atom[:] = -1
     yes[:] = -1
     no[:] = -1
-    tag_of[:] = 0
-    found[:k] = np.arange(k)
-    n_tags, rows[0] = 1, k
-    positive[0], negative[0] = sum_rows(gradient, found, k)
+    for row in range(k):
+        tag_of[row] = 0
+        found[row] = row
+    rows[0] = k
+    positive[0], negative[0] = sum_rows(matrix.gradient, found, k)
     total = positive[0] - negative[0]
     gain[0] = gain_of(total, penalty, hard)
     best[0], best_atom[0] = best_split(matrix.histogram, total, penalty, hard)
@@ -140,82 +202,41 @@ def grow(
     n_nodes = 1
     if best_atom[0] < 0 or not best[0] > gain[0] + root_slack * penalty:
         return n_nodes, steepest
-    n_free -= 1
-    slot[0] = free[n_free]
+    slot[0] = _take_slot(held)
     pool[slot[0], :] = matrix.histogram
     for _ in range(max_splits):
-        node = _most_gain(slot[:n_nodes], best, gain)
+        node = _next_to_split(nodes, n_nodes)
         if node < 0:
             break
-        test = best_atom[node]
         left, right = n_nodes, n_nodes + 1
         n_nodes += 2
-        atom[node], yes[node], no[node] = test, left, right
-        tag[left], tag[right] = n_tags, tag[node]
-        n_tags += 1
-        n_found = find_rows(matrix, test, tag_of, tag[node], found)
-        for place in range(n_found):
-            tag_of[np.uint64(found[place])] = tag[left]
-        rows[left], rows[right] = n_found, rows[node] - n_found
-        positive[left], negative[left] = sum_rows(gradient, found, n_found)
-        positive[right] = positive[node] - positive[left]
-        negative[right] = negative[node] - negative[left]
-        for child in (left, right):
-            gain[child] = gain_of(positive[child] - negative[child], penalty, hard)
+        atom[node], yes[node], no[node] = best_atom[node], left, right
+        _split_rows(matrix, nodes, node, left, right, penalty, hard, tag_of, found)
         small, large = (left, right) if rows[left] <= rows[right] else (right, left)
-        small_open = ceiling(positive[small], negative[small], penalty, hard) > split_ratio * gain[small]
-        large_open = ceiling(positive[large], negative[large], penalty, hard) > split_ratio * gain[large]
-        if small == right and (small_open or large_open):
-            n_found = _rows_with(tag_of, tag[right], found)
-        if small_open:
-            n_free -= 1
-            slot[small] = free[n_free]
-        parent, smaller = pool[slot[node]], pool[slot[small if small_open else node]]
-        _sum_children(matrix, subtraction, small_open, large_open, tag_of, tag[large], found, n_found, smaller, parent)
-        if large_open:
-            slot[large] = slot[node]
-        else:
-            free[n_free] = slot[node]
-            n_free += 1
-        slot[node] = -1
+        small_open = _may_split(nodes, small, penalty, hard, split_ratio)
+        large_open = _may_split(nodes, large, penalty, hard, split_ratio)
+        _split_histogram(
+            matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found
+        )
         for child in (left, right):
             if slot[child] < 0:
                 continue
             total = positive[child] - negative[child]
             best[child], best_atom[child] = best_split(pool[slot[child]], total, penalty, hard)
             if not best[child] > split_ratio * gain[child]:
-                free[n_free] = slot[child]
-                n_free += 1
+                held[slot[child]] = False
                 slot[child] = -1
     return n_nodes, steepest
 
 
-def grow_tree(
-    matrix: Matrix,
-    penalty: float,
-    hard: bool,
-    split_ratio: float,
-    root_slack: float,
-    max_splits: int,
-    space: Workspace,
-    subtraction: bool = True,
-) -> tuple[Tree, float]:
+def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Workspace) -> tuple[Tree, float]:
     """(tree, largest |g| of a child of the root); the tree is a single leaf when the root cannot be split."""
-    k, n_atoms = len(matrix.gradient), len(matrix.histogram)
-    tree = Tree(*(np.empty(2 * max_splits + 1, dtype=INDEX) for _ in range(3)))
-    pool = space.take("pool", (max_splits + 2) * n_atoms, SCORE).reshape(max_splits + 2, n_atoms)
+    k, n_atoms, most = len(matrix.gradient), len(matrix.histogram), config.max_splits
+    tree = Tree(*(np.empty(2 * most + 1, dtype=INDEX) for _ in range(3)))
+    pool = space.take("pool", (most + 2) * n_atoms, SCORE).reshape(most + 2, n_atoms)
     tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
     n_nodes, steepest = grow(
-        matrix,
-        float(penalty),
-        hard,
-        float(split_ratio),
-        float(root_slack),
-        max_splits,
-        subtraction,
-        pool,
-        tag_of,
-        found,
-        *tree,
-    )
+        matrix, float(penalty), config.gain == "hard", float(config.split_ratio), float(config.root_slack), most,
+        config.subtraction, pool, tag_of, found, *tree,
+    )  # fmt: skip
     return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

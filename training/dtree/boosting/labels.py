@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from spacy_dtparse.errors import TrainingDataError
 
 GOLD = np.int16
 """Label numbers: a treebank has far fewer than 32,767 labels."""
+
+LABEL_TYPES: dict[str, Any] = {"gold": GOLD, "b_pos": WEIGHT, "b_neg": WEIGHT}
 
 
 class LabelData(NamedTuple):
@@ -40,15 +42,13 @@ def check_label_data(data: LabelData, n_examples: int) -> None:
     for name, array in data._asdict().items():
         if array.shape != (n_examples,):
             raise TrainingDataError(
-                f"{name} has shape {array.shape}, but the store has {n_examples} examples; it must have "
-                f"one number per "
+                f"{name} has shape {array.shape}, but the store has {n_examples} examples; it must have one number per "
                 "example. Make the label data and the store from the same examples."
             )
     if n_examples and int(data.gold.min()) < -1:
         where = int(np.argmax(data.gold < -1))
         raise TrainingDataError(
-            f"gold of example {where} is {data.gold[where]}; allowed are label numbers from 0, and -1 for "
-            f"none."
+            f"gold of example {where} is {data.gold[where]}; allowed are label numbers from 0, and -1 for none."
         )
     for name in ("b_pos", "b_neg"):
         array = getattr(data, name)
@@ -56,19 +56,14 @@ def check_label_data(data: LabelData, n_examples: int) -> None:
         if bad.any():
             where = int(np.argmax(bad))
             raise TrainingDataError(
-                f"{name} of example {where} is {array[where]} ({int(bad.sum())} such examples); a bias "
-                f"must be finite "
+                f"{name} of example {where} is {array[where]} ({int(bad.sum())} such examples); a bias must be finite "
                 "and not negative. Check how the weight of the example's state is shared out."
             )
 
 
 def save_label_data(path: str | os.PathLike, data: LabelData) -> None:
     """Write the arrays beside the store in the folder `path`."""
-    data = LabelData(
-        np.asarray(data.gold, dtype=GOLD),
-        np.asarray(data.b_pos, dtype=WEIGHT),
-        np.asarray(data.b_neg, dtype=WEIGHT),
-    )
+    data = LabelData(*(np.asarray(array, dtype=LABEL_TYPES[name]) for name, array in data._asdict().items()))
     check_label_data(data, len(data.gold))
     Path(path).mkdir(parents=True, exist_ok=True)
     for name, array in data._asdict().items():
@@ -83,6 +78,5 @@ def open_label_data(path: str | os.PathLike) -> LabelData:
         )
     except (OSError, ValueError) as error:
         raise TrainingDataError(
-            f"{path} has no readable label data ({error}); write it with save_label_data after building "
-            f"the store."
+            f"{path} has no readable label data ({error}); write it with save_label_data after building the store."
         ) from error

@@ -17,8 +17,8 @@ from spacy_dtparse.dtypes import SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from .config import LearnerConfig
-from .growing import grow_tree
-from .labels import LabelData, check_label_data
+from .growing import grow_tree, steepest_child
+from .labels import LabelData
 from .leaves import add_units, all_weights, leaf_curvatures, leaf_sums, signed_bias, step_units, update_scores
 from .matrix import Matrix, Workspace, make_matrix, on_grid
 from .sampling import PrioritySampler, Sample, label_key, stream_keys
@@ -62,10 +62,9 @@ class StepResult(NamedTuple):
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples (data (n,) arrays). number, name: the label's number in `data.gold`, and its
-    name, which fixes the random numbers. ensemble, score, progress: where to go on from; `score` int32 (n,),
-    in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None. checked: `data` has
-    been through `check_label_data` before.
+    store, data: the examples (data (n,) arrays that `check_label_data` finds good). number, name: the label's number
+    in `data.gold`, and its name, which fixes the random numbers. ensemble, score, progress: where to go on from;
+    `score` int32 (n,), in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None.
 
     Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
     """
@@ -80,10 +79,7 @@ class LabelLearner:
         ensemble: LabelEnsemble | None = None,
         score: np.ndarray | None = None,
         progress: Progress | None = None,
-        checked: bool = False,
     ):
-        if not checked:
-            check_label_data(data, store.n_examples)
         self.store, self.config, self.name = store, config, name
         self.progress = progress or Progress()
         self.bias = signed_bias(data.gold, data.b_pos, data.b_neg, number)
@@ -119,8 +115,7 @@ class LabelLearner:
         The draw is not counted: the first tree sees the same sample.
         """
         matrix, _ = self._matrix()
-        _, steepest = grow_tree(matrix, np.inf, False, 1.0, 0.0, 1, self._space)
-        return steepest
+        return float(steepest_child(matrix.histogram, matrix.gradient.sum()))
 
     def _matrix(self) -> tuple[Matrix, Sample]:
         """The next sample, and its matrix."""
@@ -150,16 +145,7 @@ class LabelLearner:
         matrix, sample = self._matrix()
         clock = time.perf_counter()
         prior = config.prior and self.progress.draws == 0
-        tree, steepest = grow_tree(
-            matrix,
-            penalty,
-            config.gain == "hard",
-            config.split_ratio,
-            config.root_slack,
-            config.max_splits,
-            self._space,
-            config.subtraction,
-        )
+        tree, steepest = grow_tree(matrix, penalty, config, self._space)
         clock = self._tick("build", clock)
         self.progress = self.progress._replace(draws=self.progress.draws + 1)
         if prior:
@@ -187,9 +173,7 @@ class LabelLearner:
         return StepResult(True, nonzero > 0, nonzero, lost, steepest)
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
-        """(node values int64 in units, weight of all examples before the update); updates scores and
-        weights.
-        """
+        """(node values int64 in units, weight of all examples before the update); updates scores and weights."""
         units = np.zeros(n_nodes, dtype=np.int64)
         sums = np.empty((n_nodes, 2), dtype=SCORE)
         newton = self.config.solver == "newton"
@@ -241,9 +225,7 @@ class LabelLearner:
 
 
 def ensemble_scores(store: Store, ensemble: LabelEnsemble) -> np.ndarray:
-    """Scores int32 (n,) of all examples, in units of CONFIDENCE_GRID, by percolating them through every
-    tree.
-    """
+    """Scores int32 (n,) of all examples, in units of CONFIDENCE_GRID, by percolating them through every tree."""
     score = np.zeros(store.n_examples, dtype=np.int32)
     for index in range(len(ensemble.roots)):
         tree, units = tree_at(ensemble, index)

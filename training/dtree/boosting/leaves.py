@@ -29,9 +29,7 @@ MAX_STEP_UNITS = 16 << 16
 
 @kernel
 def _weights(margin_units, bias, count, scale_bits, scale, out):
-    """out[j] = bias[j] / (1 + e^margin), margin = margin_units[j] × grid × sign(bias[j]); relative error
-    ~2e-7.
-    """
+    """out[j] = bias[j] / (1 + e^margin), margin = margin_units[j] × grid × sign(bias[j]); relative error ~2e-7."""
     for j in range(count):
         margin = np.float32(margin_units[j]) * _UNIT
         z = min(np.abs(margin), _LIMIT) * _LOG2E
@@ -134,23 +132,25 @@ def majoriser_step(positive: float, negative: float, penalty: float, value: floa
     |W⁺ - W⁻| ≤ λ. A step never passes the objective's own minimum, so the objective falls with every step
     and with any part of one.
     """
-    if value == 0.0:
-        if abs(positive - negative) <= penalty:
-            return 0.0
-        side = 1.0 if positive > negative else -1.0
-    else:
-        side = 1.0 if value > 0 else -1.0
+    side = _side(positive - negative, penalty, value)
     ahead, behind = (positive, negative) if side > 0 else (negative, positive)
-    step = side * _minimum(ahead, behind, penalty)
-    if value != 0.0 and (value + step) * side < 0:  # |value + δ| has its kink at 0: stop there
-        return -value
-    return step
+    return _up_to_kink(side * _minimum(ahead, behind, penalty), side, value) if side else 0.0
+
+
+def _side(slope: float, penalty: float, value: float) -> float:
+    """Sign of the confidence that a step leads to or stays at; 0 where a leaf of 0 had better stay so."""
+    if value != 0.0:
+        return 1.0 if value > 0 else -1.0
+    return 0.0 if abs(slope) <= penalty else 1.0 if slope > 0 else -1.0
+
+
+def _up_to_kink(step: float, side: float, value: float) -> float:
+    """`step`, ended at confidence 0, where |value + δ| has its kink."""
+    return -value if value != 0.0 and (value + step) * side < 0 else step
 
 
 def _minimum(ahead: float, behind: float, penalty: float) -> float:
-    """δ that minimises ahead · e^-δ + behind · e^δ + penalty · δ (no sum may be negative, ahead or penalty
-    above 0).
-    """
+    """δ that minimises ahead · e^-δ + behind · e^δ + penalty · δ (no sum may be negative, ahead or penalty above 0)."""
     if ahead == 0.0:
         return -np.inf
     # the root of behind x² + penalty x - ahead, in the form that does not cancel; covers behind = 0
@@ -165,23 +165,15 @@ def newton_step(positive: float, negative: float, curvature: float, penalty: flo
     way, and the step never passes the minimum.
     """
     slope = positive - negative
-    if value == 0.0:
-        if abs(slope) <= penalty:
-            return 0.0
-        side = 1.0 if slope > 0 else -1.0
-    else:
-        side = 1.0 if value > 0 else -1.0
+    side = _side(slope, penalty, value)
     force = slope - side * penalty  # minus the derivative of the objective
-    if force == 0.0:
+    if side == 0.0 or force == 0.0:
         return 0.0
     length = np.log1p(abs(force) / curvature) if curvature > 0 else np.inf
-    step = float(np.copysign(length, force))
-    return -value if value != 0.0 and (value + step) * side < 0 else step
+    return _up_to_kink(float(np.copysign(length, force)), side, value)
 
 
-def step_units(
-    sums: np.ndarray, penalty: float, value: np.ndarray, curvature: np.ndarray | None = None
-) -> np.ndarray:
+def step_units(sums: np.ndarray, penalty: float, value: np.ndarray, curvature: np.ndarray | None = None) -> np.ndarray:
     """Steps of all nodes as int32 multiples of CONFIDENCE_GRID, cut towards 0 (so never too long).
 
     `sums` float64 (n, 2): W⁺, W⁻; `value` int64 (n,): present confidences in units. With `curvature` float64

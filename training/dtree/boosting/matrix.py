@@ -10,7 +10,7 @@ from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
 from .bits import LOW6, ONE, SIX, ZERO
-from .columns import Columns
+from .columns import Columns, lower_bound
 
 
 class Matrix(NamedTuple):
@@ -61,9 +61,7 @@ class Workspace:
 
 
 def on_grid(gradient: np.ndarray) -> np.ndarray:
-    """`gradient` float64 rounded to a power-of-two grid on which no sum of its numbers rounds (2^-52 of the
-    total).
-    """
+    """`gradient` float64 rounded to a power-of-two grid on which no sum of its numbers rounds (2^-52 of the total)."""
     total = float(np.abs(gradient).sum())
     if total == 0:
         return gradient
@@ -99,9 +97,7 @@ def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
 
 @kernel
 def sum_rows(gradient, rows, count):
-    """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one
-    grid.
-    """
+    """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one grid."""
     total = 0.0
     weight = 0.0
     for k in range(count):
@@ -120,9 +116,7 @@ def make_matrix(
     columns: Columns | None,
     space: Workspace,
 ) -> Matrix:
-    """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample
-    here.
-    """
+    """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample here."""
     histogram = space.take("histogram", n_atoms, SCORE)
     histogram[:] = 0
     everything = space.take("found", len(ids) + 1, INDEX)
@@ -195,9 +189,7 @@ def clear_present(ids, present):
 
 @kernel
 def seek(ascending, start, end, wanted):
-    """First place from `start` on whose number is not below `wanted` (`end` if none): doubling steps, then
-    halving.
-    """
+    """First place from `start` on whose number is not below `wanted` (`end` if none): doubling steps, then halving."""
     step = 1
     low = start
     high = start
@@ -205,11 +197,4 @@ def seek(ascending, start, end, wanted):
         low = high + 1
         high += step
         step <<= 1
-    high = min(high, end)
-    while low < high:
-        middle = (low + high) >> 1
-        if ascending[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return lower_bound(ascending, low, min(high, end), wanted)

@@ -143,9 +143,7 @@ class _Path:
             if self.executor is None:
                 gradients = [root_gradient(task) for task in tasks]
             else:
-                gradients = [
-                    future.result() for future in [self.executor.submit(root_gradient, t) for t in tasks]
-                ]
+                gradients = [future.result() for future in [self.executor.submit(root_gradient, t) for t in tasks]]
             start = self.config.decay * max(gradients)
             if not start > 0:
                 raise TrainingDataError(
@@ -161,9 +159,7 @@ class _Path:
 
     def _allowed(self, level: int) -> bool:
         limit = self.config.max_levels
-        return self.penalty(level) >= max(self.config.lambda_floor, 1e-300) and (
-            limit is None or level < limit
-        )
+        return self.penalty(level) >= max(self.config.lambda_floor, 1e-300) and (limit is None or level < limit)
 
     def _task(self, name: str, level: int, penalty: float) -> LevelTask:
         label, config = self.labels[name], self.config
@@ -265,9 +261,7 @@ class _Path:
         return ensembles
 
     def _finish_level(self, level: int | None, bar: Any) -> None:
-        """Evaluate a level that all labels have reached (None: whatever there is when time is up) and log
-        it.
-        """
+        """Evaluate a level that all labels have reached (None: whatever there is when time is up) and log it."""
         ensembles = self._ensembles(level)
         trees = {name: len(ensemble.roots) for name, ensemble in ensembles.items()}
         last = self.rows[-1] if self.rows else None
@@ -286,9 +280,7 @@ class _Path:
         self.rows.append(row)
         append_line(self.workdir / LOG_FILE, row)
         f1 = "" if row["f1"] is None else f", dev F1 {row['f1']:.4f}"
-        bar.write(
-            f"level {done}: λ {row['lambda']:.4g}, {row['parameters']} parameters, {row['trees']} trees{f1}"
-        )
+        bar.write(f"level {done}: λ {row['lambda']:.4g}, {row['parameters']} parameters, {row['trees']} trees{f1}")
 
     def _result(self, stopped: str) -> PathResult:
         best = best_row(self.rows)

@@ -40,9 +40,7 @@ def plot_path(
     axes = figure.add_subplot()
     for name, run in runs.items():
         rows = read_lines(Path(run) / LOG_FILE) if isinstance(run, str | os.PathLike) else run
-        points = [
-            (row["parameters"], value(row)) for row in rows if value(row) is not None and row["parameters"] > 0
-        ]
+        points = [(row["parameters"], value(row)) for row in rows if value(row) is not None and row["parameters"] > 0]
         axes.plot(*zip(*points, strict=True) if points else ([], []), marker=".", linewidth=1, label=name)
     axes.set_xscale("log")
     axes.set_xlabel("number of non-zero parameters, all classifiers")

@@ -32,45 +32,42 @@ def make_row(
     `trees_of` tells which part of each ensemble was evaluated.
     """
     everything = [report for name in ensembles for report in reports.get(name, ())]
-    grown = max(1, sum(report.grown for report in everything))
-    by_label = {}
-    for name, ensemble in ensembles.items():
-        mine = reports.get(name, ())
-        by_label[name] = {
-            "trees": len(ensemble.roots),
-            "parameters": n_parameters(ensemble),
-            "leaves": n_leaves(ensemble),
-            "grown": sum(report.grown for report in mine),
-            "seconds": round(sum(report.seconds for report in mine), 3),
-            "weight_lost": round(
-                sum(report.lost for report in mine) / max(1, sum(report.grown for report in mine)), 6
-            ),
-        }
+    by_label = {name: _figures([ensemble], reports.get(name, ())) for name, ensemble in ensembles.items()}
+    whole = _figures(list(ensembles.values()), everything)
     return {
         "level": level,
         "partial": partial,
         "lambda": penalty,
-        "parameters": sum(n_parameters(ensemble) for ensemble in ensembles.values()),
-        "leaves": sum(n_leaves(ensemble) for ensemble in ensembles.values()),
-        "trees": sum(len(ensemble.roots) for ensemble in ensembles.values()),
+        **{key: whole[key] for key in ("parameters", "leaves", "trees")},
         "f1": scores.get("f1"),
         "scores": dict(scores),
         "seconds": round(time.time() - begin, 3),
-        "train_seconds": round(sum(report.seconds for report in everything), 3),
+        "train_seconds": whole["seconds"],
         "ms_per_tree": {
-            step: round(1e3 * sum(report.steps[k] for report in everything) / grown, 3)
+            step: round(1e3 * sum(report.steps[k] for report in everything) / max(1, whole["grown"]), 3)
             for k, step in enumerate(STEPS)
         },
-        "weight_lost": round(sum(report.lost for report in everything) / grown, 6),
+        "weight_lost": whole["weight_lost"],
         "labels": by_label,
-        "trees_of": {name: len(ensemble.roots) for name, ensemble in ensembles.items()},
+        "trees_of": {name: figures["trees"] for name, figures in by_label.items()},
+    }
+
+
+def _figures(ensembles: Sequence[LabelEnsemble], reports: Sequence[LevelReport]) -> dict[str, Any]:
+    """Sizes of some labels' ensembles, and sums over the reports of their tasks."""
+    grown = sum(report.grown for report in reports)
+    return {
+        "trees": sum(len(ensemble.roots) for ensemble in ensembles),
+        "parameters": sum(map(n_parameters, ensembles)),
+        "leaves": sum(map(n_leaves, ensembles)),
+        "grown": grown,
+        "seconds": round(sum(report.seconds for report in reports), 3),
+        "weight_lost": round(sum(report.lost for report in reports) / max(1, grown), 6),
     }
 
 
 def best_row(rows: Sequence[dict]) -> dict | None:
-    """The line with the highest dev F1 (of equals the first, so the larger λ); without F1 the last; None of
-    none.
-    """
+    """The line with the highest dev F1 (of equals the first, so the larger λ); without F1 the last; None of none."""
     best = None
     for row in rows:
         if best is None or row["f1"] is None or best["f1"] is None or row["f1"] > best["f1"]:

@@ -1,6 +1,4 @@
-"""Priority sampling of examples (Duffield, Lund & Thorup 2005): few examples, unbiased sums of their
-weights.
-"""
+"""Priority sampling of examples (Duffield, Lund & Thorup 2005): few examples, unbiased sums of their weights."""
 
 from __future__ import annotations
 
@@ -123,9 +121,7 @@ class PrioritySampler:
         low, high = 0.0, np.inf  # thresholds known to give too many / too few
         key0, key1 = np.uint64(keys[0]), np.uint64(keys[1])
         while True:
-            found = collect_candidates(
-                signed_weight, key0, key1, np.float32(guess), self._ids, self._priority
-            )
+            found = collect_candidates(signed_weight, key0, key1, np.float32(guess), self._ids, self._priority)
             if found < 0:
                 low = guess
                 if guess == 0.0 or high <= low * 1.0001:
@@ -162,9 +158,7 @@ class PrioritySampler:
 
 
 def first_guess(signed_weight: np.ndarray, size: int) -> float:
-    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th
-    example.
-    """
+    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th example."""
     stride = max(1, len(signed_weight) // 65536)
     weight = np.sort(np.abs(signed_weight[::stride]).astype(SCORE))[::-1]
     wanted = size * len(weight) / len(signed_weight)

@@ -1,6 +1,4 @@
-"""A look at the training data before any training: what is worth knowing, and what must not change on
-resuming.
-"""
+"""A look at the training data before any training: what is worth knowing, and what must not change on resuming."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can
-run it.
-"""
+"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it."""
 
 from __future__ import annotations
 
@@ -85,7 +83,6 @@ def run_level(task: LevelTask) -> LevelReport:
         ensemble=state.ensemble,
         score=load_scores(task.workdir, task.name, state.ensemble, store.n_examples),
         progress=state.progress,
-        checked=True,
     )
     stop_file = os.path.join(task.workdir, STOP_FILE)
     grown = state.grown
@@ -131,4 +128,4 @@ def root_gradient(task: LevelTask) -> float:
     """The label's largest root gradient before its first tree (λ of level 0 is set from these)."""
     store = open_store(task.store)
     data = open_label_data(task.store)
-    return LabelLearner(store, data, task.number, task.name, task.learner, checked=True).root_gradient()
+    return LabelLearner(store, data, task.number, task.name, task.learner).root_gradient()

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, concat
 
 NODE = np.uint16
 """Node numbers of one tree, kept per example while it is percolated: a tree has at most 65,535 nodes."""
@@ -32,40 +32,10 @@ def single_leaf() -> Tree:
     return Tree(*(np.full(1, -1, dtype=INDEX) for _ in range(3)))
 
 
-def append_tree(ensemble: LabelEnsemble, tree: Tree, units: np.ndarray) -> LabelEnsemble:
-    """`ensemble` with `tree` at its end; `units` int64 (N,): each node's value in multiples of
-    CONFIDENCE_GRID.
-    """
-    first = len(ensemble.atom)
-    shift = lambda child: np.where(child < 0, INDEX(-1), child + INDEX(first)).astype(INDEX)  # noqa: E731
-    return LabelEnsemble(
-        np.append(ensemble.roots, INDEX(first)),
-        np.concatenate([ensemble.atom, tree.atom.astype(INDEX)]),
-        np.concatenate([ensemble.yes, shift(tree.yes)]),
-        np.concatenate([ensemble.no, shift(tree.no)]),
-        np.concatenate([ensemble.value, units.astype(SCORE) * CONFIDENCE_GRID]),
-    )
-
-
 def concatenate(ensemble: LabelEnsemble, trees: list[tuple[Tree, np.ndarray]]) -> LabelEnsemble:
-    """`ensemble` followed by `trees`, a list of (tree, units) as in `append_tree`; linear in the result's
-    size.
-    """
-    parts = [ensemble]
-    first = len(ensemble.atom)
-    for tree, units in trees:
-        one = append_tree(empty_ensemble(), tree, units)
-        parts.append(
-            LabelEnsemble(
-                one.roots + INDEX(first),
-                one.atom,
-                np.where(one.yes < 0, INDEX(-1), one.yes + INDEX(first)).astype(INDEX),
-                np.where(one.no < 0, INDEX(-1), one.no + INDEX(first)).astype(INDEX),
-                one.value,
-            )
-        )
-        first += len(tree.atom)
-    return LabelEnsemble(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    """`ensemble` followed by `trees`, each with its node values as int64 (N,) multiples of CONFIDENCE_GRID."""
+    root = np.zeros(1, dtype=INDEX)
+    return concat([ensemble, *(LabelEnsemble(root, *tree, units * CONFIDENCE_GRID) for tree, units in trees)])
 
 
 def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
@@ -77,9 +47,7 @@ def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
 
 
 def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
-    """Tree number `index` with local node numbers, and its node values as int64 multiples of
-    CONFIDENCE_GRID.
-    """
+    """Tree number `index` with local node numbers, and its node values as int64 multiples of CONFIDENCE_GRID."""
     start = int(ensemble.roots[index])
     last = index + 1 == len(ensemble.roots)
     end = len(ensemble.atom) if last else int(ensemble.roots[index + 1])

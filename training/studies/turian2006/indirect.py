@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.dtypes import HASH, INDEX, OFFSET, WEIGHT
+from spacy_dtparse.dtypes import HASH, INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.features.trees.templates import Sizes, Templates, compile_templates
+from spacy_dtparse.features.trees.templates import Templates, compile_templates
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.state import Grammar
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 
-from ...dtree.boosting.store import read_store_file, write_store_file
+from ...dtree.boosting.store import array_files, mapped, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
-from ...dtree.examples import STORES, Derivation, Replayer, _raw_to_npy, example_rows
-from .indirect_kernels import Derivations, count_postings, extract_rows, percolate_rows
-from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages, make_state_buffers
+from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
+from .indirect_kernels import Derivations, extract_rows, percolate_rows
+from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages
 
 SOURCE = "derivations"
 """The folder beside the stores' own that all of them read."""
@@ -36,14 +36,6 @@ SOURCE = "derivations"
 BUNDLES = ("grammar", "heads", "table", "atoms")
 """NamedTuples of arrays that the source folder holds, a file per array."""
 
-CHUNK = 256
-"""Derivations per kernel call where a call's results are summed up."""
-
-LABEL_TYPES: dict[str, Any] = {
-    "gold": np.dtype(np.int16),
-    "b_pos": np.dtype(WEIGHT),
-    "b_neg": np.dtype(WEIGHT),
-}
 
 
 class Source(NamedTuple):
@@ -74,7 +66,9 @@ class IndirectStore:
         self.source, self.row_starts = source, row_starts
         self.n_examples, self.n_atoms = int(row_starts[-1]), int(source.atoms.state[0])
         self._store = STORES.index(name)
-        self._buffers = make_state_buffers(source.grammar, source.derivations)
+        tokens, actions = np.diff(source.derivations.token_starts), np.diff(source.derivations.action_starts)
+        longest = int(tokens.max(initial=1)), int((tokens + actions).max(initial=1))
+        self._buffers = state_buffers(source.grammar, *longest)
         self._scratch = make_feature_scratch(source.table, self.n_atoms)
         self._rows = np.empty(1 << 12, dtype=INDEX)
         self._leaf = np.empty(0, dtype=NODE)
@@ -161,37 +155,23 @@ class IndirectStore:
         """
         folder = Path(folder)
         source_folder = folder / SOURCE
-        source_folder.mkdir(parents=True, exist_ok=True)
         table, _ = compile_templates(templates, lexicon.sizes)
-        starts = _write_derivations(folder, grammar, heads, len(lexicon.labels), derivations)
+        n_atoms, hashed = int(atoms.state[0]), np.flatnonzero(atoms.keys)
+        parts = np.zeros((n_atoms if len(hashed) else 0, k.PARTS_WIDTH), dtype=INDEX)
+        replayer = Replayer(grammar, heads, table, atoms, n_atoms, parts)
+        totals = _write_derivations(folder, replayer, len(lexicon.labels), derivations)
         bundles: tuple[Any, ...] = (grammar, heads, table, atoms)
         for name, bundle in zip(BUNDLES, bundles, strict=True):
             for part, array in bundle._asdict().items():
                 np.save(source_folder / f"{name}.{part}.npy", array)
         held = np.flatnonzero(atoms.direct >= 0)
-        entry = np.zeros(int(atoms.state[0]), dtype=HASH)
+        entry = np.zeros(n_atoms, dtype=HASH)
         entry[atoms.direct[held]] = held.astype(HASH)
-        hashed = np.flatnonzero(atoms.keys)
         entry[atoms.values[hashed]] = atoms.keys[hashed]
         np.save(source_folder / "entry.npy", entry)
-        kept = _open_derivations(source_folder)
-        parts = np.zeros((int(atoms.state[0]) if len(hashed) else 0, k.PARTS_WIDTH), dtype=INDEX)
-        buffers, scratch = make_state_buffers(grammar, kept), make_feature_scratch(table, int(atoms.state[0]))
-        totals = {}
-        for number, store in enumerate(STORES):
-            postings = 0
-            for first in range(0, len(kept.token_starts) - 1, CHUNK):
-                last = min(first + CHUNK, len(kept.token_starts) - 1)
-                postings += int(
-                    count_postings(
-                        number, grammar, heads, table, atoms, kept, first, last, buffers, scratch, parts
-                    )
-                )
-            totals[store] = {"rows": int(starts[store][-1]), "postings": postings}
         np.save(source_folder / "template.npy", atom_templates(table, atoms, parts))
         for store in STORES:
-            facts = {"n_examples": totals[store]["rows"], "n_atoms": int(atoms.state[0])}
-            write_store_file(folder / store, cls, source=SOURCE, **facts)
+            write_store_file(folder / store, cls, source=SOURCE, n_examples=totals[store]["rows"], n_atoms=n_atoms)
         return totals
 
     @classmethod
@@ -201,19 +181,12 @@ class IndirectStore:
         facts = read_store_file(folder)
         source = folder.absolute().parent / facts["source"]
         try:
-            return cls(open_source(str(source)), _load(folder / "row_starts.npy"), folder.absolute().name)
+            return cls(open_source(str(source)), mapped(folder / "row_starts.npy"), folder.absolute().name)
         except (OSError, ValueError) as error:
             raise TrainingDataError(
                 f"{folder} keeps its derivations in {source}, which cannot be read ({error}); move the "
                 "folder of all stores as a whole, or build them again."
             ) from error
-
-
-def _load(path: Path) -> np.ndarray:
-    """An array of a file, mapped privately: numba sees one (writable) type, and the file is not
-    written."""
-    array = np.load(path, mmap_mode="c") if path.stat().st_size > 4096 else np.load(path)
-    return np.asarray(array)
 
 
 @lru_cache(maxsize=8)
@@ -222,63 +195,43 @@ def open_source(path: str) -> Source:
     folder = Path(path)
     kinds: tuple[Any, ...] = (Grammar, HeadTable, k.TemplateTable, AtomMap)
     grammar, heads, table, atoms = (
-        kind(*(_load(folder / f"{name}.{part}.npy") for part in kind._fields))
+        kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields))
         for name, kind in zip(BUNDLES, kinds, strict=True)
     )
-    template, entry = _load(folder / "template.npy"), _load(folder / "entry.npy")
+    template, entry = mapped(folder / "template.npy"), mapped(folder / "entry.npy")
     return Source(grammar, heads, table, atoms, _open_derivations(folder), template, entry)
 
 
 def _open_derivations(folder: Path) -> Derivations:
-    tokens = _load(folder / "tokens.npy").reshape(-1, k.TOKEN_COLUMNS)
-    actions = _load(folder / "actions.npy").reshape(-1, 3)
-    starts = (_load(folder / f"{name}_starts.npy") for name in ("token", "action"))
+    tokens = mapped(folder / "tokens.npy").reshape(-1, k.TOKEN_COLUMNS)
+    actions = mapped(folder / "actions.npy").reshape(-1, 3)
+    starts = (mapped(folder / f"{name}_starts.npy") for name in ("token", "action"))
     token_starts, action_starts = starts
     return Derivations(tokens, token_starts, actions, action_starts)
 
 
 def _write_derivations(
-    folder: Path, grammar: Grammar, heads: HeadTable, n_labels: int, derivations: Iterable[Derivation]
-) -> dict[str, np.ndarray]:
-    """Write the derivations, and each store's label data and row starts; returns the row starts.
-
-    Label data needs no atoms: the derivations are replayed with a table without templates.
-    """
-    empty, _ = compile_templates(Templates("none", ()), Sizes(0, 0, 0, 0))
-    no_atoms = AtomMap(
-        np.zeros(0, dtype=INDEX), *hash_table(np.zeros(0, dtype=HASH), np.zeros(0)), np.zeros(3, dtype=OFFSET)
-    )
-    replayer = Replayer(grammar, heads, empty, no_atoms, 1)
-    lengths: dict[str, list[int]] = {name: [0] for name in ("token", "action", *STORES)}
-    files = {name: open(folder / SOURCE / f"{name}.raw", "wb") for name in ("tokens", "actions")}
-    for store in STORES:
-        (folder / store).mkdir(exist_ok=True)
-        files |= {f"{store}/{name}": open(folder / store / f"{name}.raw", "wb") for name in LABEL_TYPES}
-    try:
+    folder: Path, replayer: Replayer, n_labels: int, derivations: Iterable[Derivation]
+) -> dict[str, dict[str, Any]]:
+    """Write the derivations, and each store's label data and row starts; returns the stores' rows and postings."""
+    types: dict[str, Any] = {f"{SOURCE}/{name}": INDEX for name in ("tokens", "actions")}
+    types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
+    totals = {store: {"rows": 0, "postings": 0} for store in STORES}
+    with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
+        for name in ("token", "action"):
+            files[f"{SOURCE}/{name}_starts"].append([0])
+        for store in STORES:
+            files[f"{store}/row_starts"].append([0])
         for derivation in derivations:
-            derivation.tokens.astype(INDEX).tofile(files["tokens"])
-            derivation.actions.astype(INDEX).tofile(files["actions"])
-            lengths["token"].append(len(derivation.tokens))
-            lengths["action"].append(len(derivation.actions))
-            counts = dict.fromkeys(STORES, 0)
-            for store, rows, b_pos, b_neg in example_rows(replayer, derivation, n_labels):
-                gold = replayer._buffers["gold"][rows]
-                if store == "shift":
-                    gold = np.where(gold == n_labels, n_labels, -1).astype(np.int16)
-                for name, array in (("gold", gold), ("b_pos", b_pos), ("b_neg", b_neg)):
-                    np.asarray(array, dtype=LABEL_TYPES[name]).tofile(files[f"{store}/{name}"])
-                counts[store] = len(rows)
+            for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
+                file = files[f"{SOURCE}/{name}s"]
+                file.append(array.ravel())
+                files[f"{SOURCE}/{name}_starts"].append([file.count // array.shape[1]])
+            for store, rows, data in example_rows(replayer, derivation, n_labels):
+                totals[store]["rows"] += len(rows)
+                totals[store]["postings"] += replayer.n_atoms_of(rows)
+                for name, array in data._asdict().items():
+                    files[f"{store}/{name}"].append(array)
             for store in STORES:
-                lengths[store].append(counts[store])
-    finally:
-        for handle in files.values():
-            handle.close()
-    starts = {name: np.cumsum(lengths[name], dtype=OFFSET) for name in lengths}
-    for name in ("token", "action"):
-        _raw_to_npy(folder / SOURCE / f"{name}s.raw", folder / SOURCE / f"{name}s.npy", INDEX)
-        np.save(folder / SOURCE / f"{name}_starts.npy", starts[name])
-    for store in STORES:
-        np.save(folder / store / "row_starts.npy", starts[store])
-        for name, dtype in LABEL_TYPES.items():
-            _raw_to_npy(folder / store / f"{name}.raw", folder / store / f"{name}.npy", dtype)
-    return starts
+                files[f"{store}/row_starts"].append([totals[store]["rows"]])
+    return totals

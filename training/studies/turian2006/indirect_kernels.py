@@ -14,16 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.features import (
-    OWN,
-    SHARED,
-    TAG,
-    Nodes,
-    TemplateTable,
-    extract,
-    record_parts,
-    window_head,
-)
+from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable, extract, window_head
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 WINDOW, SHIFT, TOP = 0, 1, 2
@@ -33,8 +24,7 @@ LAST_MARK = 2**31 - 2**24
 
 bare = partial(kernel, _nrt=False)
 """For kernels that allocate nothing: numba then leaves out the reference counts of array arguments, atomic
-operations on every call that cost several times as much as extracting one template.
-"""
+operations on every call that cost several times as much as extracting one template."""
 
 
 class Derivations(NamedTuple):
@@ -46,16 +36,6 @@ class Derivations(NamedTuple):
     token_starts: np.ndarray
     actions: np.ndarray
     action_starts: np.ndarray
-
-
-class StateBuffers(NamedTuple):
-    """Room for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
-
-    nodes: Nodes
-    frontier: np.ndarray
-    tags: np.ndarray
-    windows_i: np.ndarray
-    windows_j: np.ndarray
 
 
 @bare
@@ -174,33 +154,6 @@ def extract_rows(
                 scratch.children,
             )  # fmt: skip
     return done
-
-
-@bare
-def count_postings(store, grammar, heads, table, atoms, derivations, first, last, buffers, scratch, parts):
-    """Number of atoms in all rows of derivations [first, last); `parts`: see `record_parts`, of length 0 to
-    do without."""
-    total = np.int64(0)
-    for d in range(first, last):
-        tokens, actions, low, cursor, size = _begin(grammar, derivations, d, buffers, scratch)
-        for step in range(actions.shape[0]):
-            count = _list_rows(store, grammar, tokens, low, cursor, size, buffers)
-            start, shared = np.int64(-1), np.int64(0)
-            for w in range(count):
-                i, j = np.int64(buffers.windows_i[w]), np.int64(buffers.windows_j[w])
-                if i != start:
-                    start = i
-                    shared = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
-                h = _head(heads, buffers, i, j, scratch)
-                total += _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
-                if parts.shape[0] > 0:
-                    record_parts(table, atoms, buffers.nodes, buffers.frontier, i, j, scratch, parts)
-            low, cursor, size = infer(
-                grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
-                np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                scratch.children,
-            )  # fmt: skip
-    return total
 
 
 class Stages(NamedTuple):

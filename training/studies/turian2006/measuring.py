@@ -38,8 +38,7 @@ SCALE_LAMBDA, SCALE_TREES = 1.0, 3
 
 def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None) -> dict[str, Any]:
     """`evaluate.score_parser` with the sentences' own tags, and `optimal`, `cut_short`: shares of the sentences whose
-    search ended with a proof, or for want of budget. No shift is taken unseen. None: the parser's own settings.
-    """
+    search ended with a proof, or for want of budget. No shift is taken unseen. None: the parser's own settings."""
     if isinstance(parser, DtreeParser):
         parser = parser.with_settings(budget=budget, confident=float("inf"), gate=0)
     record = score_parser(parser, sentences, [sentence.tags for sentence in sentences])
@@ -104,9 +103,7 @@ def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | Non
     return {"label": LABEL, **ensemble_statistics(ensemble), "margins": margin_statistics(score, positive)}
 
 
-def measure_scale(
-    recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float
-) -> dict[str, Any]:
+def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float) -> dict[str, Any]:
     """Build the stores of the sentences and grow a few LABEL trees; sizes, seconds, this process's peak memory.
 
     `minutes` bounds the growing, not the building. Stores of a killed run are used again.
@@ -129,9 +126,7 @@ def measure_scale(
         "examples": examples,
         "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
         "prepare_seconds": round(prepared, 1),
-        "bytes_per_example": {
-            name: array.dtype.itemsize for name, array in zip(data._fields, data, strict=True)
-        },
+        "bytes_per_example": {name: array.dtype.itemsize for name, array in zip(data._fields, data, strict=True)},
     }
     if LABEL in names:
         end = time.monotonic() + 60 * minutes

@@ -43,7 +43,7 @@ def profile_trees(
     """
     learner = LabelLearner(
         store, data, number, name, config, ensemble,
-        None if score is None else score.copy(), Progress(draws=1_000_000), checked=True,
+        None if score is None else score.copy(), Progress(draws=1_000_000),
     )  # fmt: skip
     times: list[list[float]] = []
     sizes, lost, relaxed = [], [], 0
@@ -66,10 +66,7 @@ def profile_trees(
     return {
         "trees": len(counted),
         "lambda": penalty,
-        "ms": {
-            **{step: spread(counted[:, k]) for k, step in enumerate(STEPS)},
-            "total": spread(counted.sum(axis=1)),
-        }
+        "ms": {**{step: spread(counted[:, k]) for k, step in enumerate(STEPS)}, "total": spread(counted.sum(axis=1))}
         if len(counted)
         else None,
         "splits": spread(np.array(sizes)),

@@ -10,9 +10,8 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap
-from spacy_dtparse.kernels.trees.state import Grammar, make_nodes
 
-from .indirect_kernels import Derivations, Stages, StateBuffers
+from .indirect_kernels import Stages
 
 UNKNOWN = -1
 """Template of an atom that no derivation has; no row can hold it."""
@@ -124,9 +123,7 @@ def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
         groups = one.groups[one.grouped[:, 1]]
         flags[s, 0] = shared[2] + shared[3] > 0
         flags[s, 1] = shared[1] > 0 and not flags[s, 0]
-        flags[s, 2] = (
-            one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
-        )
+        flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
         for name, arrays in packed.items():
             arrays.append(getattr(one, name))
         n_places, n_slots = n_places + len(one.places), n_slots + len(one.slots)
@@ -139,18 +136,4 @@ def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
         np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX),
         np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1),
         flags,
-    )
-
-
-def make_state_buffers(grammar: Grammar, derivations: Derivations) -> StateBuffers:
-    """Room for the longest of the derivations."""
-    tokens, actions = np.diff(derivations.token_starts), np.diff(derivations.action_starts)
-    n, both = int(tokens.max(initial=1)), int((tokens + actions).max(initial=1))
-    windows = (n + 1) * int(grammar.options[1]) + 1
-    return StateBuffers(
-        make_nodes(both + 1, 2 * both + 16),
-        np.zeros(n + 1, dtype=INDEX),
-        np.zeros(n, dtype=INDEX),
-        np.zeros(windows, dtype=INDEX),
-        np.zeros(windows, dtype=INDEX),
     )

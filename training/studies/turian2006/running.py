@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers import ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
 
 from ...data.corpus import Sentence
@@ -78,12 +78,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     settings = recipe.to_dict()
     for section, name in NO_FACTS:
         (settings[section] if section else settings).pop(name)
-    trained = {
-        "run": run.name,
-        "recipe": settings,
-        "minutes": job.minutes_of(run),
-        "data": job.sources.facts(),
-    }
+    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes_of(run), "data": job.sources.facts()}
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
         facts = {key: value for key, value in facts.items() if key not in ("recipe", "minutes")}
@@ -95,18 +90,16 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
         return held, False
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    if run.kind == "fit":
-        found = _fit(run, job, recipe, json.loads(json.dumps(trained)))
-    elif run.kind == "profile":
-        found = _profile(run, job, recipe)
-    elif run.kind == "scale":
-        found = _scale(run, job, recipe)
-    elif run.kind == "pcfg":
-        found = _pcfg(run, job)
-    elif run.kind == "pcfgla":
-        found = _pcfgla(run, job)
-    else:
+    kinds: dict[str, Callable[[], dict[str, Any]]] = {
+        "fit": lambda: _fit(run, job, recipe, json.loads(json.dumps(trained))),
+        "profile": lambda: _profile(run, job, recipe),
+        "scale": lambda: _scale(run, job, recipe),
+        "pcfg": lambda: _pcfg(run, job),
+        "pcfgla": lambda: _pcfgla(run, job),
+    }
+    if run.kind not in kinds:
         raise ConfigError(f"run {run.name!r} is of kind {run.kind!r}, which nothing runs")
+    found = kinds[run.kind]()
     result = {
         "facts": facts,
         "about": run.about,
@@ -145,21 +138,17 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
     best = best_row(rows)
     if best is None:
         raise TrainingDataError(f"{folder}: no λ level was trained; allow more time or a smaller path.lambda_floor")
-    found = {
+    return {
         "stopped": trained["stopped"],
         "corpus": trained["corpus"],
         "train_seconds": round(seconds_used(rows), 1),
         "best": _short(best),
         "rows": [_short(row) for row in rows],
-        "dev": judge(parser, dev, job.budget),
+        **_judged(parser, job, job.budget),
         "dev_greedy": judge(parser, dev, 0),
         "examples": example_counts(folder, trained["corpus"]["sentences"]),
         "ensemble": label_statistics(folder, best),
     }
-    test = job.held_out("test")
-    if test:
-        found["test"] = judge(parser, test, job.budget)
-    return found
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +201,7 @@ def _scale(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
 
 
 def _pcfg(run: Run, job: Job) -> dict[str, Any]:
-    dev = job.held_out("dev")
+    job.held_out("dev")  # there must be some
     began = time.perf_counter()
     if job.baseline is not None:
         parser = load_parser(job.baseline)
@@ -229,12 +218,13 @@ def _pcfg(run: Run, job: Job) -> dict[str, Any]:
         parser = PcfgParser(train_pcfg(train, chosen, {"name": "2006-pcfg"}))
         write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
         options = {"markov": asdict(chosen.markov), "smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
-    found: dict[str, Any] = {"options": options, "train_seconds": round(time.perf_counter() - began, 1)}
-    found["dev"] = judge(parser, dev, None)
-    test = job.held_out("test")
-    if test:
-        found["test"] = judge(parser, test, None)
-    return found
+    return {"options": options, "train_seconds": round(time.perf_counter() - began, 1), **_judged(parser, job, None)}
+
+
+def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
+    """`judge` on dev, and on test where there is any."""
+    parts = {part: job.held_out(part) for part in ("dev", "test")}
+    return {part: judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
 
 
 LATENT_CYCLES = 4
@@ -251,13 +241,9 @@ def _pcfgla(run: Run, job: Job) -> dict[str, Any]:
     folder = job.out / run.name / "cycles"
     parser = PcfgParser(train_latent(train, options, {"name": "2006-pcfgla"}, threads=2, workdir=folder))
     write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
-    found: dict[str, Any] = {
+    return {
         "options": parser.meta["options"],
         "train_seconds": round(time.perf_counter() - began, 1),
         "values": int(parser.model.latent[0].sizes.sum()),
+        **_judged(parser, job, None),
     }
-    for part in ("dev", "test"):
-        sentences = job.held_out(part)
-        if sentences:
-            found[part] = judge(parser, sentences, None)
-    return found

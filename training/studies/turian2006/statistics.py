@@ -59,8 +59,7 @@ def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
 
 def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
     """Spreads of y·h over correct and incorrect examples; `score` int32 (n,) in units of CONFIDENCE_GRID, `positive`
-    bool (n,).
-    """
+    bool (n,)."""
     h = score * CONFIDENCE_GRID
     return {
         "correct": spread(h[positive]),

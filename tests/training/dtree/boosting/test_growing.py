@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
+from training.dtree.boosting.config import LearnerConfig
 from training.dtree.boosting.growing import grow_tree
 from training.dtree.boosting.matrix import Workspace, make_matrix, on_grid, seek
 from training.dtree.boosting.store import DirectStore
@@ -27,7 +28,8 @@ def grow_both(rng, n, n_atoms, penalty, hard, slack, max_splits, own_columns, sh
     other = np.flatnonzero(rng.random(n) < 0.3).astype(np.int32)
     make_matrix(other, np.ones(len(other)), *store.rows(other), n_atoms, columns, space)  # leaves its traces
     matrix = make_matrix(ids, gradient, *store.rows(ids), n_atoms, columns, space)
-    tree, steepest = grow_tree(matrix, penalty, hard, 1.01, slack, max_splits, space)
+    config = LearnerConfig(gain="hard" if hard else "soft", root_slack=slack, max_splits=max_splits)
+    tree, steepest = grow_tree(matrix, penalty, config, space)
     expected = naive.grow([rows[i] for i in ids], gradient.tolist(), penalty, hard, 1.01, slack, max_splits)
     total = gradient.sum()
     present = set().union(*(rows[i] for i in ids))
@@ -75,7 +77,7 @@ def test_ties_go_to_the_lowest_atom():
     ids = np.arange(8, dtype=np.int32)
     gradient = np.array([1.0] * 4 + [-1.0] * 4)
     matrix = make_matrix(ids, gradient, *store.rows(ids), 8, store.columns, Workspace())
-    tree, steepest = grow_tree(matrix, 0.5, False, 1.01, 0.0, 10, Workspace())
+    tree, steepest = grow_tree(matrix, 0.5, LearnerConfig(max_splits=10), Workspace())
     assert tree.atom.tolist() == [1, -1, -1] and steepest == 4.0
 
 
@@ -110,7 +112,8 @@ def test_without_subtraction_the_same_tree(hard, share):
         for subtraction in (True, False):
             space = Workspace()
             matrix = make_matrix(ids, gradient, *store.rows(ids), 60, store.columns, space)
-            trees.append(grow_tree(matrix, 0.4, hard, 1.01, 0.0, 40, space, subtraction))
+            config = LearnerConfig(gain="hard" if hard else "soft", max_splits=40, subtraction=subtraction)
+            trees.append(grow_tree(matrix, 0.4, config, space))
         (tree, steepest), (other, other_steepest) = trees
         assert tuple(column.tolist() for column in tree) == tuple(column.tolist() for column in other)
         assert steepest == other_steepest

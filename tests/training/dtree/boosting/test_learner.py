@@ -12,7 +12,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from tests.reference import boosting as naive
 from training.dtree.boosting.config import LearnerConfig, PathConfig
-from training.dtree.boosting.labels import LabelData, save_label_data
+from training.dtree.boosting.labels import LabelData, check_label_data, save_label_data
 from training.dtree.boosting.learner import LabelLearner, ensemble_scores
 from training.dtree.boosting.leaves import log_loss
 from training.dtree.boosting.matrix import on_grid
@@ -189,7 +189,6 @@ def test_a_label_without_positives_always_says_no():
 
 def test_bad_label_data_is_named(tmp_path):
     rows, data = make_data(1)
-    store = DirectStore(*naive.to_csr(rows), n_atoms=40)
     for name, place, value, message in (
         ("b_pos", 3, np.nan, "b_pos of example 3 is nan"),
         ("b_neg", 9, -0.5, r"b_neg of example 9 is -0\.5"),
@@ -200,12 +199,12 @@ def test_bad_label_data_is_named(tmp_path):
         arrays[name][place] = value
         bad = LabelData(**arrays)
         with pytest.raises(TrainingDataError, match=message):
-            LabelLearner(store, bad, 0, "NP", LearnerConfig())
+            check_label_data(bad, len(rows))
         with pytest.raises(TrainingDataError, match=message):
             save_label_data(tmp_path, bad)
     short = LabelData(data.gold[:-1], data.b_pos, data.b_neg)
     with pytest.raises(TrainingDataError, match=r"gold has shape \(399,\), but the store has 400 examples"):
-        LabelLearner(store, short, 0, "NP", LearnerConfig())
+        check_label_data(short, len(rows))
 
 
 @pytest.mark.parametrize(
