@@ -126,7 +126,7 @@ def parse_gold(
 
 def write_trees(trees: Iterable[Tree], path: str) -> None:
     """One tree per line."""
-    from ..trees.brackets import write_tree
+    from ..trees.bracket_writer import write_tree
 
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(write_tree(tree) + "\n" for tree in trees)
