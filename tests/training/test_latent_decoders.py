@@ -13,8 +13,8 @@ from spacy_dtparse.model.pcfg.bundle import read_model, write_model
 from spacy_dtparse.model.pcfg.model import PcfgModel
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.parsers.pcfg.settings import DECODERS
-from spacy_dtparse.trees import Tree
 from tests.unit.model.damage import GONE, refuses
+from tests.unit.trees.naive import with_leaves
 from training.data.corpus import read_treebank
 
 from .test_latent import SAMPLE, compiled, small_options, trained
@@ -53,8 +53,7 @@ def test_every_sentence_gets_a_tree(single, decoder):
     for given, (words, tags) in itertools.product(("given", "own"), odd):
         result = parser.with_settings(tags=given).parse(words, tags)
         assert result.tree.words == tuple(words) and result.tree.labels[0] == "TOP"
-        found = result.tree
-        assert Tree(words, found.tags, found.labels, found.starts, found.ends) == found  # checks the shape
+        with_leaves(result.tree, words)  # checks the shape
     strict = parser.with_settings(prune=0.99)  # leaves nothing
     s = sentences()[0]
     assert strict.parse(s.tree.words, s.tags).tree.words == s.tree.words

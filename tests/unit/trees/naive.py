@@ -26,9 +26,9 @@ def random_nested(rng: random.Random, n: int, label: str = "TOP", depth: int = 0
     return [label, *parts]
 
 
-def with_leaves(tree: Tree, words, tags) -> Tree:
-    """The same constituents over other words and tags."""
-    return Tree(words, tags, tree.labels, tree.starts, tree.ends)
+def with_leaves(tree: Tree, words, tags=None) -> Tree:
+    """The same constituents over other words or tags, their shape checked."""
+    return Tree(words, tree.tags if tags is None else tags, tree.labels, tree.starts, tree.ends)
 
 
 def brackets(node) -> str:
