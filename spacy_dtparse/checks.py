@@ -10,10 +10,11 @@ from .errors import ConfigError
 
 
 class Setting(NamedTuple):
-    """The values that are allowed, as a test and in words."""
+    """The values that are allowed, as a test and in words, and their type."""
 
     fits: Callable[[Any], bool]
     allowed: str
+    type: Any = Any
 
 
 def whole_number(least: int, most: int | None = None) -> Setting:
@@ -23,6 +24,7 @@ def whole_number(least: int, most: int | None = None) -> Setting:
             _is_number(value) and isinstance(value, int) and least <= value <= (math.inf if most is None else most)
         ),
         f"a whole number from {least}" + ("" if most is None else f" to {most}"),
+        int,
     )
 
 
@@ -36,6 +38,7 @@ def real_number(least: float, most: float = math.inf, above: bool = False, below
         ),
         f"a number {'above' if above else 'from'} {least:g}"
         + ("" if most == math.inf else f" to {'below ' if below else ''}{most:g}"),
+        float,
     )
 
 
@@ -48,23 +51,26 @@ def shares() -> Setting:
     """A list of numbers from 0 to 1."""
     one = real_number(0, 1)
     return Setting(
-        lambda value: isinstance(value, list | tuple) and all(map(one.fits, value)), "a list of numbers from 0 to 1"
+        lambda value: isinstance(value, list | tuple) and all(map(one.fits, value)),
+        "a list of numbers from 0 to 1",
+        list[float],
     )
 
 
 def one_of(*choices: str) -> Setting:
     """One of some words."""
-    return Setting(lambda value: value in choices, " or ".join(map(repr, choices)))
+    return Setting(lambda value: value in choices, " or ".join(map(repr, choices)), str)
 
 
 def truth() -> Setting:
     """True or false."""
-    return Setting(lambda value: isinstance(value, bool), "true or false")
+    return Setting(lambda value: isinstance(value, bool), "true or false", bool)
 
 
 def optional(setting: Setting) -> Setting:
     """The same, or None."""
-    return Setting(lambda value: value is None or setting.fits(value), f"{setting.allowed}, or None")
+    fits, allowed, kind = setting
+    return Setting(lambda value: value is None or fits(value), f"{allowed}, or None", kind | None)
 
 
 def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None:

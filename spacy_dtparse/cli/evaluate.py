@@ -23,7 +23,6 @@ from .pipelines import (
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..scoring import ParsevalReport
     from ..trees.tree import Tree
 
 
@@ -55,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the scores."""
+    from ..scoring import score_trees
+
     quiet_warnings()
     gold = read_gold(options.gold, options.limit)
     if options.predicted is not None:
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         )
     if options.output is not None:
         write_trees(predicted, options.output)
-    report = score(gold, predicted)
+    report = score_trees(gold, predicted, strict=True)
     print(report.to_json() if options.json else report.to_table())
 
 
@@ -126,17 +127,7 @@ def parse_gold(
 
 def write_trees(trees: Iterable[Tree], path: str) -> None:
     """One tree per line."""
-    from ..trees.brackets import write_tree
+    from ..trees.bracket_writer import write_tree
 
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(write_tree(tree) + "\n" for tree in trees)
-
-
-def score(gold: Iterable[Tree], predicted: Iterable[Tree]) -> ParsevalReport:
-    """PARSEVAL of pairs of trees. Raises TreeError when the words of a pair differ."""
-    from ..scoring import ParsevalReport
-
-    report = ParsevalReport(strict=True)
-    for ours, theirs in zip(gold, predicted, strict=True):
-        report.add(ours, theirs)
-    return report

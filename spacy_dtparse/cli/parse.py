@@ -134,7 +134,7 @@ def format_doc(doc: Doc, form: str, key: str | None = None) -> Iterator[str]:
     """One string per sentence that has a word, in one of FORMATS."""
     from ..pipeline.attributes import to_tree
     from ..pipeline.sentences import is_blank, sentence_bounds
-    from ..trees.brackets import write_tree, write_tree_pretty
+    from ..trees.bracket_writer import write_tree, write_tree_pretty
 
     for start, end in sentence_bounds(doc):
         sentence = doc[start:end]
@@ -151,7 +151,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     """Plain data of a parsed sentence; constituents are [first token, past the last, label, cost or null]."""
     from ..pipeline.attributes import sentence_infos, to_tree
     from ..pipeline.constituents import group_key
-    from ..trees.brackets import write_tree
+    from ..trees.bracket_writer import write_tree
 
     doc, start, end = sentence.doc, sentence.start, sentence.end
     group = doc.spans[group_key(doc, key)]

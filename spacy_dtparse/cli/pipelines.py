@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from ..parsers.base import ConstituentParser
-    from ..pipeline.base import ConstituentPipe
+    from ..pipeline.component import ConstituentPipe
     from ..pipeline.dependencies import BpmParser
 
 

@@ -52,16 +52,6 @@ def embedded_trees() -> str:
     return embedded_model("en_dtparse")
 
 
-def embedded_latent_model() -> str:
-    """The path of the English grammar with latent annotations: embedded_model("en_pcfgla")."""
-    return embedded_model("en_pcfgla")
-
-
-def embedded_dependency_model() -> str:
-    """The path of the English dependency parser: embedded_model("en_bpm")."""
-    return embedded_model("en_bpm")
-
-
 def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
     """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's.
 

@@ -1,54 +1,154 @@
-"""The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out; see `base`
-for what all do. Importing this module registers all factories of the package, those of `dependencies` and
-`spine_tagger`, too.
+"""The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out; the model's
+way is `model_pipe`'s. Importing this module registers all factories of the package, those of `dependencies` and
+`spine_tagger`, too."""
+# ruff: noqa: UP045 (older releases of spaCy know no X | None)
 
-spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light:
-parsers and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy
-reads the annotations of the factories.)
-"""
-
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, List, Optional, Union  # noqa: UP035 (spaCy resolves the factories')
+from typing import Any, Optional
 
 from spacy.language import Language
+from spacy.tokens import Doc
 
-from ..checks import one_of, real_number, share, shares, truth, whole_number
+from ..checks import Setting, one_of, real_number, share, shares, truth, whole_number
 from ..errors import ConfigError
-from ..models import embedded_latent_model, embedded_model, embedded_trees
-from .base import ALL_FACTORIES, ASSIGNS, FACTORIES, SCORE_WEIGHTS, ConstituentPipe, default_config
-from .boundaries import visible_sentences
-from .dependencies import BpmParser, make_bpm_parser
-from .model_pipe import SAVED
-from .spine_tagger import SpineTagger, make_spine_tagger
+from ..parsers.base import BatchParser, ParseResult
+from ..parsers.kinds import CONSTITUENT_FACTORIES
+from . import boundaries, dependencies, spine_tagger  # noqa: F401 (their factories)
+from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+from .extensions import register_extensions
+from .model_pipe import KEY, ModelPipe, factory_of
+from .scorer import parseval_score
+from .sentences import SentenceInput
+from .spines import SPINES_KEY, Offer, read_offers
 
-__all__ = [
-    "ALL_FACTORIES",
-    "FACTORIES",
-    "SAVED",
-    "BpmParser",
-    "ConstituentPipe",
-    "DtParse",
-    "PcfgLa",
-    "SpanParse",
-    "SpineTagger",
-    "make_bpm_parser",
-    "make_dtparse",
-    "make_pcfgla",
-    "make_span_parser",
-    "make_spine_tagger",
-    "visible_sentences",
-]
+ALL_FACTORIES = (*CONSTITUENT_FACTORIES, "bpm_parser", "spine_tagger")
+"""The factories of all components of this package, none of which is needed for tags or sentence boundaries."""
+
+_FACTS: dict[str, Any] = {
+    "assigns": ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"],
+    "default_score_weights": {
+        "const_f": 1.0,
+        **dict.fromkeys(
+            ("const_p", "const_r", "const_f_evalb", "const_uf", "const_exact", "const_cross", "const_per_type")
+        ),
+    },
+}
+_SCORER = "spacy_dtparse.parseval_scorer.v1"
+_TABLE = {"settings": Optional[dict[str, Any]]}
+
+
+class ConstituentPipe(ModelPipe):
+    """A constituent parser as a pipeline component; a subclass says which parser, with which settings.
+
+    `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `settings`: what
+    0.1.0 had in such a table.
+
+    Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the parser. A
+    Doc without boundaries is taken as one sentence, with a warning once. Where the parser needs tags, a Doc without
+    some of its tags gets XX there, with a warning once, and a Doc without any raises MissingAnnotationError, which
+    goes to nlp's error handler. Where the parser reads spines (`reads_spines`) and all words of a sentence have some in
+    `doc.spans[spines_key]`, as a spine_tagger before it writes them, they prune its search; with None they never do.
+    """
+
+    OWN = {  # noqa: RUF012 (never changed)
+        "spans_key": (DEFAULT_KEY, KEY),
+        "spines_key": (
+            SPINES_KEY,
+            Setting(
+                lambda value: value is None or KEY.fits(value),
+                f"{KEY.allowed}, or None for a parser that is to see no spines",
+                Optional[str],
+            ),
+        ),
+    }
+
+    spines_key: str | None
+
+    def __init__(
+        self, name: str = "", *, scorer: Callable | None = parseval_score,
+        settings: Mapping[str, Any] | None = None, **given: Any,
+    ):  # fmt: skip
+        super().__init__(name, scorer=scorer, **given | self._from_table(name or self.factory, settings))
+
+    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What 0.1.0 had in a table `settings` of its own, as settings beside the others."""
+        if not table:
+            return {}
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"{name}: settings = {table!r}; give each setting by its own name")
+        warnings.warn(
+            f"{name}: the table `settings` is of pipelines saved by spacy-dtparse 0.1.0; give {', '.join(table)} "
+            "beside the other settings",
+            stacklevel=5,
+        )
+        return dict(table)
+
+    def prepare(self) -> None:
+        """Register the attributes that read constituents."""
+        register_extensions()
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether a Doc must have tags: the parser reads them."""
+        return True
+
+    def warn_of_others(self, nlp: Language) -> None:
+        """Warn when a component that `nlp` has and runs writes the same key of `doc.spans` as this one will."""
+        for name, other in nlp.pipeline:
+            if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
+                warnings.warn(
+                    f"{self.name}: {name!r} of the same pipeline writes doc.spans[{self.spans_key!r}], too; the result "
+                    f"of the later one replaces that of the other. To have both, give one of them a key of its own: "
+                    f"config={{'spans_key': {self.name!r}}}",
+                    stacklevel=3,
+                )
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse `doc` and set `doc.spans[self.spans_key]`; on an error the Doc is left as it was."""
+        sentences = self._read(doc, self.needs_tags)
+        offers = self.offers(doc)
+        found = self._parse_all(sentences, offers)
+        parsed = [ParsedSentence(s.start, s.end, s.places, r) for s, r in zip(sentences, found, strict=True)]
+        write_constituents(doc, parsed, self.spans_key, self.parser.name)
+        return doc
+
+    def offers(self, doc: Doc) -> Mapping[int, Offer]:
+        """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""
+        if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
+            return {}
+        return read_offers(doc, self.spines_key)
+
+    def _parse_all(
+        self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]
+    ) -> list[ParseResult | None]:
+        """The parses of a Doc's sentences; None for those without words."""
+        parser = self.configured_parser
+        if isinstance(parser, BatchParser) and not offers:
+            found = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
+            return [next(found) if sentence.words else None for sentence in sentences]
+        results = []
+        for _, _, words, tags, places in sentences:
+            spines = [offers.get(place, ()) for place in places]
+            given = (spines,) if offers and all(spines) else ()  # where all words have some
+            results.append(parser.parse(words, tags, *given) if words else None)
+        return results
+
+    # `pipe` and `score` are Pipe's: Doc by Doc, so that a bad one does not take its batch along.
 
 
 class DtParse(ConstituentPipe):
-    """Parsing with an ensemble of boosted decision trees; see `make_dtparse`.
+    """Boosted decision trees.
 
-    A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
+    `budget`: the inferences scored per sentence before the search settles for the best tree so far; 0 parses greedily.
+    `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken without a look at
+    the other inferences. `gate`: share of the right windows that may be dropped unscored. `betas`: of spines, see
+    `parsers.dtree.settings`. A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"
-    default_model = staticmethod(embedded_trees)
+    EMBEDDED = "en_dtparse"
     SETTINGS = {  # noqa: RUF012 (never changed)
         "budget": whole_number(0),
         "max_tokens": whole_number(0),
@@ -62,7 +162,7 @@ class DtParse(ConstituentPipe):
     _of_guest: Mapping[str, Any] = {}
     """The settings that only such a network has."""
 
-    def _from_table(self, name: str, table: Optional[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: UP045
+    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
         typed = super()._from_table(name, table)
         of_guest = [setting for setting in typed if setting in ("networks", "penalty", "whole")]
         self._of_guest = {setting: typed.pop(setting) for setting in of_guest}
@@ -78,7 +178,7 @@ class DtParse(ConstituentPipe):
             )
         return {**super()._given(parser), **self._of_guest}
 
-    def _load_saved(self, source: Union[Path, bytes]) -> None:  # noqa: UP007
+    def _load_saved(self, source: Path | bytes) -> None:
         self._guest = True
         super()._load_saved(source)
         self._guest = self.parser.name == "span"
@@ -93,10 +193,16 @@ class DtParse(ConstituentPipe):
 
 
 class SpanParse(ConstituentPipe):
-    """Parsing with a network that scores spans, and a chart over them; see `make_span_parser`."""
+    """A network that scores spans, and a chart over them.
+
+    `max_tokens`: longer sentences are cut before the chart. `networks`: how many of the model's networks read.
+    `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
+    that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
+    `parsers.span.settings`). Spines have no meaning here.
+    """
 
     factory = "span_parser"
-    default_model = staticmethod(embedded_model)
+    EMBEDDED = "en_span"
     SETTINGS = {  # noqa: RUF012 (never changed)
         "max_tokens": whole_number(0),
         "networks": whole_number(1),
@@ -107,13 +213,19 @@ class SpanParse(ConstituentPipe):
 
 
 class PcfgLa(ConstituentPipe):
-    """Parsing with a PCFG, which may have latent annotations and choose its words' tags; see `make_pcfgla`.
+    """A PCFG, which may have latent annotations and choose its words' tags.
 
-    With tags "own" (as the setting or the model says) a Doc needs no tags and those it has are not looked at.
+    `tags`: "own" lets the grammar choose the words' tags, so that the Doc needs none and those it has are not looked
+    at, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to the Doc.
+    `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out nothing),
+    `candidates_n`, `betas`: see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces. Raises
+    ConfigError for a decoder that the model has not what it needs for.
+
+    (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
     """
 
     factory = "pcfgla"
-    default_model = staticmethod(embedded_latent_model)
+    EMBEDDED = "en_pcfgla"
     SETTINGS = {  # noqa: RUF012 (never changed)
         "tags": one_of("own", "given"),
         "decoder": one_of("max-rule", "viterbi", "q", "rerank"),
@@ -123,9 +235,8 @@ class PcfgLa(ConstituentPipe):
         "candidates_n": whole_number(1),
         "betas": shares(),
     }
-    """A setting of PcfgSettings has a line here and one in the signature of `make_pcfgla`."""
 
-    tags: Optional[str]  # noqa: UP045
+    tags: str | None
 
     @property
     def needs_tags(self) -> bool:
@@ -136,118 +247,6 @@ class PcfgLa(ConstituentPipe):
         return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
-@Language.factory(
-    "dtparse",
-    requires=["token.tag"],
-    assigns=ASSIGNS,
-    default_config=default_config(DtParse.SETTINGS),
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_dtparse(
-    nlp: Language,
-    name: str,
-    model: Optional[Union[str, Path]],  # noqa: UP007, UP045
-    budget: Optional[int],  # noqa: UP045
-    max_tokens: Optional[int],  # noqa: UP045
-    confident: Optional[float],  # noqa: UP045
-    gate: Optional[float],  # noqa: UP045
-    betas: Optional[List[float]],  # noqa: UP006, UP045
-    settings: Optional[dict[str, Any]],  # noqa: UP045
-    spans_key: str,
-    spines_key: Optional[str],  # noqa: UP045
-    scorer: Optional[Callable],  # noqa: UP045
-) -> DtParse:
-    """Build the component for `nlp.add_pipe("dtparse", config={…})`: boosted decision trees.
-
-    `model`: None for the embedded English ensemble (loaded at the first Doc), or the path of a model file or
-    of a folder with one. A path is read at once; where it is gone the component waits for its data from
-    disk and says so. `budget`: the inferences scored per sentence before the search settles for the best tree so far; 0
-    parses greedily. `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken
-    without a look at the other inferences. `gate`: share of the right windows that may be dropped unscored. `betas`: of
-    spines, see `parsers.dtree.settings`. None for any of these is the model's own setting. `settings`: what 0.1.0 had
-    in such a table. `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it.
-    `spines_key`: key of the spines that prune the search; None: they never do. Raises ConfigError for a value that is
-    not allowed, ModelFormatError for a model of another kind.
-    """
-    return _attached(DtParse, locals())
-
-
-@Language.factory(
-    "span_parser",
-    requires=["token.tag"],
-    assigns=ASSIGNS,
-    default_config=default_config(SpanParse.SETTINGS),
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_span_parser(
-    nlp: Language,
-    name: str,
-    model: Optional[Union[str, Path]],  # noqa: UP007, UP045
-    max_tokens: Optional[int],  # noqa: UP045
-    networks: Optional[int],  # noqa: UP045
-    confident: Optional[float],  # noqa: UP045
-    penalty: Optional[float],  # noqa: UP045
-    whole: Optional[bool],  # noqa: UP045
-    settings: Optional[dict[str, Any]],  # noqa: UP045
-    spans_key: str,
-    spines_key: Optional[str],  # noqa: UP045
-    scorer: Optional[Callable],  # noqa: UP045
-) -> SpanParse:
-    """Build the component for `nlp.add_pipe("span_parser", config={…})`: a network that scores spans, and a chart.
-
-    `model`: None for the embedded English network, or a path as `make_dtparse` takes it, of a model of kind `span`.
-    `max_tokens`: longer sentences are cut before the chart. `networks`: how many of the model's networks read.
-    `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
-    that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
-    `parsers.span.settings`). None for any of these is the parser's own setting. `spans_key`: see `make_dtparse`;
-    `settings`, `spines_key`: there for all constituent parsers, and without meaning here. Raises ConfigError for a
-    value that is not allowed, ModelFormatError for a model of another kind.
-    """
-    return _attached(SpanParse, locals())
-
-
-@Language.factory(
-    "pcfgla",
-    assigns=ASSIGNS,
-    default_config=default_config(PcfgLa.SETTINGS),
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_pcfgla(
-    nlp: Language,
-    name: str,
-    model: Optional[Union[str, Path]],  # noqa: UP007, UP045
-    tags: Optional[str],  # noqa: UP045
-    decoder: Optional[str],  # noqa: UP045
-    prune: Optional[float],  # noqa: UP045
-    beam: Optional[float],  # noqa: UP045
-    max_tokens: Optional[int],  # noqa: UP045
-    candidates_n: Optional[int],  # noqa: UP045
-    betas: Optional[List[float]],  # noqa: UP006, UP045
-    settings: Optional[dict[str, Any]],  # noqa: UP045
-    spans_key: str,
-    spines_key: Optional[str],  # noqa: UP045
-    scorer: Optional[Callable],  # noqa: UP045
-) -> PcfgLa:
-    """Build the component for `nlp.add_pipe("pcfgla", config={…})`.
-
-    `model`: None for the embedded English grammar with latent annotations (loaded at the first Doc), or a path as
-    `make_dtparse` takes it, of a model of kind `pcfg`. `tags`: "own" lets the grammar choose the words' tags, so that
-    the Doc needs none, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to
-    the Doc. `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out
-    nothing), `candidates_n`, `betas`: see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces.
-    None for any of these is the model's or the parser's own setting. `settings`, `spans_key`, `spines_key`: see
-    `make_dtparse`. Raises ConfigError for a value that is not allowed, or a decoder that the model
-    has not what it needs for, ModelFormatError for a model of another kind.
-
-    (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
-    """
-    return _attached(PcfgLa, locals())
-
-
-def _attached(kind: type, arguments: dict[str, Any]) -> Any:
-    """The component of a factory's arguments, which remembers its pipeline."""
-    nlp = arguments.pop("nlp")
-    component = kind(**arguments)
-    component.attach(nlp)
-    component.warn_of_others(nlp)
-    return component
+make_dtparse = factory_of(DtParse, _SCORER, _TABLE, requires=["token.tag"], **_FACTS)
+make_span_parser = factory_of(SpanParse, _SCORER, _TABLE, requires=["token.tag"], **_FACTS)
+make_pcfgla = factory_of(PcfgLa, _SCORER, _TABLE, **_FACTS)

@@ -20,8 +20,7 @@ from ..trees.categories import written_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
 from ..trees.psd import SUFFIX
-from ..trees.steps import strip_empty
-from ..trees.transforms import Recipe
+from ..trees.transforms import Recipe, strip_empty
 from ..trees.tree import Tree
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .spines import SPINES_KEY, write_spines
@@ -144,7 +143,7 @@ def read_clean_trees(path: str | Path) -> Iterator[Tree]:
     out."""
     for tree in read_trees(path):
         if any(tag != EMPTY_TAG for tag in tree.tags):
-            yield strip_empty(tree)[0]
+            yield strip_empty(tree)
 
 
 def doc_from_trees(

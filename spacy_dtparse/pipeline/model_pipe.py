@@ -1,10 +1,11 @@
 """What all components of the package have in common: a parser's model on its way into a pipeline, to disk, into other
 processes and back, and the settings that go to the parser.
 
-spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light: parsers
-and numba are imported where a model is loaded. (No `from __future__ import annotations` here: spaCy reads the
-annotations of `initialize`.)
+spaCy imports this module and those of the components in every spacy.blank() and spacy.load() of the environment, so
+they must stay light: parsers and numba are imported where a model is loaded. (No `from __future__ import annotations`
+here: spaCy reads the annotations of `initialize`.)
 """
+# ruff: noqa: UP007, UP045 (older releases of spaCy know no X | None)
 
 import copy
 import inspect
@@ -12,36 +13,50 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Dict, Optional, Union  # noqa: UP035 (spaCy resolves `initialize`'s)
+from typing import Any, ClassVar, Optional, Union
 
 import srsly
 from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
+from spacy.tokens import Doc
 
 from ..checks import Setting
 from ..errors import ConfigError, ModelFormatError
-from ..models import MODEL_FILE, find_model
+from ..models import MODEL_FILE, embedded_model, find_model
 from ..parsers.kinds import KINDS
+from .sentences import SentenceInput, has_boundaries, read_sentences
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
+
+KEY = Setting(lambda value: isinstance(value, str) and value != "", "a non-empty string, a key of doc.spans", str)
+"""The values of a setting that names a span group."""
 
 
 class ModelPipe(Pipe):
     """A parser as a pipeline component; subclasses say which, with which settings, and what a Doc gets of it.
 
-    `settings` are those of the parser, by keyword; each is an attribute of the component, too. Raises ConfigError for
-    an unknown one and for values that are not allowed.
+    `model`: None for the embedded English one (loaded at the first Doc), or the path of a model file or of a folder
+    with one. A path is read at once; where it is gone the component waits for its data from disk and says so.
+    `settings` are those of the parser (None: the model's own) and of the component, by keyword; each is an attribute of
+    the component, too. Raises ConfigError for an unknown one and for values that are not allowed, ModelFormatError for
+    a model of another kind.
     """
 
     factory: ClassVar[str]
     """The name that the component has for `nlp.add_pipe`."""
     SETTINGS: ClassVar[Mapping[str, Setting]]
     """The settings that go to the parser's `with_settings`; None is always allowed and is the model's own."""
-    OWN: ClassVar[tuple[str, ...]] = ()
-    """The names of settings that stay with the component, for messages."""
-    default_model: ClassVar[Callable[..., str]]
-    """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
+    OWN: ClassVar[Mapping[str, tuple[Any, Setting]]]
+    """The settings that stay with the component, with their defaults."""
+    EMBEDDED: ClassVar[str]
+    """The name of the parser of the package that `model` = None means."""
+    DONE: ClassVar[str] = "parsed"
+    """What is done to sentences, for messages."""
+    SPLITTERS: ClassVar[str] = "senter, parser, sentencizer"
+    """Components that may set sentence boundaries before this one, for messages."""
+
+    spans_key: str
 
     def __init__(
         self,
@@ -53,15 +68,21 @@ class ModelPipe(Pipe):
         **settings: Any,
     ):
         name = name or self.factory
-        unknown = sorted(set(settings) - set(self.SETTINGS))
+        unknown = sorted(set(settings) - {*self.SETTINGS, *self.OWN})
         if unknown:
             allowed = ", ".join(("model", *self.SETTINGS, *self.OWN, "scorer"))
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
-        for setting, (fits, wanted) in self.SETTINGS.items():
+        for setting, (default, (fits, wanted, _)) in self.OWN.items():
+            value = settings.get(setting, default)
+            if not fits(value):
+                raise ConfigError(f"{name}: {setting} = {value!r}; it is {wanted}")
+            setattr(self, setting, value)
+        for setting, (fits, wanted, _) in self.SETTINGS.items():
             value = settings.get(setting)
             if value is not None and not fits(value):
                 raise ConfigError(f"{name}: {setting} = {value!r}; it is {wanted}, or None for the model's own setting")
             setattr(self, setting, value)
+        self.prepare()
         self.name = name
         self.scorer = scorer
         self._nlp: weakref.ref[Language] | None = None
@@ -89,8 +110,18 @@ class ModelPipe(Pipe):
 
         return load_parser(source)
 
+    @classmethod
+    def default_model(cls) -> str:
+        """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
+        return embedded_model(cls.EMBEDDED)
+
     def prepare(self) -> None:
         """What must be done in a process before the component is used there."""
+
+    @property
+    def cfg(self) -> dict[str, Any]:
+        """What `Pipe.score` hands to the scorer."""
+        return {"spans_key": self.spans_key}
 
     # ---- the parser ----
 
@@ -104,7 +135,7 @@ class ModelPipe(Pipe):
                     "while loading); save it again with its model, or set `model` to a path, or to null for the "
                     "embedded English one"
                 )
-            self._load(self._find(type(self).default_model() if self._source is None else self._source))
+            self._load(self._find(self.default_model() if self._source is None else self._source))
         assert self._own_parser is not None
         return self._own_parser
 
@@ -180,6 +211,9 @@ class ModelPipe(Pipe):
         """Remember (weakly) the pipeline whose config names this component's model."""
         self._nlp = weakref.ref(nlp)
 
+    def warn_of_others(self, nlp: Language) -> None:
+        """Warn of other components of `nlp` that do not go with this one, which is about to be added."""
+
     def _forget_path(self) -> None:
         nlp = self._nlp() if self._nlp is not None else None
         if nlp is None or self._source is None:
@@ -193,12 +227,32 @@ class ModelPipe(Pipe):
             self._warned.add(kind)
             warnings.warn(message, stacklevel=3)
 
+    def _read(self, doc: Doc, needs_tags: bool) -> list[SentenceInput]:
+        """The sentences of a Doc; warns of missing tags and boundaries, and raises as `read_sentences` does."""
+        sentences, untagged = read_sentences(doc, self.name, needs_tags)
+        if untagged and needs_tags:
+            self._warn_once(
+                "tags",
+                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as unknown "
+                "(XX). Check the tagger before it",
+            )
+        self._expect_boundaries(doc)
+        return sentences
+
+    def _expect_boundaries(self, doc: Doc) -> None:
+        if not has_boundaries(doc):
+            self._warn_once(
+                "sentences",
+                f"{self.name}: a Doc has no sentence boundaries and is {self.DONE} as one sentence. Put a component "
+                f"that sets them ({self.SPLITTERS}) before it",
+            )
+
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Any]],
         *,
-        nlp: Optional[Language] = None,  # noqa: UP045
-        model: Optional[Union[str, Path]] = None,  # noqa: UP007, UP045
+        nlp: Optional[Language] = None,
+        model: Optional[Union[str, Path]] = None,
     ) -> None:
         """Load `model`, the setting of [initialize.components.NAME]; nothing changes when it is not given.
 
@@ -215,28 +269,24 @@ class ModelPipe(Pipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The component's model as bytes."""
-        message: Dict[str, bytes] = {} if MODEL_FILE in exclude else {MODEL_FILE: self.parser.to_bytes()}  # noqa: UP006
-        return srsly.msgpack_dumps(message)
+        return srsly.msgpack_dumps({} if MODEL_FILE in exclude else {MODEL_FILE: self.parser.to_bytes()})
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Take over the model of `to_bytes`. Raises ModelFormatError when the bytes are something else."""
         try:
-            message = srsly.msgpack_loads(data)
-        except Exception as error:
+            model = srsly.msgpack_loads(data).get(MODEL_FILE)
+        except Exception as error:  # of the format, or it is no dict
             raise ModelFormatError(f"{self.name}: the bytes are not those of a {self.factory} component") from error
-        if not isinstance(message, dict):
-            raise ModelFormatError(f"{self.name}: the bytes are not those of a {self.factory} component")
-        if MODEL_FILE in message and MODEL_FILE not in exclude:
-            self._load_saved(message[MODEL_FILE])
+        if model is not None and MODEL_FILE not in exclude:
+            self._load_saved(model)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write the model to `path`/model; the folder is made."""
-        folder = Path(path)
-        data = b"" if MODEL_FILE in exclude else self.parser.to_bytes()
-        folder.mkdir(parents=True, exist_ok=True)
-        if data:
-            (folder / MODEL_FILE).write_bytes(data)
+        data = None if MODEL_FILE in exclude else self.parser.to_bytes()
+        Path(path).mkdir(parents=True, exist_ok=True)
+        if data is not None:
+            (Path(path) / MODEL_FILE).write_bytes(data)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Take over the model at `path`/model.
@@ -283,3 +333,37 @@ def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes
         parser_class, data = packed
         component.set_parser(parser_class.from_bytes(data))
     return component
+
+
+def factory_of(
+    kind: type[ModelPipe], scorer: str, more: Mapping[str, Any] | None = None, **facts: Any
+) -> Callable[..., Any]:
+    """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; returns it.
+
+    Its config has `model`, the settings of the parser and of the component, and `scorer`, by default the one registered
+    under that name. `more`: types of what else the component takes, all None by default. `facts`: for Language.factory.
+    """
+    more = more or {}
+    types = {
+        "nlp": Language,
+        "name": str,
+        "model": Optional[Union[str, Path]],
+        **{name: Optional[setting.type] for name, setting in kind.SETTINGS.items()},
+        **more,
+        **{name: setting.type for name, (_, setting) in kind.OWN.items()},
+        "scorer": Optional[Callable],
+    }
+
+    def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
+        component = kind(name, **config)
+        component.attach(nlp)
+        component.warn_of_others(nlp)
+        return component
+
+    make.__doc__, make.__annotations__ = kind.__doc__, types
+    make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types]
+    )
+    own = {name: default for name, (default, _) in kind.OWN.items()}
+    config = {"model": None, **dict.fromkeys([*kind.SETTINGS, *more]), **own, "scorer": {"@scorers": scorer}}
+    return Language.factory(kind.factory, default_config=config, **facts)(make)

@@ -21,6 +21,17 @@ class AttachmentTotals:
     complete: int = 0
     complete_labelled: int = 0
 
+    def add(self, tokens: Sequence[tuple[bool, bool]]) -> None:
+        """Count a sentence, unless it has no token: of each whether its head is right, and head and label."""
+        heads, labelled = sum(head for head, _ in tokens), sum(both for _, both in tokens)
+        self.tokens += len(tokens)
+        self.heads += heads
+        self.labelled += labelled
+        if tokens:
+            self.sentences += 1
+            self.complete += heads == len(tokens)
+            self.complete_labelled += labelled == len(tokens)
+
     def to_dict(self) -> dict[str, float | int]:
         """Rates in [0, 1] (0 of nothing) and counts."""
 
@@ -66,24 +77,13 @@ class AttachmentReport:
             if len(names) not in (0, n):
                 raise TreeError(f"{len(names)} {what} for {n} tokens; give one for each, or none at all")
         right = [gold == found for gold, found in zip(gold_heads, heads, strict=True)]
+        both = [False] * n
         if gold_labels and labels:
-            both = [r and g == f for r, g, f in zip(right, gold_labels, labels, strict=True)]
-        else:
-            both = [False] * n
-        for totals, counted in ((self.everything, [True] * n), (self.words, [not mark for mark in punctuation])):
-            tokens = sum(counted)
-            if not tokens:
-                continue
-            n_right = sum(r for r, c in zip(right, counted, strict=True) if c)
-            n_both = sum(b for b, c in zip(both, counted, strict=True) if c)
-            totals.tokens += tokens
-            totals.heads += n_right
-            totals.labelled += n_both
-            totals.sentences += 1
-            totals.complete += n_right == tokens
-            totals.complete_labelled += n_both == tokens
-        tokens = n - sum(punctuation)
-        self.counts.append((sum(r and not p for r, p in zip(right, punctuation, strict=True)), tokens, tokens))
+            both = [r and gold == found for r, gold, found in zip(right, gold_labels, labels, strict=True)]
+        words = [place for place, mark in enumerate(punctuation) if not mark]
+        self.everything.add([*zip(right, both, strict=True)])
+        self.words.add([(right[place], both[place]) for place in words])
+        self.counts.append((sum(right[place] for place in words), len(words), len(words)))
         self.roots += _roots(gold_heads) == _roots(heads)
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from typing import NamedTuple
 
-from ..errors import ConfigError, TreeError
+from ..errors import TreeError
 from ..trees.labels import EMPTY_TAG, TOP_LABELS, base_label
 from ..trees.tree import Tree
 
@@ -13,10 +14,9 @@ from ..trees.tree import Tree
 class Convention(NamedTuple):
     """Which brackets and tokens count.
 
-    `ignored_tags`: tokens of these tags are taken out before spans are compared; a bracket over nothing
-    else goes.
-    `equal`: labels that count as another one. Under every convention the root's labels (TOP, ROOT, S1 …)
-    and empty elements do not count, and function tags are ignored.
+    `ignored_tags`: tokens of these tags are taken out before spans are compared; a bracket over nothing else goes.
+    `equal`: labels that count as another one. Under every convention the root's labels (TOP, ROOT, S1 …) and empty
+    elements do not count, and function tags are ignored.
     """
 
     name: str
@@ -31,16 +31,14 @@ EVALB = Convention("evalb", frozenset((",", ":", ".", "``", "''", "?", "!")), {"
 """The rules of EVALB with its COLLINS.prm (and the ? ! of new.prm); -LRB- and -RRB- are not ignored."""
 
 CONVENTIONS = (ALL, EVALB)
-TAGS_OF = ("gold", "own")
 
 
 class SentenceScore(NamedTuple):
     """Counts for one sentence under one convention.
 
-    `matched`, `gold`, `predicted`: labelled brackets; `unlabelled`: matched when labels are ignored.
-    `crossing`: predicted brackets that cross some gold bracket. `tags`: tokens with the right tag, out of
-    `tokens`.
-    `by_label`: label -> (matched, gold, predicted).
+    `matched`, `gold`, `predicted`: labelled brackets; `unlabelled`: matched when labels are ignored. `crossing`:
+    predicted brackets that cross some gold bracket. `tags`: tokens with the right tag, out of `tokens`. `by_label`:
+    label -> (matched, gold, predicted).
     """
 
     matched: int
@@ -58,34 +56,18 @@ class SentenceScore(NamedTuple):
         return self.matched == self.gold == self.predicted
 
 
-def score_sentence(
-    gold: Tree, predicted: Tree, convention: Convention = ALL, *, tags_of: str = "gold"
-) -> SentenceScore:
+def score_sentence(gold: Tree, predicted: Tree, convention: Convention = ALL) -> SentenceScore:
     """Compare two trees over the same words.
 
-    `tags_of`: whose tags say which tokens are ignored: "gold" for both trees, so that a wrong tag never
-    costs a sentence, or "own", each tree's own, as in EVALB. With equal tags there is no difference.
-
-    Raises TreeError when the words differ (empty elements aside), or, with "own", when different numbers
-    of tokens are left; ConfigError for another `tags_of`.
+    The gold tags say which tokens are ignored in both trees, so that a wrong tag never costs a sentence, as it may in
+    EVALB. With equal tags there is no difference. Raises TreeError when the words differ (empty elements aside).
     """
-    if tags_of not in TAGS_OF:
-        raise ConfigError(f"tags_of={tags_of!r}; allowed are 'gold' and 'own'")
     gold_places = [i for i, tag in enumerate(gold.tags) if tag != EMPTY_TAG]
     own_places = [i for i, tag in enumerate(predicted.tags) if tag != EMPTY_TAG]
     _check_words(gold, gold_places, predicted, own_places)
-    ignored = convention.ignored_tags
-    gold_counts = [gold.tags[i] not in ignored for i in gold_places]
-    own_counts = gold_counts
-    if tags_of == "own":
-        own_counts = [predicted.tags[i] not in ignored for i in own_places]
-        if sum(gold_counts) != sum(own_counts):
-            raise TreeError(
-                f"{sum(gold_counts)} gold and {sum(own_counts)} predicted tokens remain without punctuation, "
-                "because tags differ; tags_of='gold' keeps such sentences"
-            )
-    gold_brackets = _brackets(gold, gold_places, gold_counts, convention)
-    own_brackets = _brackets(predicted, own_places, own_counts, convention)
+    counts = [gold.tags[i] not in convention.ignored_tags for i in gold_places]
+    gold_brackets = _brackets(gold, gold_places, counts, convention)
+    own_brackets = _brackets(predicted, own_places, counts, convention)
     shared = gold_brackets & own_brackets
     by_label: dict[str, list[int]] = {}
     for place, brackets in enumerate((shared, gold_brackets, own_brackets)):
@@ -94,18 +76,18 @@ def score_sentence(
     gold_spans, own_spans = _spans(gold_brackets), _spans(own_brackets)
     pairs = [
         (gold.tags[i], predicted.tags[j])
-        for i, j, counts in zip(gold_places, own_places, gold_counts, strict=True)
-        if counts
+        for i, j, counted in zip(gold_places, own_places, counts, strict=True)
+        if counted
     ]
     return SentenceScore(
         matched=shared.total(),
         gold=gold_brackets.total(),
         predicted=own_brackets.total(),
         unlabelled=(gold_spans & own_spans).total(),
-        crossing=_crossing(gold_spans, own_spans, sum(gold_counts)),
+        crossing=_crossing(gold_spans, own_spans, sum(counts)),
         tags=sum(a == b for a, b in pairs),
         tokens=len(pairs),
-        by_label={label: (counts[0], counts[1], counts[2]) for label, counts in sorted(by_label.items())},
+        by_label={label: (m, g, p) for label, (m, g, p) in sorted(by_label.items())},
     )
 
 
@@ -130,11 +112,10 @@ def _check_words(gold: Tree, gold_places: list[int], predicted: Tree, own_places
 
 def _brackets(tree: Tree, places: list[int], counts: list[bool], convention: Convention) -> Counter:
     """The multiset of (start, end, label) that count, in numbers of counting tokens."""
-    before = [0] * (len(tree.words) + 1)  # how many counting tokens come before each place
+    counting = [0] * len(tree.words)
     for i, counted in zip(places, counts, strict=True):
-        before[i + 1] = int(counted)
-    for i in range(len(tree.words)):
-        before[i + 1] += before[i]
+        counting[i] = int(counted)
+    before = list(accumulate(counting, initial=0))  # how many counting tokens come before each place
     brackets: Counter = Counter()
     for start, end, written in zip(tree.starts, tree.ends, tree.labels, strict=True):
         label = base_label(written)
@@ -160,7 +141,6 @@ def _crossing(gold: Counter, predicted: Counter, n: int) -> int:
     crossing = 0
     for (start, end), count in predicted.items():
         if end - start > 1 and (start, end) not in gold:
-            over_end = max(furthest[start + 1 : end]) > end
-            if over_end or min(nearest[start + 1 : end]) < start:
+            if max(furthest[start + 1 : end]) > end or min(nearest[start + 1 : end]) < start:
                 crossing += count
     return crossing

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ConfigError, TreeError
+from ..errors import TreeError
 from ..trees.tree import Tree
 from .parseval import CONVENTIONS, SentenceScore, score_sentence, sentence_length
 
@@ -18,6 +18,18 @@ CUTOFF = 40
 def f1(matched: int, gold: int, predicted: int) -> float:
     """The harmonic mean of precision and recall, 0 when nothing was matched."""
     return 2 * matched / (gold + predicted) if matched else 0.0
+
+
+def _rates(matched: int, gold: int, predicted: int) -> dict[str, float]:
+    return {
+        "precision": _ratio(matched, predicted),
+        "recall": _ratio(matched, gold),
+        "f1": f1(matched, gold, predicted),
+    }
+
+
+def _counts(matched: int, gold: int, predicted: int) -> dict[str, int]:
+    return {"matched": matched, "gold": gold, "predicted": predicted}
 
 
 def _ratio(part: int, whole: int) -> float:
@@ -49,17 +61,7 @@ class Totals:
         self.exact += score.exact
         self.no_crossing += score.crossing == 0
         self.two_or_less_crossing += score.crossing <= 2
-        self._add_labels(score.by_label)
-
-    def merge(self, other: Totals) -> None:
-        """Add the counts of another part of the corpus."""
-        for name in vars(self):
-            if name != "by_label":
-                setattr(self, name, getattr(self, name) + getattr(other, name))
-        self._add_labels(other.by_label)
-
-    def _add_labels(self, by_label: Any) -> None:
-        for label, counts in by_label.items():
+        for label, counts in score.by_label.items():
             mine = self.by_label.setdefault(label, [0, 0, 0])
             for place, count in enumerate(counts):
                 mine[place] += count
@@ -67,9 +69,7 @@ class Totals:
     def to_dict(self) -> dict[str, Any]:
         """Rates in [0, 1], `crossing` per sentence, and counts; labels by falling gold count."""
         return {
-            "precision": _ratio(self.matched, self.predicted),
-            "recall": _ratio(self.matched, self.gold),
-            "f1": f1(self.matched, self.gold, self.predicted),
+            **_rates(self.matched, self.gold, self.predicted),
             "unlabelled_precision": _ratio(self.unlabelled, self.predicted),
             "unlabelled_recall": _ratio(self.unlabelled, self.gold),
             "unlabelled_f1": f1(self.unlabelled, self.gold, self.predicted),
@@ -79,38 +79,25 @@ class Totals:
             "two_or_less_crossing": _ratio(self.two_or_less_crossing, self.sentences),
             "tag_accuracy": _ratio(self.tags, self.tokens),
             "sentences": self.sentences,
-            "matched": self.matched,
-            "gold": self.gold,
-            "predicted": self.predicted,
+            **_counts(self.matched, self.gold, self.predicted),
             "per_type": {
-                label: {
-                    "precision": _ratio(matched, predicted),
-                    "recall": _ratio(matched, gold),
-                    "f1": f1(matched, gold, predicted),
-                    "matched": matched,
-                    "gold": gold,
-                    "predicted": predicted,
-                }
-                for label, (matched, gold, predicted) in sorted(
-                    self.by_label.items(), key=lambda item: (-item[1][1], item[0])
-                )
+                label: {**_rates(*counts), **_counts(*counts)}
+                for label, counts in sorted(self.by_label.items(), key=lambda item: (-item[1][1], item[0]))
             },
         }
 
 
 class ParsevalReport:
-    """Micro-averaged PARSEVAL of a corpus under every convention ("all", "evalb"), also for short
-    sentences only.
+    """Micro-averaged PARSEVAL of a corpus under every convention ("all", "evalb"), also for short sentences only.
 
-    `cutoff`: the length, in tokens without empty elements, up to which a sentence counts as short.
-    `tags_of`: see
-    `score_sentence`. Sentences whose words differ are counted in `errors` and, like those without a parse
-    (counted in `skipped`), in no score, as in EVALB; with `strict` they raise. `counts` keeps (matched,
-    gold, predicted) of every sentence for significance tests, None for errors and skipped ones.
+    `cutoff`: the length, in tokens without empty elements, up to which a sentence is short. Sentences whose words
+    differ are counted in `errors` and, like those without a parse (counted in `skipped`), in no score, as in EVALB;
+    with `strict` they raise. `counts` keeps (matched, gold, predicted) of every sentence for significance tests, None
+    for errors and skipped ones.
     """
 
-    def __init__(self, *, cutoff: int = CUTOFF, tags_of: str = "gold", strict: bool = False):
-        self.cutoff, self.tags_of, self.strict = cutoff, tags_of, strict
+    def __init__(self, *, cutoff: int = CUTOFF, strict: bool = False):
+        self.cutoff, self.strict = cutoff, strict
         self.errors = self.skipped = 0
         self.messages: list[str] = []
         self.totals = {convention.name: Totals() for convention in CONVENTIONS}
@@ -122,44 +109,24 @@ class ParsevalReport:
 
         Raises TreeError when the trees' words differ and the report is strict.
         """
-        scores = None
+        scores: Sequence[SentenceScore | None] = [None] * len(CONVENTIONS)
         if predicted is None:
             self.skipped += 1
         else:
             try:
-                scores = [score_sentence(gold, predicted, c, tags_of=self.tags_of) for c in CONVENTIONS]
+                scores = [score_sentence(gold, predicted, c) for c in CONVENTIONS]
             except TreeError as error:
                 if self.strict:
                     raise
                 self.errors += 1
                 self.messages.append(str(error))
-        for place, convention in enumerate(CONVENTIONS):
-            if scores is None:
-                self.counts[convention.name].append(None)
-                continue
-            score = scores[place]
-            self.counts[convention.name].append((score.matched, score.gold, score.predicted))
-            self.totals[convention.name].add(score)
-            if sentence_length(gold) <= self.cutoff:
-                self.short[convention.name].add(score)
-
-    def merge(self, other: ParsevalReport) -> None:
-        """Add the report of the next part of the corpus.
-
-        Raises ConfigError when it was made by other rules.
-        """
-        if (self.cutoff, self.tags_of) != (other.cutoff, other.tags_of):
-            raise ConfigError(
-                f"reports with cutoff={self.cutoff}, tags_of={self.tags_of!r} and cutoff={other.cutoff}, "
-                f"tags_of={other.tags_of!r} cannot be merged; score both parts by the same rules"
-            )
-        self.errors += other.errors
-        self.skipped += other.skipped
-        self.messages += other.messages
-        for name in self.totals:
-            self.totals[name].merge(other.totals[name])
-            self.short[name].merge(other.short[name])
-            self.counts[name] += other.counts[name]
+        for convention, score in zip(CONVENTIONS, scores, strict=True):
+            name = convention.name
+            self.counts[name].append(None if score is None else (score.matched, score.gold, score.predicted))
+            if score is not None:
+                self.totals[name].add(score)
+                if sentence_length(gold) <= self.cutoff:
+                    self.short[name].add(score)
 
     @property
     def sentences(self) -> int:
@@ -173,17 +140,14 @@ class ParsevalReport:
             "errors": self.errors,
             "skipped": self.skipped,
             **{name: totals.to_dict() for name, totals in self.totals.items()},
-            "short": {
-                "cutoff": self.cutoff,
-                **{name: totals.to_dict() for name, totals in self.short.items()},
-            },
+            "short": {"cutoff": self.cutoff, **{name: totals.to_dict() for name, totals in self.short.items()}},
         }
 
     def to_json(self, indent: int | None = 2) -> str:
         """`to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
-    def to_table(self, per_type: bool = True) -> str:
+    def to_table(self) -> str:
         """A text table: one column per convention and length class, then one row per label."""
         groups = [(name, totals.to_dict()) for name, totals in self.totals.items()]
         groups += [(f"{name} ≤{self.cutoff}", totals.to_dict()) for name, totals in self.short.items()]
@@ -197,7 +161,7 @@ class ParsevalReport:
             cells = (f"{value:12.2f}" if isinstance(value, float) else f"{value:12}" for value in row)
             lines.append(f"{title:24}{''.join(cells)}")
         heads = "".join(f"{head:>9}" for head in ("P", "R", "F1", "matched", "gold", "pred."))
-        for name, scores in groups[: len(self.totals)] if per_type else ():
+        for name, scores in groups[: len(self.totals)]:
             lines += ["", f"{name + ', per type':24}{heads}"]
             for label, row in scores["per_type"].items():
                 rates = "".join(f"{100 * row[key]:9.2f}" for key in ("precision", "recall", "f1"))

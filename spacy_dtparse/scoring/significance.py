@@ -13,9 +13,9 @@ Counts = tuple[int, int, int]
 
 
 class BootstrapResult(NamedTuple):
-    """`difference`: F1 of a minus F1 of b on the corpus. `low`, `high`: its 95 % percentile interval.
-    `p_value`: two-sided: the share of resamples whose difference is at least as far from the observed one
-    as 0 is. `wins`: the share of resamples in which a is better. `sentences`: how many were compared."""
+    """`difference`: F1 of a minus F1 of b on the corpus. `low`, `high`: its 95 % percentile interval. `p_value`:
+    two-sided: the share of resamples whose difference is at least as far from the observed one as 0 is. `wins`: the
+    share of resamples in which a is better. `sentences`: how many were compared."""
 
     difference: float
     low: float
@@ -37,9 +37,7 @@ def paired_bootstrap(
         raise ConfigError(f"{len(a)} and {len(b)} sentences; a paired test needs the same sentences for both")
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
     if not pairs or samples < 1:
-        raise ConfigError(
-            f"{len(pairs)} common sentences, samples={samples}; a test needs at least 1 of each"
-        )
+        raise ConfigError(f"{len(pairs)} common sentences, samples={samples}; a test needs at least 1 of each")
     counts = np.array(pairs, dtype=np.float64).reshape(len(pairs), 6)
     observed = float(_differences(counts.sum(axis=0, keepdims=True))[0])
     rng = np.random.default_rng(seed)
@@ -53,14 +51,8 @@ def paired_bootstrap(
         drawn[start : start + size] = _differences(weights.astype(np.float64) @ counts)
     low, high = np.quantile(drawn, (0.025, 0.975))
     extreme = int((np.abs(drawn - observed) >= abs(observed)).sum())
-    return BootstrapResult(
-        observed,
-        float(low),
-        float(high),
-        (extreme + 1) / (samples + 1),
-        float((drawn > 0).mean()),
-        len(pairs),
-    )
+    p_value, wins = (extreme + 1) / (samples + 1), float((drawn > 0).mean())
+    return BootstrapResult(observed, float(low), float(high), p_value, wins, len(pairs))
 
 
 def _differences(sums: np.ndarray) -> np.ndarray:

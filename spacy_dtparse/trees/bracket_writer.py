@@ -10,8 +10,6 @@ from .tree import Tree
 _ESCAPE_ROUND = str.maketrans({bracket: escape_token(bracket) for bracket in "()"})
 _SPACE = re.compile(r"\s", re.ASCII)
 _UNSAFE = re.compile(r"[\s()]", re.ASCII)
-MISSING_TAG = "XX"
-"""Written for a token without a tag."""
 
 
 def _safe(text: str) -> str:
@@ -22,7 +20,7 @@ def _safe(text: str) -> str:
 
 
 def _leaf(tree: Tree, i: int) -> str:
-    return f"({_safe(tree.tags[i]) or MISSING_TAG} {_safe(tree.words[i])})"
+    return f"({_safe(tree.tags[i]) or 'XX'} {_safe(tree.words[i])})"
 
 
 def write_tree(tree: Tree) -> str:
@@ -31,25 +29,19 @@ def write_tree(tree: Tree) -> str:
     Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white
     space in words (written _) and empty tags (written XX).
     """
+    child_lists = tree.child_lists()
     parts: list[str] = []
-    ends, stack, position = tree.ends, [], 0  # type: ignore[var-annotated]
-
-    def advance(to: int) -> None:
-        nonlocal position
-        for i in range(position, to):
-            parts.append(" " + _leaf(tree, i))
-        position = max(position, to)
-
-    for k, start in enumerate(tree.starts):
-        while stack and ends[stack[-1]] <= start:
-            advance(ends[stack.pop()])
+    todo: list[int | None] = [0]  # what comes next: a child, or None for a closing bracket
+    while todo:
+        what = todo.pop()
+        if what is None:
             parts.append(")")
-        advance(start)
-        parts.append(f" ({_safe(tree.labels[k])}")
-        stack.append(k)
-    while stack:
-        advance(ends[stack.pop()])
-        parts.append(")")
+        elif what < 0:
+            parts.append(" " + _leaf(tree, ~what))
+        else:
+            parts.append(f" ({_safe(tree.labels[what])}")
+            todo.append(None)
+            todo.extend(reversed(child_lists[what]))
     return "".join(parts)[1:]
 
 

@@ -10,18 +10,9 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ..errors import ConfigError, TreeFormatError
-from .bracket_writer import write_tree, write_tree_pretty
 from .labels import TOP_LABELS
 from .psd import SUFFIX, plain_lines
 from .tree import TOP, Tree
-
-__all__ = [
-    "parse_tree",
-    "parse_trees",
-    "read_trees",
-    "write_tree",
-    "write_tree_pretty",
-]
 
 # Only ASCII white space separates: no-break and other typographic spaces may stand inside a word.
 _TOKEN = re.compile(
@@ -100,6 +91,10 @@ def _decoded(lines: Iterable[Any], encoding: str) -> Iterator[str]:
         ) from error
 
 
+class _Problem(Exception):
+    """What is wrong with a tree, in words."""
+
+
 class _Reader:
     """One reading: the tree under construction as flat lists, and the stack of its open brackets."""
 
@@ -108,6 +103,7 @@ class _Reader:
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
         self.own_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
+        self.place = (0, 0)  # line and column of what is being read
         self._clear()
 
     def _clear(self) -> None:
@@ -137,123 +133,128 @@ class _Reader:
 
     def _line(self, number: int, text: str) -> list[Tree]:
         """Read one line; the trees that it completes."""
-        if self.skip and text.startswith("("):
+        if self.skip:
+            self._next_line(number, text)
+        decoded = text.isascii() or _UNDECODED.search(text) is None
+        done: list[Tree] = []
+        for match in _TOKEN.finditer(text):
+            if self.skipping:
+                self._pass_over(match)
+                continue
+            depth, self.place = len(self.stack), (number, match.start() + 1)
+            try:
+                if not decoded:
+                    _check_decoded(match[0])
+                self._take(match, done)
+            except _Problem as problem:
+                self._recover(match, depth, problem)
+        return done
+
+    def _next_line(self, number: int, text: str) -> None:
+        """Where malformed trees are dropped, a bracket in column 1 may begin the next tree."""
+        in_column_1 = text.startswith("(")
+        if in_column_1:
             self.skipping = 0
             if self.stack and self.own_line:
                 self._unclosed()
-        if self.skip and self.stack and (self.again or text.startswith("(")):
+        if self.stack and (self.again or in_column_1):
             self.again.append((number, text))
-        undecoded = not text.isascii() and _UNDECODED.search(text) is not None
-        done: list[Tree] = []
-        for match in _TOKEN.finditer(text):
-            kind = match.lastindex
-            width = match.end() - match.start()
-            if self.skipping:
-                self.skipping += 1 if kind == _OPEN else -width if kind == _CLOSE else 0
-                self.skipping = max(self.skipping, 0)
-                continue
-            depth, column = len(self.stack), match.start() + 1
-            problem = _undecodable(match[0]) if undecoded else None
-            if problem is None:
-                problem, column = self._token(match, text, number, done)
-            if kind == _LEAF and depth == 0 and problem is None:
-                problem = self._finish(done)
-            if problem is not None:
-                self._drop(problem, match, number, column, depth)
-        return done
 
-    def _token(self, match: re.Match[str], text: str, number: int, done: list[Tree]) -> tuple[str | None, int]:
-        """Take in a token; what is wrong with it, if anything, and its column."""
-        kind, column = match.lastindex, match.start() + 1
-        if kind == _TEXT:
-            return self._text(match[5]), column
-        self.unlabelled = False
-        if kind == _LEAF:
-            return self._leaf(match[1], match[2]), column
-        if kind == _OPEN:
-            certain = bool(match[3]) or text[match.end() :].strip() != ""
-            return self._open(match[3], number, column, certain), column
-        for place in range(column, column + match.end() - match.start()):
-            problem = self._close(done)
-            if problem is not None:
-                return problem, place
-        return None, column
+    def _pass_over(self, match: re.Match) -> None:
+        """Count the brackets of what is being dropped."""
+        if match.lastindex == _OPEN:
+            self.skipping += 1
+        elif match.lastindex == _CLOSE:
+            self.skipping = max(self.skipping - len(match[0]), 0)
 
-    def _drop(self, problem: str, match: re.Match[str], number: int, column: int, depth: int) -> None:
-        """Report a malformed tree, and skip what is left of it; `depth`: brackets open before the token."""
-        again, kind = self.again, match.lastindex
+    def _recover(self, match: re.Match, depth: int, problem: _Problem) -> None:
+        """Report a problem and drop the tree, of which `depth` brackets were open before the match."""
+        again, kind, (line, column) = self.again, match.lastindex, self.place
         self._clear()
-        self._report(problem, number, column)
-        if kind == _OPEN and column == 1 and depth:
-            self._open(match[3], number, column, True)
+        self._report(str(problem), line, column)
+        if kind == _OPEN and column == 1 and depth:  # the next tree
+            self._open(match[3], True)
             self.again = again[-1:]
         elif kind == _CLOSE:
-            self.skipping = max(depth - (match.end() - match.start()), 0)
+            self.skipping = max(depth - len(match[0]), 0)
         else:
             self.skipping = depth + (kind == _OPEN)
 
-    def _leaf(self, tag: str, word: str) -> str | None:
-        if self.word is not None:
-            return self._crowded()
+    def _take(self, match: re.Match, done: list[Tree]) -> None:
+        """Read a leaf, a bracket, or text. Raises _Problem."""
+        kind = match.lastindex
+        if kind == _TEXT:
+            self._text(match[5])
+            return
+        self.unlabelled = False
+        if kind == _LEAF:
+            self._leaf(match[1], match[2])
+            if not self.stack:
+                self._finish(done)
+        elif kind == _OPEN:
+            self._open(match[3], bool(match[3]) or match.string[match.end() :].strip() != "")
+        else:
+            line, column = self.place
+            for place in range(column, column + len(match[4])):
+                self.place = line, place
+                self._close(done)
+
+    def _leaf(self, tag: str, word: str) -> None:
+        self._check_uncrowded()
         self.tags.append(tag)
         self.words.append(word)
         self.stray = False
-        return None
 
-    def _open(self, label: str, line: int, column: int, certain: bool) -> str | None:
+    def _open(self, label: str, certain: bool) -> None:
         """An opening bracket; `certain` is false when its label may still come on the next line."""
-        if self.word is not None:
-            return self._crowded()
-        problem = self._top_problem(label, column) if self.stack and certain else None
-        if problem is None:
-            self.unlabelled = not label
-            self.stray = False
-            self.stack.append(len(self.labels))
-            self.labels.append(label)
-            self.starts.append(len(self.words))
-            self.ends.append(-1)
-            self.places.append((line, column))
-        return problem
+        self._check_uncrowded()
+        if self.stack and certain:
+            self._check_inner(label)
+        self.unlabelled = not label
+        self.stray = False
+        self.stack.append(len(self.labels))
+        self.labels.append(label)
+        self.starts.append(len(self.words))
+        self.ends.append(-1)
+        self.places.append(self.place)
 
-    def _top_problem(self, label: str, column: int) -> str | None:
+    def _check_inner(self, label: str) -> None:
         """What begins like a tree inside a tree means that the outer one was not closed."""
-        if self.top is None or label not in TOP_LABELS or (not label and column > 1):
-            return None
+        if self.top is None or label not in TOP_LABELS or (not label and self.place[1] > 1):
+            return
         if len(self.stack) == 1 and len(self.labels) == 1 and not self.words and self.labels[0] in TOP_LABELS:
-            return None
-        return f"'({label}' begins a tree inside a tree; {self._begun()}"
+            return
+        raise _Problem(f"'({label}' begins a tree inside a tree; {self._begun()}")
 
-    def _text(self, text: str) -> str | None:
+    def _text(self, text: str) -> None:
         if not self.stack:
-            if self.stray and self.skip:
-                return None
-            self.stray = True
-            return f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text})"
-        if self.unlabelled:
+            if not (self.stray and self.skip):
+                self.stray = True
+                raise _Problem(
+                    f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text})"
+                )
+        elif self.unlabelled:
             self.unlabelled = False
             self.labels[-1] = text
-            return None
-        if self.word is not None:
+        elif self.word is not None:
             self.word += NO_BREAK_SPACE + text
-            return None
-        if len(self.labels) - 1 != self.stack[-1] or len(self.words) != self.starts[-1]:
-            return f"word {text!r} stands beside constituents or leaves; write (TAG {text})"
-        self.word = text
-        return None
+        elif len(self.labels) - 1 != self.stack[-1] or len(self.words) != self.starts[-1]:
+            raise _Problem(f"word {text!r} stands beside constituents or leaves; write (TAG {text})")
+        else:
+            self.word = text
 
-    def _crowded(self) -> str:
-        return (
-            f"'({self.labels[-1]} {self.word} (…' holds a word and a bracket; a leaf is written (TAG word), "
-            "a round bracket in a word -LRB- or -RRB-"
-        )
+    def _check_uncrowded(self) -> None:
+        if self.word is not None:
+            raise _Problem(
+                f"'({self.labels[-1]} {self.word} (…' holds a word and a bracket; a leaf is written (TAG word), "
+                "a round bracket in a word -LRB- or -RRB-"
+            )
 
-    def _close(self, done: list[Tree]) -> str | None:
+    def _close(self, done: list[Tree]) -> None:
         if not self.stack:
-            return "')' closes nothing; remove it, or add the bracket that it should close"
+            raise _Problem("')' closes nothing; remove it, or add the bracket that it should close")
         top, (line, column) = self.stack[-1], self.places[-1]
         if self.word is not None:
-            self.stack.pop()
-            self.places.pop()
             self.starts.pop()
             self.ends.pop()
             self.tags.append(self.labels.pop())
@@ -261,34 +262,36 @@ class _Reader:
             self.word = None
         elif self.starts[top] == len(self.words):
             label = self.labels[top]
-            return f"'({label})' holds no word; a leaf is written (TAG word), a constituent holds leaves"
+            raise _Problem(f"'({label})' holds no word; a leaf is written (TAG word), a constituent holds leaves")
         else:
             self.ends[top] = len(self.words)
             if len(self.stack) > 1 and not self.labels[top] and self.top is not None:
                 if len(self.labels) == top + 1 or self.ends[top + 1] != self.ends[top]:
-                    return f"the bracket of line {line}, column {column} has no label; give it one"
+                    raise _Problem(f"the bracket of line {line}, column {column} has no label; give it one")
                 del self.labels[top], self.starts[top], self.ends[top]
-            self.stack.pop()
-            self.places.pop()
-        return None if self.stack else self._finish(done)
+        self.stack.pop()
+        self.places.pop()
+        if not self.stack:
+            self._finish(done)
 
-    def _finish(self, done: list[Tree]) -> str | None:
+    def _finish(self, done: list[Tree]) -> None:
         """Give the completed tree its root."""
         labels, starts, ends = self.labels, self.starts, self.ends
-        if self.top is not None:
-            if labels and labels[0] in TOP_LABELS:
-                if len(labels) > 1 and labels[1] in TOP_LABELS and ends[1] == ends[0]:
-                    del labels[1], starts[1], ends[1]
-                labels[0] = self.top
-            else:
-                labels.insert(0, self.top)
-                starts.insert(0, 0)
-                ends.insert(0, len(self.words))
-        elif not labels:
-            return f"'({self.tags[0]} {self.words[0]})' is a leaf without a constituent; wrap it or set `top`"
+        if self.top is None:
+            if not labels:
+                raise _Problem(
+                    f"'({self.tags[0]} {self.words[0]})' is a leaf without a constituent; wrap it or set `top`"
+                )
+        elif labels and labels[0] in TOP_LABELS:
+            if len(labels) > 1 and labels[1] in TOP_LABELS and ends[1] == ends[0]:
+                del labels[1], starts[1], ends[1]
+            labels[0] = self.top
+        else:
+            labels.insert(0, self.top)
+            starts.insert(0, 0)
+            ends.insert(0, len(self.words))
         done.append(Tree.trusted(self.words, self.tags, labels, starts, ends))
         self._clear()
-        return None
 
     def _begun(self) -> str:
         line, column = self.places[0]
@@ -305,18 +308,17 @@ class _Reader:
     def _report(self, message: str, line: int, column: int) -> None:
         error = TreeFormatError(message, path=self.path, line=line, column=column)
         if not self.skip:
-            raise error
+            raise error from None
         if self.errors is None:
             warnings.warn(f"tree skipped: {error}", stacklevel=2)
         else:
             self.errors.append(error)
 
 
-def _undecodable(text: str) -> str | None:
+def _check_decoded(text: str) -> None:
     bad = _UNDECODED.search(text)
-    if bad is None:
-        return None
-    return (
-        f"byte 0x{ord(bad[0]) - 0xDC00:02x} is not valid in the file's encoding; give the right `encoding` "
-        "(UTF-8 is assumed) or repair the file"
-    )
+    if bad is not None:
+        raise _Problem(
+            f"byte 0x{ord(bad[0]) - 0xDC00:02x} is not valid in the file's encoding; give the right `encoding` "
+            "(UTF-8 is assumed) or repair the file"
+        )

@@ -3,13 +3,13 @@
 A rule is a list of scans over the children, tried in turn until one finds the head; a scan is a mode and
 labels:
 
-- `left` / `right`: the labels in order of priority, each looked for from that end: the first label that is
-found wins; - `left-any` / `right-any`: the first child from that end that has one of the labels;
+- `left` / `right`: the labels in order of priority, each looked for from that end: the first label that is found wins;
+- `left-any` / `right-any`: the first child from that end that has one of the labels;
 - `first` / `last`: that very child, if it has one of the labels.
 
-When no scan finds a head it is the first child, from the end that the last scan started from, that is not
-punctuation; when all are, the child at that end. Collins took punctuation off the edges, so that he needs
-no such exception; without punctuation the two agree.
+When no scan finds a head it is the first child, from the end that the last scan started from, that is not punctuation;
+when all are, the child at that end. Collins took punctuation off the edges, so that he needs no such exception; without
+punctuation the two agree.
 """
 
 from __future__ import annotations
@@ -57,19 +57,8 @@ _NOUN_PHRASE: list[tuple[str, list[str]]] = [
     ("right-any", ["JJ", "JJS", "RB", "QP"]),
 ]
 
-COLLINS_RULES: dict[str, list[tuple[str, list[str]]]] = {
-    **{
-        row.split()[0]: [({"L": "left", "R": "right"}[row.split()[1]], row.split()[2:])]
-        for row in _TABLE.strip().splitlines()
-    },
-    **dict.fromkeys(("NP", "NML", "NX", "CIT"), _NOUN_PHRASE),
-}
-"""Label -> scans."""
-
-DEFAULT_RULE: list[tuple[str, list[str]]] = [("left", [])]
-"""For labels without a rule: the leftmost child that is not punctuation."""
-
-CANDIDATE_RULE: list[tuple[str, list[str]]] = [
+# What a reader would guess of a candidate from its children, while its label is not known.
+_CANDIDATE: list[tuple[str, list[str]]] = [
     ("left-any", ["VP", "TO", "MD", "VBZ", "VBD", "VBP"]),  # a clause or verb phrase
     ("first", ["IN", "WDT", "WP", "WHNP", "WHPP", "WHADVP", "WRB"]),  # a prepositional phrase or SBAR
     ("last", ["POS"]),
@@ -82,16 +71,22 @@ CANDIDATE_RULE: list[tuple[str, list[str]]] = [
     ("left", ["S", "SINV", "SQ", "SBARQ", "SBAR", "PP"]),
     ("right", []),
 ]
-"""For a candidate whose label is not known yet: what a reader would guess from its children."""
 
-CONJUNCTIONS = ("CC",)
-"""A head right after one of these gives way to the child before it."""
-
-NO_COORDINATION = ("NX",)
-"""Labels to which that does not apply."""
-
-PUNCTUATION = (
-    *(",", ":", ".", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"),
-    *("HYPH", "NFP", "SU", "CODE", "-NONE-"),
-)
-"""Tags that are a head only where there is nothing else."""
+COLLINS = {
+    "rules": {
+        **{
+            label: [({"L": "left", "R": "right"}[side], labels)]
+            for label, side, *labels in map(str.split, _TABLE.strip().splitlines())
+        },
+        **dict.fromkeys(("NP", "NML", "NX", "CIT"), _NOUN_PHRASE),
+    },
+    "default": [("left", [])],
+    "candidate": _CANDIDATE,
+    "conjunctions": ("CC",),
+    "no_coordination": ("NX",),
+    "punctuation": (
+        *(",", ":", ".", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"),
+        *("HYPH", "NFP", "SU", "CODE", "-NONE-"),
+    ),
+}
+"""The fields of `heads.HeadRules` for English."""

@@ -20,19 +20,18 @@ CANDIDATE = "?"
 MODES = ("left", "right", "left-any", "right-any", "first", "last")
 Scan = tuple[str, tuple[str, ...]]
 Rule = tuple[Scan, ...]
-_FIELDS = ("rules", "default", "candidate", "conjunctions", "no_coordination", "punctuation")
+_SETS = ("conjunctions", "no_coordination", "punctuation")
+_FIELDS = ("rules", "default", "candidate", *_SETS)
 
 
 @dataclass(frozen=True)
 class HeadRules:
     """A table of head rules; what scans mean stands in `head_tables`.
 
-    `rules`: label -> scans. `default`: for labels not in `rules`. `candidate`: for the pseudo-label
-    CANDIDATE.
-    `conjunctions`: when the child before the head is one of these and the head is at place 2 or later, the
-    head becomes the nearest child before the conjunction that is not punctuation (Collins: the child
-    before it), except under a label of `no_coordination`.
-    `punctuation`: tags that the last resort of a rule passes over.
+    `rules`: label -> scans. `default`: for labels not in `rules`. `candidate`: for the pseudo-label CANDIDATE.
+    `conjunctions`: when the child before the head is one of these and the head is at place 2 or later, the head becomes
+    the nearest child before the conjunction that is not punctuation (Collins: the child before it), except under a
+    label of `no_coordination`. `punctuation`: tags that the last resort of a rule passes over.
 
     Raises ConfigError for a scan that is not (mode, labels).
     """
@@ -49,7 +48,7 @@ class HeadRules:
         set_field(self, "rules", {label: _rule(label, rule) for label, rule in self.rules.items()})
         set_field(self, "default", _rule("default", self.default))
         set_field(self, "candidate", _rule("candidate", self.candidate))
-        for name in ("conjunctions", "no_coordination", "punctuation"):
+        for name in _SETS:
             value = getattr(self, name)
             if isinstance(value, str) or not all(isinstance(label, str) for label in value):
                 raise ConfigError(f"head rules: {name} is {value!r}; give a list of labels")
@@ -89,11 +88,8 @@ class HeadRules:
         """The rules as plain lists and dicts, for JSON and msgpack."""
         return {
             "rules": {label: _plain(rule) for label, rule in sorted(self.rules.items())},
-            "default": _plain(self.default),
-            "candidate": _plain(self.candidate),
-            "conjunctions": sorted(self.conjunctions),
-            "no_coordination": sorted(self.no_coordination),
-            "punctuation": sorted(self.punctuation),
+            **{name: _plain(getattr(self, name)) for name in ("default", "candidate")},
+            **{name: sorted(getattr(self, name)) for name in _SETS},
         }
 
     def rule(self, label: str) -> Rule:
@@ -103,8 +99,7 @@ class HeadRules:
         return self.rules.get(base_label(label), self.default)
 
     def head_child(self, label: str, child_labels: Sequence[str]) -> int:
-        """The place (from 0) of the head among the children, given by label or tag; function tags do not
-        count.
+        """The place (from 0) of the head among the children, given by label or tag; function tags do not count.
 
         `label` may be CANDIDATE. Raises ConfigError when there is no child.
         """
@@ -112,11 +107,8 @@ class HeadRules:
             raise ConfigError(f"a constituent {label!r} without children has no head")
         children = [base_label(child) for child in child_labels]
         head = self._scan(self.rule(label), children)
-        if (
-            head > 1
-            and children[head - 1] in self.conjunctions
-            and base_label(label) not in self.no_coordination
-        ):
+        coordinated = base_label(label) not in self.no_coordination
+        if head > 1 and coordinated and children[head - 1] in self.conjunctions:
             before = head - 2
             while before > 0 and children[before] in self.punctuation:
                 before -= 1
@@ -125,27 +117,17 @@ class HeadRules:
         return head
 
     def _scan(self, rule: Rule, children: list[str]) -> int:
-        last = len(children) - 1
+        places = range(len(children))
         for mode, labels in rule:
-            if mode == "first" and children[0] in labels:
-                return 0
-            if mode == "last" and children[last] in labels:
-                return last
-            order = range(last, -1, -1) if mode.startswith("right") else range(last + 1)
-            if mode.endswith("-any"):
+            order = places[::-1] if starts_right(mode) else places
+            if mode in ("first", "last"):
+                order = order[:1]
+            for wanted in [(label,) for label in labels] if mode in ("left", "right") else [labels]:
                 for place in order:
-                    if children[place] in labels:
+                    if children[place] in wanted:
                         return place
-            elif mode in ("left", "right"):
-                for wanted in labels:
-                    for place in order:
-                        if children[place] == wanted:
-                            return place
-        order = range(last, -1, -1) if resort_is_right(rule) else range(last + 1)
-        for place in order:
-            if children[place] not in self.punctuation:
-                return place
-        return order[0]
+        order = places[::-1] if resort_is_right(rule) else places
+        return next((place for place in order if children[place] not in self.punctuation), order[0])
 
     def heads(self, tree: Tree) -> tuple[int, ...]:
         """The head token of each constituent (m ints), in linear time."""
@@ -157,7 +139,6 @@ class HeadRules:
             head = children[self.head_child(tree.labels[k], names) if len(children) > 1 else 0]
             found[k] = found[head] if head >= 0 else ~head
         return tuple(found)
-
 
     def links(self, tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """The dependency tree of a constituent tree, (heads, own, upper), each a tuple of n ints.
@@ -188,9 +169,14 @@ def tree_guide(tree: Tree, rules: HeadRules) -> tuple[tuple[int, ...], tuple[str
     return heads, labels
 
 
+def starts_right(mode: str) -> bool:
+    """Whether a scan begins at the right end."""
+    return mode.startswith("right") or mode == "last"
+
+
 def resort_is_right(rule: Rule) -> bool:
     """Whether a rule that finds nothing falls back on the right end, where its last scan started."""
-    return bool(rule) and (rule[-1][0].startswith("right") or rule[-1][0] == "last")
+    return bool(rule) and starts_right(rule[-1][0])
 
 
 def _rule(label: str, scans: Iterable[Any]) -> Rule:
@@ -216,19 +202,10 @@ def _plain(rule: Rule) -> list:
     return [[mode, list(labels)] for mode, labels in rule]
 
 
-COLLINS = HeadRules.from_dict(
-    {
-        "rules": head_tables.COLLINS_RULES,
-        "default": head_tables.DEFAULT_RULE,
-        "candidate": head_tables.CANDIDATE_RULE,
-        "conjunctions": head_tables.CONJUNCTIONS,
-        "no_coordination": head_tables.NO_COORDINATION,
-        "punctuation": head_tables.PUNCTUATION,
-    }
-)
+COLLINS = HeadRules.from_dict(head_tables.COLLINS)
 """The English table."""
 
-LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.PUNCTUATION})
+LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.COLLINS["punctuation"]})
 """For languages without a table: the leftmost child that is not punctuation."""
 
 _LANGUAGES = {"en": COLLINS}
@@ -237,13 +214,3 @@ _LANGUAGES = {"en": COLLINS}
 def head_rules(language: str) -> HeadRules:
     """The rules for a language code (as in spaCy: "en", "de" …); LEFTMOST where there is no table."""
     return _LANGUAGES.get(language, LEFTMOST)
-
-
-def head_child(label: str, child_labels: Sequence[str], rules: HeadRules = COLLINS) -> int:
-    """`HeadRules.head_child` of `rules`, by default the English table."""
-    return rules.head_child(label, child_labels)
-
-
-def heads(tree: Tree, rules: HeadRules = COLLINS) -> tuple[int, ...]:
-    """`HeadRules.heads` of `rules`, by default the English table."""
-    return rules.heads(tree)

@@ -1,49 +1,22 @@
-"""Punctuation back into a parse: the inverses of the steps that remove or raise it.
+"""Punctuation of a parse, lowered from where the steps that remove or raise it leave it.
 
-Raised punctuation hangs as high as it can: below the lowest constituent that has it strictly inside, or
-below the root. `lower_punctuation` moves it to where treebanks have it. The habits were counted in wsj,
-masc and craft: final punctuation is the last child of the highest constituent below the root, but below a
-TITLE, HEADING or CAPTION; a pair of commas or dashes around a PRN is inside it; an apposition's second
-comma closes the noun phrase that has the first; a closing quotation mark stands in the constituent of the
-opening one when that ends there.
+Raised punctuation hangs as high as it can: below the lowest constituent that has it strictly inside, or below the root.
+`lower_punctuation` moves it to where treebanks have it. The habits were counted in wsj, masc and craft: final
+punctuation is the last child of the highest constituent below the root, but below a TITLE, HEADING or CAPTION; a pair
+of commas or dashes around a PRN is inside it; an apposition's second comma closes the noun phrase that has the first; a
+closing quotation mark stands in the constituent of the opening one when that ends there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..errors import TreeError
 from .labels import PUNCTUATION_TAGS
-from .steps import Removal
 from .tree import Tree
 
 _WRAPPERS = frozenset(("TITLE", "HEADING", "CAPTION"))
 _NOMINALS = frozenset(("NP", "NML", "NX", "NAC"))
 _PAIRED_TAGS = frozenset((",", ":"))
-
-
-def restore_tokens(tree: Tree, removal: Removal) -> Tree:
-    """Inverse of the steps that remove tokens: `tree`, over the kept tokens, with all tokens of `removal`.
-
-    A removed token between two kept ones goes to the lowest constituent that holds both, one at an edge of
-    the sentence to the root; then `lower_punctuation` places it. Raises TreeError when the tree does not
-    have as many tokens as were kept.
-    """
-    tree = insert_tokens(tree, removal)
-    return lower_punctuation(tree, set(range(len(removal.words))).difference(removal.kept))
-
-
-def insert_tokens(tree: Tree, removal: Removal) -> Tree:
-    """`restore_tokens` without the second step: removed tokens hang as high as they can."""
-    kept = removal.kept
-    if len(tree.words) != len(kept):
-        raise TreeError(
-            f"the tree has {len(tree.words)} tokens, but {len(kept)} of {len(removal.words)} were kept; "
-            "restore a parse with the record of its own sentence"
-        )
-    starts = [0, *(kept[start] for start in tree.starts[1:])]
-    ends = [len(removal.words), *(kept[end - 1] + 1 for end in tree.ends[1:])]
-    return Tree.trusted(removal.words, removal.tags, tree.labels, starts, ends)
 
 
 def lower_punctuation(tree: Tree, movable: Collection[int] | None = None) -> Tree:

@@ -154,7 +154,7 @@ class Tree:
         return f"<Tree: {len(self.labels)} constituents over {len(self.words)} tokens: {words}>"
 
     def __str__(self) -> str:
-        from .brackets import write_tree
+        from .bracket_writer import write_tree
 
         return write_tree(self)
 
@@ -189,44 +189,15 @@ class Tree:
     def child_lists(self) -> list[list[int]]:
         """The ordered children of every constituent: k >= 0 is constituent k, ~i < 0 is token i. Linear."""
         lists: list[list[int]] = [[] for _ in self.labels]
-        ends, position = self.ends, 0
-        stack: list[int] = []
-        for k, start in enumerate(self.starts):
-            while stack and ends[stack[-1]] <= start:
-                done = stack.pop()
-                lists[done].extend(~i for i in range(position, ends[done]))
-                position = max(position, ends[done])
-            if stack:
-                lists[stack[-1]].extend(~i for i in range(position, start))
-                lists[stack[-1]].append(k)
-            position = start
-            stack.append(k)
-        while stack:
-            done = stack.pop()
-            lists[done].extend(~i for i in range(position, ends[done]))
-            position = max(position, ends[done])
+        listed = list(self.starts)  # up to which place each constituent's children are in its list
+        for k, (parent, start, end) in enumerate(zip(self.parents(), self.starts, self.ends, strict=True)):
+            if parent >= 0:
+                lists[parent] += (~i for i in range(listed[parent], start))
+                lists[parent].append(k)
+                listed[parent] = end
+        for children, place, end in zip(lists, listed, self.ends, strict=True):
+            children += (~i for i in range(place, end))
         return lists
-
-    def children(self, k: int) -> list[tuple[str, int]]:
-        """The ordered children of constituent k: ("c", constituent) or ("t", token). Linear in k's
-        descendants.
-
-        For all constituents at once use `child_lists`. Raises TreeError when there is no constituent k.
-        """
-        if not 0 <= k < len(self.labels):
-            raise TreeError(
-                f"there is no constituent {k}; this tree has constituents 0 to {len(self.labels) - 1}"
-            )
-        children: list[tuple[str, int]] = []
-        position, inner = self.starts[k], k + 1
-        while inner < len(self.labels) and self.starts[inner] < self.ends[k]:
-            if self.starts[inner] >= position:
-                children.extend(("t", i) for i in range(position, self.starts[inner]))
-                children.append(("c", inner))
-                position = self.ends[inner]
-            inner += 1
-        children.extend(("t", i) for i in range(position, self.ends[k]))
-        return children
 
     def depths(self) -> list[int]:
         """The number of constituents above each constituent (m ints, 0 for the root)."""
@@ -242,13 +213,3 @@ class Tree:
                 f"{len(labels)} labels for a tree of {len(self.labels)} constituents; give one for each"
             )
         return Tree.trusted(self.words, self.tags, labels, self.starts, self.ends)
-
-    def with_leaves(self, words: Sequence[str] | None = None, tags: Sequence[str] | None = None) -> Tree:
-        """The same constituents over other words or tags. Raises TreeError as the constructor does."""
-        return Tree(
-            self.words if words is None else words,
-            self.tags if tags is None else tags,
-            self.labels,
-            self.starts,
-            self.ends,
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..trees.bracket_writer import write_tree_pretty
 from ..trees.tree import Tree
 
 MAX_INDENT = 200
@@ -42,11 +41,6 @@ def text_tree(
             below = rest if len(rest) >= max_indent else rest + ("   " if is_last else bar)
             todo.append((children[place], rest + (corner if is_last else tee), below))
     return "\n".join(lines)
-
-
-def bracket_tree(tree: Tree, *, width: int = 100) -> str:
-    """`tree` as indented Penn brackets, `width` columns wide where the tree allows it."""
-    return write_tree_pretty(tree, width=width)
 
 
 def _plain(text: str) -> str:

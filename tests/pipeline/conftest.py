@@ -8,7 +8,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_dtparse.parsers
-from spacy_dtparse.pipeline.component import FACTORIES, DtParse, PcfgLa, SpanParse
+from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES
+from spacy_dtparse.pipeline.component import DtParse, PcfgLa, SpanParse
 
 from ..documents import ROOT
 from .rule_parser import MAGIC, RuleParser
@@ -48,7 +49,7 @@ def model_file(tmp_path):
 
 
 COMPONENTS = {"dtparse": DtParse, "span_parser": SpanParse, "pcfgla": PcfgLa}
-both_factories = pytest.mark.parametrize("factory", FACTORIES)
+both_factories = pytest.mark.parametrize("factory", CONSTITUENT_FACTORIES)
 """What holds for the components of both factories."""
 
 

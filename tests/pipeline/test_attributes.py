@@ -20,7 +20,7 @@ import spacy_dtparse
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.pipeline import attributes, extensions
 from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, ParsedSentence, write_constituents
-from spacy_dtparse.trees.brackets import parse_tree, write_tree
+from spacy_dtparse.trees import parse_tree, write_tree
 
 
 def gold_doc(*strings, vocab=None, space_after=None):

@@ -12,7 +12,7 @@ from spacy.attrs import ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SPACY,
 from spacy.tokens import Doc, Span, Token
 
 from spacy_dtparse.features.linear.linkparts import TokenColumns
-from spacy_dtparse.pipeline.component import BpmParser
+from spacy_dtparse.pipeline.dependencies import BpmParser
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from training.data.dependencies import is_projective
 from training.dependency.running import read_treebank_file

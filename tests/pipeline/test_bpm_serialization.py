@@ -17,7 +17,9 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.pipeline.component import SAVED, BpmParser, DtParse, PcfgLa, SpanParse
+from spacy_dtparse.pipeline.component import DtParse, PcfgLa, SpanParse
+from spacy_dtparse.pipeline.dependencies import BpmParser
+from spacy_dtparse.pipeline.model_pipe import SAVED
 
 from ..span_models import random_model
 from .conftest import make_links_nlp, train_links, tree_of
@@ -197,7 +199,7 @@ def test_embedded_models_given_to_bpm_parser():
     for path, kind, factory in (
         (models.embedded_pipeline(), "span", "span_parser"),
         (models.embedded_trees(), "dtree", "dtparse"),
-        (models.embedded_latent_model(), "pcfg", "pcfgla"),
+        (models.embedded_model("en_pcfgla"), "pcfg", "pcfgla"),
     ):
         with pytest.raises(ModelFormatError, match=rf"kind '{kind}' .* builds constituents.*add_pipe\('{factory}'"):
             BpmParser(model=path)

@@ -14,7 +14,7 @@ from spacy.util import load_config
 from spacy.vocab import Vocab
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.pipeline.component import SAVED
+from spacy_dtparse.pipeline.model_pipe import SAVED
 
 from .conftest import COMPONENTS, both_factories, make_nlp
 from .rule_parser import RuleParser

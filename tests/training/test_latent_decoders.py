@@ -14,6 +14,7 @@ from spacy_dtparse.model.pcfg.model import PcfgModel
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.parsers.pcfg.settings import DECODERS
 from tests.unit.model.damage import GONE, refuses
+from tests.unit.trees.naive import with_leaves
 from training.data.corpus import read_treebank
 
 from .test_latent import SAMPLE, compiled, small_options, trained
@@ -52,7 +53,7 @@ def test_every_sentence_gets_a_tree(single, decoder):
     for given, (words, tags) in itertools.product(("given", "own"), odd):
         result = parser.with_settings(tags=given).parse(words, tags)
         assert result.tree.words == tuple(words) and result.tree.labels[0] == "TOP"
-        result.tree.with_leaves(words=words)  # checks the shape
+        with_leaves(result.tree, words)  # checks the shape
     strict = parser.with_settings(prune=0.99)  # leaves nothing
     s = sentences()[0]
     assert strict.parse(s.tree.words, s.tags).tree.words == s.tree.words

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.trees import EMPTY_TAG, base_label, parse_tree, read_trees, strip_empty, write_tree
+from spacy_dtparse.trees import EMPTY_TAG, base_label, parse_tree, read_trees, write_tree
+from spacy_dtparse.trees.transforms import strip_empty
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SAMPLE = ASSETS / "sample"
@@ -79,7 +80,7 @@ def test_empty_elements_have_their_antecedents(trees, part):
 
 def test_no_sentence_occurs_twice(trees):
     sentences = Counter(
-        " ".join(strip_empty(tree)[0].words).lower() for part in PARTS for tree in trees[part]
+        " ".join(strip_empty(tree).words).lower() for part in PARTS for tree in trees[part]
     )
     assert [sentence for sentence, count in sentences.items() if count > 1] == []
 
@@ -93,7 +94,7 @@ def test_train_shows_every_label_and_most_tags(trees):
 
 def test_trainer_meets_the_hard_shapes(trees):
     """Long and one-word sentences, wide nodes, repeated unary labels, empty elements, function tags."""
-    stripped = [strip_empty(tree)[0] for tree in trees["train"]]
+    stripped = [strip_empty(tree) for tree in trees["train"]]
     lengths = [len(tree.words) for tree in stripped]
     assert min(lengths) == 1 and max(lengths) >= 40
     assert sum(EMPTY_TAG in tree.tags for tree in trees["train"]) >= 100

@@ -66,17 +66,18 @@ def problems(tree: Tree) -> Iterator[str]:
     if tree.labels[0] != TOP:
         yield f"the root is {tree.labels[0]}, not {TOP}"
         return
-    top = tree.children(0)
-    if len(top) != 1 or top[0][0] != "c":
+    child_lists = tree.child_lists()
+    top = child_lists[0]
+    if len(top) != 1 or top[0] < 0:
         yield "TOP must have one child, a constituent"
     else:
-        if tree.labels[top[0][1]] not in ROOTS:
-            yield f"{tree.labels[top[0][1]]} cannot be the whole sentence"
+        if tree.labels[top[0]] not in ROOTS:
+            yield f"{tree.labels[top[0]]} cannot be the whole sentence"
         for place, tag in enumerate(tree.tags):
-            if tag == "." and place >= len(tree.tags) - 2 and tree.token_parents()[place] != top[0][1]:
+            if tag == "." and place >= len(tree.tags) - 2 and tree.token_parents()[place] != top[0]:
                 yield "the final stop is not a child of the node below TOP"
     for node in range(1, len(tree.labels)):
-        yield from _node_problems(tree, node)
+        yield from _node_problems(tree, node, child_lists[node])
     for word in map(unescape_token, tree.words):
         pieces = _pieces(word)
         if len(pieces) > 1 and word[-1:] != "." and word not in _contracted():
@@ -91,12 +92,11 @@ def _pieces(word: str) -> list[str]:
     return [word] if after[-1] == word else [token.text for token in _tokenizer().tokenizer(word)]
 
 
-def _node_problems(tree: Tree, node: int) -> Iterator[str]:
+def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
     label = tree.labels[node]
-    children = tree.children(node)
-    names = [tree.labels[child] if kind == "c" else tree.tags[child] for kind, child in children]
-    bare = [name for (kind, _), name in zip(children, names, strict=True) if kind != "c"]
-    phrases = {name for (kind, _), name in zip(children, names, strict=True) if kind == "c"}
+    names = [tree.labels[child] if child >= 0 else tree.tags[~child] for child in children]
+    bare = [tree.tags[~child] for child in children if child < 0]
+    phrases = {tree.labels[child] for child in children if child >= 0}
     for problem in _label_problems(label, names, bare, phrases):
         yield f"({label} {' '.join(names)}): {problem}"
 

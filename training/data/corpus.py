@@ -49,7 +49,7 @@ def read_treebank(
     for number, tree in enumerate(read_trees(path)):
         if limit is not None and number >= limit:
             break
-        stripped, _ = strip_empty(tree)
+        stripped = strip_empty(tree)
         words = tuple(raw_word(word) for word in stripped.words)
         clean = Tree.trusted(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
         tags = stripped.tags

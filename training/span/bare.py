@@ -36,16 +36,15 @@ def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str
         total += 1
         several += len(tree.labels) == 1 or (tree.starts[1], tree.ends[1]) != (0, tree.n_tokens)
         numbers = [tag_of.get(tag, -1) for tag in tree.tags]
-        for node in range(len(tree.labels)):
+        for node, children in enumerate(tree.child_lists()):
             label = size - 1 if tree.labels[node] == TOP else label_of.get(tree.labels[node], -1)
             if label < 0:
                 continue
-            children = tree.children(node)
             if label == size - 1 and len(children) == 1:
                 continue
             under = {number for number in numbers[tree.starts[node] : tree.ends[node]] if number >= 0}
-            loose = {numbers[place] for kind, place in children if kind == "t" and numbers[place] >= 0}
-            beside = {label_of.get(tree.labels[place], -1) for kind, place in children if kind == "c"} - {-1}
+            loose = {numbers[~child] for child in children if child < 0 and numbers[~child] >= 0}
+            beside = {label_of.get(tree.labels[child], -1) for child in children if child >= 0} - {-1}
             for child in (size - 1, *beside):
                 below[label, child, list(under)] += 1
                 bare[label, child, list(loose)] += 1

@@ -11,10 +11,10 @@ from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import component_name, get_component, has_constituents, load_language, put_parser
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.models import embedded_latent_model, embedded_trees, find_model
+from spacy_dtparse.models import embedded_model, find_model
 from spacy_dtparse.parsers import ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.pipeline.component import SpineTagger
+from spacy_dtparse.pipeline.spine_tagger import SpineTagger
 from spacy_dtparse.pipeline.spines import SPINES_KEY
 from spacy_dtparse.trees import COLLINS, HeadRules
 
@@ -67,8 +67,8 @@ def set_betas(nlp: Language, betas: Sequence[float]) -> None:
 
 def _given_parser(parser: Path) -> ConstituentParser:
     """The parser of a model file, or of what stands for one."""
-    embedded = {EMBEDDED: embedded_trees, EMBEDDED_PCFGLA: embedded_latent_model}.get(str(parser))
-    return load_parser(find_model(parser) if embedded is None else embedded())
+    embedded = {EMBEDDED: "en_dtparse", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
+    return load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
 
 
 def head_rules_of(parser: Prunable) -> HeadRules:

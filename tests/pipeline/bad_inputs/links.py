@@ -15,8 +15,9 @@ from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, Tr
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.model.container import container_to_bytes
 from spacy_dtparse.parsers import load_dependency_parser
-from spacy_dtparse.pipeline.component import BpmParser, DtParse
+from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.constituents import NotParsedError
+from spacy_dtparse.pipeline.dependencies import BpmParser
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from training.data.dependencies import read_conllu, tree_problem
 from training.dependency.options import DependencyOptions

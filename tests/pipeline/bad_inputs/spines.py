@@ -11,8 +11,8 @@ from spacy.tokens import Doc
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.pipeline.component import SpineTagger
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError, is_blank
+from spacy_dtparse.pipeline.spine_tagger import SpineTagger
 
 from ...tagger_models import random_tagger
 from .cases import Case, Raises, Returns

@@ -29,6 +29,7 @@ from tests.reference.decision_trees import GRID, flatten, random_tree, score
 from tests.reference.features import Reader
 from tests.reference.states import SHIFT, STRATEGIES, Rules, State, spans
 from tests.reference.states import random_tree as random_gold
+from tests.unit.trees.naive import with_leaves
 from training.dtree.examples import Derivation, Replayer
 from training.dtree.oracle import derivation, ready_steps
 
@@ -227,7 +228,7 @@ def gold_trees(rng: random.Random, lexicon: Lexicon, sizes, most: int) -> list:
     trees = []
     for n in sizes:
         words, tags = sentence(rng, n)
-        trees.append(random_gold(rng, tags, lexicon.labels.strings, most).with_leaves(words=words))
+        trees.append(with_leaves(random_gold(rng, tags, lexicon.labels.strings, most), words))
     return trees
 
 

@@ -29,6 +29,7 @@ from tests.unit.parsers.checks import (
     same_in_any_order,
     same_in_threads,
 )
+from tests.unit.trees.naive import with_leaves
 from training.data.corpus import Sentence, read_treebank
 from training.pcfg import Markov, PcfgOptions, binarise, train_pcfg
 from training.pcfg.counting import RuleCounts
@@ -68,7 +69,7 @@ def test_a_tree_over_every_token(recipe):
         assert result.tree.words == words and result.tree.tags == tags
         assert result.tree.labels[0] == "TOP" and result.tree.ends[0] == len(words)
         assert math.isfinite(result.cost) and all(score >= 0 for score in result.scores)
-        result.tree.with_leaves(words=words)  # checks the shape
+        with_leaves(result.tree, words)  # checks the shape
 
 
 def test_cost_is_the_probability_of_the_tree():
@@ -149,7 +150,7 @@ def test_long_sentences_are_parsed_in_pieces():
     result = parser.parse(words, tags)
     assert result.status == "fallback" and len(result.tree.words) == len(words)
     assert len(result.scores) == len(result.tree.labels)
-    result.tree.with_leaves(words=words)
+    with_leaves(result.tree, words)
     assert result.cost > GLUE_COST * (len(words) // 6)
 
 

@@ -10,6 +10,7 @@ from spacy_dtparse.errors import ConfigError, DtparseError
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.trees import Recipe
 from tests.unit.kernels.harness import KERNEL_MARKS
+from tests.unit.trees.naive import with_leaves
 from training.data.corpus import Sentence
 from training.pcfg import train_pcfg
 
@@ -36,7 +37,7 @@ def test_the_k_best_trees(recipe, prune):
         assert len({shape(result) for result in found}) == len(found) > 1
         for result in found:
             assert result.tree.words == words and result.tree.tags == tags and result.tree.labels[0] == "TOP"
-            result.tree.with_leaves(words=words)  # checks the shape
+            with_leaves(result.tree, words)  # checks the shape
         again = parser.parse_k(words, tags, 5)
         assert [shape(result) for result in again] == [shape(result) for result in found[:5]]
         assert parser.parse_k(words, tags, 1) == [first]

@@ -27,6 +27,7 @@ from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
 from tests.unit.parsers.offer_cases import NO_BETAS, refuses_bad_offers, refuses_betas
+from tests.unit.trees.naive import with_leaves
 
 pytestmark = KERNEL_MARKS
 KINDS = {
@@ -73,7 +74,7 @@ def test_gold_categories_give_the_gold_tree():
     for budget in (0, 300):
         parser = a_parser(budget=budget)
         for words, tags in cases():
-            gold = random_tree(rng, tags, ("NP", "VP", "TOP"), 3).with_leaves(words=words)
+            gold = with_leaves(random_tree(rng, tags, ("NP", "VP", "TOP"), 3), words)
             found = parser.parse(words, tags, offers(gold))
             assert (found.tree, found.n_scored, found.cost) == (gold, 0, 0.0)
             assert found.status == ("optimal" if budget else "greedy")
@@ -99,7 +100,7 @@ def test_the_trees_of_the_sample_follow_from_their_sided_spines():
 def other_tree(found, words, tags) -> Tree:
     """Another tree over the same words."""
     rng = random.Random(11)
-    trees = (random_tree(rng, tags, ("NP", "VP", "TOP"), 3).with_leaves(words=words) for _ in range(100))
+    trees = (with_leaves(random_tree(rng, tags, ("NP", "VP", "TOP"), 3), words) for _ in range(100))
     return next(tree for tree in trees if tree != found)
 
 

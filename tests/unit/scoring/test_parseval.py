@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, TreeError
+from spacy_dtparse.errors import TreeError
 from spacy_dtparse.scoring import ALL, EVALB, score_sentence
 from spacy_dtparse.trees import PUNCTUATION_TAGS, Tree, base_label, parse_tree
 from tests.unit.trees import naive
@@ -151,20 +151,10 @@ def test_exact():
     assert score("(TOP (NN a))", "(TOP (NN a))").exact
 
 
-def test_wrong_punctuation_tag_costs_evalb_the_sentence_but_not_us():
+def test_a_wrong_punctuation_tag_costs_no_sentence():
     gold, predicted = "(S (NP (NN a)) (, ,))", "(S (NP (NN a)) (NN ,))"
     assert counts(gold, predicted, EVALB) == (2, 2, 2)
     assert score(gold, predicted, EVALB).tags == 1
-    with pytest.raises(TreeError, match="1 gold and 2 predicted tokens"):
-        score(gold, predicted, EVALB, tags_of="own")
-    assert score(gold, gold, EVALB, tags_of="own").exact
-
-
-def test_own_tags_as_in_evalb():
-    gold = "(S (NP (NN a) (, b)) (VP (VB c)))"
-    predicted = "(S (NP (, a) (NN b)) (VP (VB c)))"
-    result = score(gold, predicted, EVALB, tags_of="own")
-    assert (result.matched, result.gold, result.predicted) == (3, 3, 3)
 
 
 def test_other_words_are_an_error():
@@ -172,11 +162,6 @@ def test_other_words_are_an_error():
         score("(S (NN a) (NN b))", "(S (NN a))")
     with pytest.raises(TreeError, match=r"token 1 is 'b' in gold and 'c' in the predicted"):
         score("(S (NN a) (NN b))", "(S (NN a) (NN c))")
-
-
-def test_unknown_tags_of():
-    with pytest.raises(ConfigError, match="tags_of='both'; allowed are 'gold' and 'own'"):
-        score("(S (NN a))", "(S (NN a))", tags_of="both")
 
 
 def naive_brackets(tree: Tree, convention) -> list[tuple[frozenset[int], str]]:
@@ -197,7 +182,7 @@ def test_agrees_with_a_naive_scorer(convention):
     crossings = 0
     for _ in range(400):
         gold = naive.random_tree(rng, rng.randint(1, 14))
-        predicted = naive.random_tree(rng, gold.n_tokens).with_leaves(gold.words, gold.tags)
+        predicted = naive.with_leaves(naive.random_tree(rng, gold.n_tokens), gold.words, gold.tags)
         result = score_sentence(gold, predicted, convention)
         a, b = naive_brackets(gold, convention), naive_brackets(predicted, convention)
         assert (result.gold, result.predicted) == (len(a), len(b))

@@ -1,17 +1,14 @@
-"""Corpus scores: micro-averages, merging, tables."""
+"""Corpus scores: micro-averages and tables."""
 
 from __future__ import annotations
 
 import json
-import pickle
-import random
 
 import pytest
 
-from spacy_dtparse.errors import ConfigError, TreeError
+from spacy_dtparse.errors import TreeError
 from spacy_dtparse.scoring import ParsevalReport, score_trees
 from spacy_dtparse.trees import parse_tree
-from tests.unit.trees import naive
 
 GOLD = [
     parse_tree("(S (NP (DT A) (NN kite)) (VP (VBZ flies)) (. .))"),
@@ -83,34 +80,6 @@ def test_cutoff_counts_all_tokens_but_empty_ones():
         assert report["all"]["sentences"] == 1
 
 
-def random_corpus(count: int, seed: int) -> tuple[list, list]:
-    rng = random.Random(seed)
-    gold = [naive.random_tree(rng, rng.randint(1, 60)) for _ in range(count)]
-    found = [naive.random_tree(rng, t.n_tokens).with_leaves(t.words, t.tags) for t in gold]
-    return gold, found
-
-
-def test_merged_parts_equal_the_whole():
-    gold, found = random_corpus(30, 3)
-    found[7] = None
-    found[11] = found[12]
-    whole = score_trees(gold, found)
-    merged = ParsevalReport()
-    for start in range(0, 30, 7):
-        part = score_trees(gold[start : start + 7], found[start : start + 7])
-        merged.merge(pickle.loads(pickle.dumps(part)))
-    assert merged.to_dict() == whole.to_dict()
-    assert merged.counts == whole.counts
-    assert 0 < whole.to_dict()["short"]["all"]["sentences"] < 28
-
-
-def test_parts_by_other_rules_do_not_merge():
-    with pytest.raises(ConfigError, match="cannot be merged"):
-        ParsevalReport().merge(ParsevalReport(cutoff=10))
-    with pytest.raises(ConfigError, match="cannot be merged"):
-        ParsevalReport().merge(ParsevalReport(tags_of="own"))
-
-
 def test_json_and_table():
     report = score_trees(GOLD, FOUND)
     assert json.loads(report.to_json()) == report.to_dict()
@@ -121,4 +90,3 @@ def test_json_and_table():
     assert rows["sentences scored"][2:] == ["3", "3", "3", "3"]
     assert rows["NP"][1:] == ["75.00", "75.00", "75.00", "3", "4", "4"]
     assert table.splitlines()[0] == "sentences 3, errors 0, without a parse 0"
-    assert "per type" not in report.to_table(per_type=False)

@@ -26,6 +26,11 @@ def random_nested(rng: random.Random, n: int, label: str = "TOP", depth: int = 0
     return [label, *parts]
 
 
+def with_leaves(tree: Tree, words, tags=None) -> Tree:
+    """The same constituents over other words or tags, their shape checked."""
+    return Tree(words, tree.tags if tags is None else tags, tree.labels, tree.starts, tree.ends)
+
+
 def brackets(node) -> str:
     """The nested tree as Penn brackets."""
     if isinstance(node, tuple):

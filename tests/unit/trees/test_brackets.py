@@ -60,7 +60,7 @@ def test_top_option():
 
 def test_several_children_of_the_top():
     tree = parse_tree("( (INTJ (UH Well)) (, ,) (S (VP (VB go))) (. .) (NP (NN Tom)) (. !))")
-    assert tree.children(0) == [("c", 1), ("t", 1), ("c", 2), ("t", 3), ("c", 4), ("t", 5)]
+    assert tree.child_lists()[0] == [1, ~1, 2, ~3, 4, ~5]
 
 
 def test_several_trees_on_lines_and_over_lines():

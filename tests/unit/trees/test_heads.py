@@ -13,7 +13,7 @@ from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import heads as head_kernels
 from spacy_dtparse.kernels.trees.heads import NOT_WANTED
 from spacy_dtparse.symbols import SymbolTable
-from spacy_dtparse.trees import CANDIDATE, COLLINS, HeadRules, Tree, head_child, head_rules, heads, parse_tree
+from spacy_dtparse.trees import CANDIDATE, COLLINS, HeadRules, Tree, head_rules, parse_tree
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from . import naive
@@ -107,17 +107,17 @@ HEAD_POSITION = from_python(head_kernels.head_position)
     ],
 )
 def test_english_table(label, children, head):
-    assert head_child(label, children.split()) == head
+    assert COLLINS.head_child(label, children.split()) == head
 
 
 def test_all_punctuation_still_has_a_head():
-    assert head_child("X", [",", "."]) == 0
-    assert head_child("FRAG", [",", "."]) == 1
+    assert COLLINS.head_child("X", [",", "."]) == 0
+    assert COLLINS.head_child("FRAG", [",", "."]) == 1
 
 
 def test_no_children():
     with pytest.raises(ConfigError, match="without children"):
-        head_child("NP", [])
+        COLLINS.head_child("NP", [])
 
 
 def test_scans():
@@ -185,7 +185,7 @@ def test_heads_of_a_tree():
         "(S (NP-SBJ (NP (DT The) (NN edge)) (PP (IN of) (NP (DT the) (NN map)))) "
         "(VP (VBZ is) (ADJP (JJ torn))) (. .))"
     )
-    by_label = dict(zip(tree.labels, heads(tree), strict=True))
+    by_label = dict(zip(tree.labels, COLLINS.heads(tree), strict=True))
     assert by_label["TOP"] == by_label["S"] == by_label["VP"] == 5
     assert by_label["NP-SBJ"] == 1
     assert by_label["PP"] == 2
@@ -193,22 +193,22 @@ def test_heads_of_a_tree():
 
 
 def naive_head(tree: Tree, k: int) -> int:
-    children = tree.children(k)
-    names = [tree.labels[c] if kind == "c" else tree.tags[c] for kind, c in children]
-    kind, child = children[head_child(tree.labels[k], names)]
-    return child if kind == "t" else naive_head(tree, child)
+    children = tree.child_lists()[k]
+    names = [tree.labels[c] if c >= 0 else tree.tags[~c] for c in children]
+    child = children[COLLINS.head_child(tree.labels[k], names)]
+    return ~child if child < 0 else naive_head(tree, child)
 
 
 def test_heads_agree_with_recursion():
     rng = random.Random(2)
     for _ in range(200):
         tree = naive.random_tree(rng, rng.randint(1, 10))
-        assert list(heads(tree)) == [naive_head(tree, k) for k in range(len(tree))]
+        assert list(COLLINS.heads(tree)) == [naive_head(tree, k) for k in range(len(tree))]
 
 
 def test_heads_of_a_deep_tree():
     tree = parse_tree("(S (NN a) " * 5000 + "(NN a)" + ")" * 5000)
-    found = heads(tree)
+    found = COLLINS.heads(tree)
     assert len(found) == 5001
     assert found[-1] == 4999
 

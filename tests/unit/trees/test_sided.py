@@ -12,17 +12,10 @@ import pytest
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.trees import (
     COLLINS,
-    FIRST,
-    INNER,
-    LAST,
-    LEFT,
-    RIGHT,
-    ROOT,
     HeadRules,
     Recipe,
     SidedSpine,
     Tree,
-    is_sided,
     parse_tree,
     read_sided,
     read_spine,
@@ -33,6 +26,7 @@ from spacy_dtparse.trees import (
     write_sided,
     write_spine,
 )
+from spacy_dtparse.trees.sided import FIRST, INNER, LAST, LEFT, RIGHT, ROOT, is_sided
 
 from . import naive
 from .test_spines import CAT, LEFTMOST, SAMPLE

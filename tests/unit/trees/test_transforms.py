@@ -77,7 +77,7 @@ def test_any_parse_covers_every_token_again(recipe):
         simple = recipe.apply(tree)
         record = recipe.prepare(tree.words, tree.tags)
         assert simple.words == tuple(tree.words[i] for i in record.kept)
-        parse = naive.random_tree(rng, len(record.kept)).with_leaves(simple.words, simple.tags)
+        parse = naive.with_leaves(naive.random_tree(rng, len(record.kept)), simple.words, simple.tags)
         for candidate in (simple, parse):
             restored = recipe.restore(candidate, record)
             checked = Tree(restored.words, restored.tags, restored.labels, restored.starts, restored.ends)

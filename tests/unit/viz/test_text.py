@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from spacy_dtparse.trees import Tree, parse_tree
-from spacy_dtparse.viz import bracket_tree, text_tree
+from spacy_dtparse.viz import text_tree
 from tests.unit.trees import naive
 
 TREE = parse_tree("(S (NP (DT The) (NN tide)) (VP (VBZ turns) (ADVP (RB back))) (. .))")
@@ -62,9 +62,3 @@ def test_deep_tree_stays_small():
     text = text_tree(parse_tree("(S (X x) " * 5000 + "(X x)" + ")" * 5000))
     assert text.count("\n") == 10_000
     assert len(text) < 3_000_000
-
-
-def test_brackets():
-    assert bracket_tree(TREE) == str(TREE)
-    assert parse_tree(bracket_tree(TREE, width=20)) == TREE
-    assert max(map(len, bracket_tree(TREE, width=40).split("\n"))) <= 40
