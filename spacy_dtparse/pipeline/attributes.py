@@ -33,8 +33,7 @@ from .sentences import is_blank, plain_word, visible_tokens
 
 
 class _Place(NamedTuple):
-    """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of
-    a chain."""
+    """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of a chain."""
 
     doc: Doc
     constituents: Constituents
@@ -165,15 +164,13 @@ def score(span: Span) -> float | None:
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
-    """How each sentence was parsed: dicts as `write_constituents` describes; [] when that was dropped on
-    the way."""
+    """How each sentence was parsed: dicts as `write_constituents` describes; [] when that was dropped on the way."""
     name = group_key(doc, key)
     return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
 
 
 def to_tree(span: Span, key: str | None = None) -> Tree:
-    """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens
-    left out.
+    """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens left out.
 
     Raises NonConstituentError when a constituent reaches over the edge of `span` or `span` has no word.
     """
@@ -181,9 +178,7 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
     found = read_constituents(doc, key)
     tokens = [token for token in span if not is_blank(token.text)]
     if not tokens:
-        raise NonConstituentError(
-            f"tokens {span.start} to {span.end} are white space only; they have no tree"
-        )
+        raise NonConstituentError(f"tokens {span.start} to {span.end} are white space only; they have no tree")
     start, end = tokens[0].i, tokens[-1].i + 1
     inner: list[tuple[int, int, str]] = []
     leaf_of = {token.i: k for k, token in enumerate(tokens)}
@@ -210,8 +205,7 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
 
 
 def trees(doc: Doc, key: str | None = None) -> list[Tree]:
-    """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid
-    parse."""
+    """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid parse."""
     read_constituents(doc, key)
     return [to_tree(doc[start:end], key) for start, end, words in visible_tokens(doc) if words]
 

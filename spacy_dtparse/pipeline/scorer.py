@@ -32,12 +32,11 @@ def make_parseval_scorer() -> Callable:
 def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY, **_: Any) -> dict[str, Any]:
     """PARSEVAL of the predicted against the gold constituents, both in `doc.spans[spans_key]`.
 
-    `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with
-    `_evalb` by EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share
-    of sentences without an error. `const_cross`: predicted brackets that cross a gold one, per sentence.
-    `const_per_type`: {label: {"p", "r", "f"}}. All but `const_cross` are in [0, 1]. Examples without gold
-    constituents are left out; when none has any, every score is None. Where tokens differ, brackets are
-    compared by the characters they cover (see `tree_pairs`).
+    `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with `_evalb` by
+    EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share of sentences without an
+    error. `const_cross`: predicted brackets that cross a gold one, per sentence. `const_per_type`: {label: {"p", "r",
+    "f"}}. All but `const_cross` are in [0, 1]. Examples without gold constituents are left out; when none has any,
+    every score is None. Where tokens differ, brackets are compared by the characters they cover (see `tree_pairs`).
 
     Raises DtparseError when the texts of an example differ.
     """
