@@ -21,7 +21,7 @@ from common import ROOT  # noqa: F401 (makes `spacy_dtparse` importable)
 from spacy.training import Example
 
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factories where it is not installed)
-from spacy_dtparse.pipeline.corpus import BracketCorpus
+from spacy_dtparse.pipeline.corpus import create_bracket_corpus
 from spacy_dtparse.trees.categories import CATEGORIES
 
 
@@ -29,7 +29,7 @@ def measure(model: Path, trees: Path, categories: str, beta: float, repeats: int
     """Scores and speed at `beta`."""
     nlp = spacy.blank("en")
     tagger: Any = nlp.add_pipe("spine_tagger", config={"model": str(model), "beta": beta})
-    corpus = BracketCorpus(trees, gold_tags=True, categories=categories, spines_key=tagger.spans_key)
+    corpus = create_bracket_corpus(trees, gold_tags=True, categories=categories, spines_key=tagger.spans_key)
     seconds = []
     for _ in range(repeats + 1):  # the first one compiles and fills caches
         examples = list(corpus(nlp))

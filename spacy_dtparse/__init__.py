@@ -1,7 +1,7 @@
 """Constituency parsing for spaCy with boosted decision trees.
 
-`spacy_dtparse.load()` returns the embedded English pipeline. Importing this package loads neither numba nor
-a model: spaCy imports every plugin of the environment at every start.
+`spacy_dtparse.load()` returns the embedded English pipeline. Importing this package loads neither numba nor a model:
+spaCy imports every plugin of the environment at every start. So all but `load` is imported at first use.
 """
 
 from __future__ import annotations
@@ -29,41 +29,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ATTRIBUTES = (
-    "children",
-    "constituents",
-    "is_parsed",
-    "labels",
-    "parent",
-    "parse_string",
-    "score",
-    "sentence_infos",
-    "subconstituents",
-    "to_tree",
-)
-"""Functions of `pipeline.attributes` that are loaded at first use (`trees` is there too: here it is the
-room)."""
-
-_AGREEMENT = ("Agreement", "agreement")
-"""What is loaded from `pipeline.agreement` at first use."""
-
 __all__ = [
-    "Agreement",
-    "__version__",
-    "agreement",
-    "children",
-    "constituents",
-    "is_parsed",
-    "labels",
-    "load",
-    "parent",
-    "parse_string",
-    "register_extensions",
-    "score",
-    "sentence_infos",
-    "subconstituents",
-    "to_tree",
-]
+    "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
+    "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
+]  # fmt: skip
 
 
 def load(name: str | None = None, **overrides: Any) -> Language:
@@ -80,13 +49,10 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ATTRIBUTES:
-        return getattr(import_module(".pipeline.attributes", __name__), name)
-    if name in _AGREEMENT:
-        return getattr(import_module(".pipeline.agreement", __name__), name)
-    if name == "register_extensions":
-        return import_module(".pipeline.extensions", __name__).register_extensions
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    rooms = {"Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions"}
+    return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -69,8 +69,7 @@ def truth() -> Setting:
 
 def optional(setting: Setting) -> Setting:
     """The same, or None."""
-    fits, allowed, kind = setting
-    return Setting(lambda value: value is None or fits(value), f"{allowed}, or None", kind | None)
+    return Setting(lambda value: value is None or setting.fits(value), f"{setting.allowed}, or None")
 
 
 def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None:

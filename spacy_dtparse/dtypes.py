@@ -34,8 +34,7 @@ HASH = np.uint64
 """Keys of hashed atoms and of states met."""
 
 CONFIDENCE_GRID = 2.0**-16
-"""Leaf confidences are whole multiples of this, so a float64 sum of them has no rounding and does not depend on
-order.
+"""Leaf confidences are whole multiples of this, so a float64 sum of them has no rounding and does not depend on order.
 """
 
 SIDES, PLACES = 4, 4

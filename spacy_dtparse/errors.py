@@ -10,9 +10,7 @@ class DtparseError(ValueError):
 class TreeFormatError(DtparseError):
     """A bracketed tree is malformed; carries the place as `path`, `line` and `column` (both from 1)."""
 
-    def __init__(
-        self, message: str, *, path: str | None = None, line: int | None = None, column: int | None = None
-    ):
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None, column: int | None = None):
         self.path, self.line, self.column = path, line, column
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)

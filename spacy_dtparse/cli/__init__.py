@@ -64,9 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except UnicodeEncodeError as error:  # what the shell hands over for bytes that are no text
         return _fail(
-            f"{error.object[error.start]!r} in {error.object[max(error.start - 20, 0) : error.start + 20]!r} is "
-            "half of a character (a lone surrogate); "
-            "give the text in the locale's encoding, or as a file with --encoding"
+            f"{error.object[error.start]!r} in {error.object[max(error.start - 20, 0) : error.start + 20]!r} is half "
+            "of a character (a lone surrogate); give the text in the locale's encoding, or as a file with --encoding"
         )
     except BrokenPipeError:  # `dtparse … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,9 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n-sents", type=positive_number, default=10, metavar="N", help="sentences per Doc (default: 10)"
     )
-    parser.add_argument(
-        "--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all"
-    )
+    parser.add_argument("--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all")
     parser.add_argument("--lang", default="en", help="language of the text (default: en)")
     parser.add_argument(
         "--categories", choices=CATEGORIES, help="also write the category of each word, to score a spine_tagger"
@@ -32,11 +30,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.target.endswith(".spacy"):
         raise ConfigError(f"the output is {options.target!r}; its name must end in .spacy, as spaCy expects")
     count = convert_brackets(
-        options.source,
-        options.target,
-        sentences_per_doc=options.n_sents,
-        limit=options.limit,
-        lang=options.lang,
+        options.source, options.target, sentences_per_doc=options.n_sents, limit=options.limit, lang=options.lang,
         categories=options.categories,
-    )
+    )  # fmt: skip
     print(f"{options.target}: {count} Docs")

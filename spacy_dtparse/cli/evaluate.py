@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,19 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parts of speech to parse with: the treebank's, or the pipeline's (default)",
     )
     parser.add_argument("--output", metavar="FILE", help="also write the predicted trees there")
-    parser.add_argument(
-        "--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all"
-    )
+    parser.add_argument("--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all")
     parser.add_argument("--json", action="store_true", help="all scores as JSON")
-    parser.add_argument(
-        "--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)"
-    )
+    parser.add_argument("--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)")
     add_pipeline_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the scores."""
     from ..scoring import score_trees
+    from ..trees.bracket_writer import write_tree
 
     quiet_warnings()
     gold = read_gold(options.gold, options.limit)
@@ -77,12 +75,13 @@ def run(options: argparse.Namespace) -> None:
             file=sys.stderr,
         )
     if options.output is not None:
-        write_trees(predicted, options.output)
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.writelines(write_tree(tree) + "\n" for tree in predicted)
     report = score_trees(gold, predicted, strict=True)
     print(report.to_json() if options.json else report.to_table())
 
 
-def read_gold(path: str, limit: int = 0) -> list[Tree]:
+def read_gold(path: str, limit: int) -> list[Tree]:
     """The trees of a file without empty elements and function tags, `limit` at most (0: all).
 
     Raises TreeFormatError with file, line and column, TrainingDataError when there is no tree.
@@ -91,25 +90,16 @@ def read_gold(path: str, limit: int = 0) -> list[Tree]:
 
     if not Path(path).is_file():
         raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
-    trees = []
-    for tree in read_clean_trees(path):
-        trees.append(tree)
-        if len(trees) == limit:
-            break
+    trees = list(islice(read_clean_trees(path), limit or None))
     if not trees:
-        raise TrainingDataError(
-            f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
-        )
+        raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     return trees
 
 
-def parse_gold(
-    nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_process: int = 1, batch_size: int = 64
-) -> list[Tree]:
+def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_process: int) -> list[Tree]:
     """The pipeline's trees for the sentences of gold trees, with the gold words and the tags that were used.
 
-    Components that set sentence boundaries are left out, and with `gold_tags` all but the parser and a
-    spine_tagger.
+    Components that set sentence boundaries are left out, and with `gold_tags` all but the parser and a spine_tagger.
     """
     from ..pipeline.attributes import to_tree
     from ..pipeline.corpus import blank_copy, doc_from_trees
@@ -119,15 +109,7 @@ def parse_gold(
     docs = [blank_copy(doc_from_trees([tree], nlp.vocab), tags=gold_tags) for tree in gold]
     parsed = []
     with nlp.select_pipes(enable=sentence_pipes(nlp, only_parser=gold_tags)):
-        for tree, doc in zip(gold, nlp.pipe(docs, n_process=n_process, batch_size=batch_size), strict=True):
+        for tree, doc in zip(gold, nlp.pipe(docs, n_process=n_process, batch_size=64), strict=True):
             found = to_tree(doc[:], component.spans_key)
             parsed.append(Tree(tree.words, found.tags, found.labels, found.starts, found.ends))
     return parsed
-
-
-def write_trees(trees: Iterable[Tree], path: str) -> None:
-    """One tree per line."""
-    from ..trees.bracket_writer import write_tree
-
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(write_tree(tree) + "\n" for tree in trees)

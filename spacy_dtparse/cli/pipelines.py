@@ -30,15 +30,13 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
         help="a spaCy pipeline that tags, by folder or package name, or the name of an embedded English parser: "
         f"{', '.join(PARSERS)} (default: {DEFAULT})",
     )
-    group.add_argument(
-        "--model", metavar="FILE", help="a parser's model file, in place of the pipeline's own"
-    )
+    group.add_argument("--model", metavar="FILE", help="a parser's model file, in place of the pipeline's own")
     group.add_argument(
         "--budget",
         type=natural_number,
         metavar="N",
-        help="inferences scored per sentence before the search settles; 0 parses greedily (default: the "
-        "model's); a PCFG fills a chart and has none",
+        help="inferences scored per sentence before the search settles; 0 parses greedily (default: the model's); a "
+        "PCFG fills a chart and has none",
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
 from .pipelines import add_pipeline_arguments, get_component, load_pipeline, quiet_warnings
@@ -42,16 +42,18 @@ def run(options: argparse.Namespace) -> None:
     if options.trees is not None:
         trees = read_any(options.trees)
     elif options.text.strip():
-        trees = parse_text(options.text, options.pipeline, options.model, options.budget)
+        from ..pipeline import attributes
+
+        nlp = load_pipeline(options.pipeline, options.model, options.budget)
+        trees = attributes.trees(nlp(options.text), get_component(nlp).spans_key)
     else:
         raise DtparseError("the text is empty; give a sentence in quotes")
     if options.svg is None:
         drawings = (text_tree(tree, ascii_only=options.ascii, tags=not options.no_tags) for tree in trees)
         print("\n\n".join(drawings))
         return
-    for path in write_svg(
-        trees, options.svg, tags=not options.no_tags, rtl=options.rtl, theme=options.theme
-    ):
+    look = {"tags": not options.no_tags, "direction": "rtl" if options.rtl else "ltr", "theme": options.theme}
+    for path in write_svg(trees, options.svg, **look):
         print(f"dtparse: wrote {path}", file=sys.stderr)
 
 
@@ -67,38 +69,23 @@ def read_any(path: str) -> list[Tree]:
     return trees
 
 
-def parse_text(text: str, pipeline: str | None, model: str | None, budget: int | None) -> list[Tree]:
-    """The trees of a text's sentences."""
-    from ..pipeline.attributes import trees
-
-    nlp = load_pipeline(pipeline, model, budget)
-    return trees(nlp(text), get_component(nlp).spans_key)
-
-
-def write_svg(
-    trees: Sequence[Tree], target: str, *, tags: bool = True, rtl: bool = False, theme: str = "light"
-) -> list[str]:
-    """Write one SVG file per tree and return their names; "-" is standard output and takes one tree.
+def write_svg(trees: Sequence[Tree], target: str, **look: Any) -> list[str]:
+    """Write one SVG file per tree and return their names; "-" is standard output and takes one tree. `look`: of
+    `svg_tree`.
 
     Raises DtparseError when several trees should go to standard output.
     """
     from ..viz import svg_tree
 
-    direction = "rtl" if rtl else "ltr"
     if target == "-":
         if len(trees) != 1:
-            raise DtparseError(
-                f"{len(trees)} trees for standard output; name a file, FILE-1.svg … are written"
-            )
-        sys.stdout.write(svg_tree(trees[0], tags=tags, direction=direction, theme=theme) + "\n")
+            raise DtparseError(f"{len(trees)} trees for standard output; name a file, FILE-1.svg … are written")
+        sys.stdout.write(svg_tree(trees[0], **look) + "\n")
         return []
-    path = Path(target)
-    suffix = path.suffix or ".svg"
+    path = Path(target).with_suffix(Path(target).suffix or ".svg")
     names = []
     for number, tree in enumerate(trees, 1):
-        name = path.with_suffix(suffix)
-        if len(trees) > 1:
-            name = path.with_name(f"{path.stem}-{number}{suffix}")
-        name.write_text(svg_tree(tree, tags=tags, direction=direction, theme=theme), encoding="utf-8")
+        name = path if len(trees) == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        name.write_text(svg_tree(tree, **look), encoding="utf-8")
         names.append(str(name))
     return names

@@ -1,9 +1,9 @@
-"""Questions about constituents, as plain functions (`extensions` makes `doc._.…` and `span._.…` of them).
+"""Questions about constituents, as plain functions (`extensions` makes `doc._.…`, `span._.…`, `token._.…` of them).
 
-They have the names and the meaning that benepar gave its extensions, so code written for it runs on. A
-plain span stands for the whole unary chain at its place, as there. A span out of `doc._.constituents`
-carries its chain level as its id and stands for that one constituent, so the members of a chain can be told
-apart. White space at a span's edges does not count: `sent._.parse_string` works for a sentence with a
+They have the names and the meaning that benepar gave its extensions, so code written for it runs on. A plain span
+stands for the whole unary chain at its place, as there, and a token for the span of it alone. A span out of
+`doc._.constituents` carries its chain level as its id and stands for that one constituent, so the members of a chain
+can be told apart. White space at a span's edges does not count: `sent._.parse_string` works for a sentence with a
 trailing newline.
 """
 
@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, Token
 
 from ..errors import TreeError
 from ..parsers.base import UNKNOWN_TAG
@@ -33,8 +33,7 @@ from .sentences import is_blank, plain_word, visible_tokens
 
 
 class _Place(NamedTuple):
-    """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of
-    a chain."""
+    """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of a chain."""
 
     doc: Doc
     constituents: Constituents
@@ -68,7 +67,7 @@ def constituents(doc: Doc, key: str | None = None) -> list[Span]:
     return [make_span(doc, found, number, with_level=True) for number in range(len(found.starts))]
 
 
-def labels(span: Span) -> tuple[str, ...]:
+def labels(span: Span | Token) -> tuple[str, ...]:
     """The labels of the unary chain at `span` from top to bottom; () for a token that is no constituent.
 
     For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
@@ -80,7 +79,7 @@ def labels(span: Span) -> tuple[str, ...]:
     return tuple(place.constituents.labels[place.number : _chain_end(place.constituents, place.number)])
 
 
-def parse_string(span: Span) -> str:
+def parse_string(span: Span | Token) -> str:
     """The subtree at `span` in Penn brackets on one line, without TOP where something else covers the sentence.
 
     Brackets in words are escaped (-LRB- …), white space inside a merged token is `_`, a missing tag is XX. A span of
@@ -132,13 +131,10 @@ def children(span: Span) -> Iterator[Span]:
             covered = word + 1
 
 
-def parent(span: Span) -> Span | None:
+def parent(span: Span | Token) -> Span | None:
     """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence."""
     doc, found, number, start, end, exact = _locate(span)
-    if number >= 0:
-        above = found.parents[number]
-    else:
-        above = _innermost(found, start, end)
+    above = found.parents[number] if number >= 0 else _innermost(found, start, end)
     if above < 0:
         return None
     return make_span(doc, found, above if exact else found.chain_tops[above], with_level=exact)
@@ -168,15 +164,13 @@ def score(span: Span) -> float | None:
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
-    """How each sentence was parsed: dicts as `write_constituents` describes; [] when that was dropped on
-    the way."""
+    """How each sentence was parsed: dicts as `write_constituents` describes; [] when that was dropped on the way."""
     name = group_key(doc, key)
     return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
 
 
 def to_tree(span: Span, key: str | None = None) -> Tree:
-    """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens
-    left out.
+    """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens left out.
 
     Raises NonConstituentError when a constituent reaches over the edge of `span` or `span` has no word.
     """
@@ -184,9 +178,7 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
     found = read_constituents(doc, key)
     tokens = [token for token in span if not is_blank(token.text)]
     if not tokens:
-        raise NonConstituentError(
-            f"tokens {span.start} to {span.end} are white space only; they have no tree"
-        )
+        raise NonConstituentError(f"tokens {span.start} to {span.end} are white space only; they have no tree")
     start, end = tokens[0].i, tokens[-1].i + 1
     inner: list[tuple[int, int, str]] = []
     leaf_of = {token.i: k for k, token in enumerate(tokens)}
@@ -213,8 +205,7 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
 
 
 def trees(doc: Doc, key: str | None = None) -> list[Tree]:
-    """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid
-    parse."""
+    """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid parse."""
     read_constituents(doc, key)
     return [to_tree(doc[start:end], key) for start, end, words in visible_tokens(doc) if words]
 
@@ -248,9 +239,11 @@ def _chain_end(found: Constituents, number: int) -> int:
     return end
 
 
-def _locate(span: Span) -> _Place:
+def _locate(span: Span | Token) -> _Place:
     """What `span` points at. Raises NotParsedError, NonConstituentError."""
     doc = span.doc
+    if isinstance(span, Token):
+        span = doc[span.i : span.i + 1]
     found = read_constituents(doc)
     start, end = span.start, span.end
     while start < end and is_blank(doc[start].text):
@@ -263,14 +256,12 @@ def _locate(span: Span) -> _Place:
             return _Place(doc, found, -1, start, end, False)
         what = "white space only" if start == end else "not a constituent"
         raise NonConstituentError(
-            f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}; the constituents of a "
-            "Doc are "
-            "in doc._.constituents"
+            f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}; the constituents of a Doc are in "
+            "doc._.constituents"
         )
     level = chain_level(span)
-    if level is None or number + level >= _chain_end(found, number):
-        return _Place(doc, found, number, start, end, False)
-    return _Place(doc, found, number + level, start, end, True)
+    exact = level is not None and number + level < _chain_end(found, number)
+    return _Place(doc, found, number + (level or 0) * exact, start, end, exact)
 
 
 def _canonical(span: Span) -> Span:

@@ -120,9 +120,7 @@ class ConstituentPipe(ModelPipe):
             return {}
         return read_offers(doc, self.spines_key)
 
-    def _parse_all(
-        self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]
-    ) -> list[ParseResult | None]:
+    def _parse_all(self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]) -> list[ParseResult | None]:
         """The parses of a Doc's sentences; None for those without words."""
         parser = self.configured_parser
         if isinstance(parser, BatchParser) and not offers:

@@ -41,10 +41,9 @@ class NonConstituentError(DtparseError):
 class Constituents(NamedTuple):
     """The m constituents of a Doc in pre-order as parallel lists.
 
-    `starts`, `ends`: half-open token ranges. `labels`: strings. `parents`: number of the constituent above,
-    -1 at a root. `chain_tops`: number of the highest constituent of the same extent. `ends_of_subtrees`:
-    one past the last constituent below. `by_extent`: (start, end) -> number of the highest constituent
-    there.
+    `starts`, `ends`: half-open token ranges. `labels`: strings. `parents`: number of the constituent above, -1 at a
+    root. `chain_tops`: number of the highest constituent of the same extent. `ends_of_subtrees`: one past the last
+    constituent below. `by_extent`: (start, end) -> number of the highest constituent there.
     """
 
     starts: list[int]
@@ -71,8 +70,7 @@ def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind
 
 
 def link(starts: list[int], ends: list[int], labels: list[str]) -> Constituents:
-    """The tree over constituents in any order (equal extents from top to bottom). Raises TreeError if two
-    cross."""
+    """The tree over constituents in any order (equal extents from top to bottom). Raises TreeError if two cross."""
     order = sorted(range(len(starts)), key=lambda k: (starts[k], -ends[k]))
     starts, ends = [starts[k] for k in order], [ends[k] for k in order]
     labels = [labels[k] for k in order]
@@ -105,9 +103,8 @@ _CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, int, int, Cons
 def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     """The constituents of `doc`, from the group under `key` (default: see `group_key`).
 
-    They are kept until the group or the Doc changes its length or the group is replaced. Raises
-    NotParsedError when there is no such group or the tokens were changed after parsing, TreeError when its
-    spans cross.
+    They are kept until the group or the Doc changes its length or the group is replaced. Raises NotParsedError when
+    there is no such group or the tokens were changed after parsing, TreeError when its spans cross.
     """
     name = group_key(doc, key)
     if name is None:
@@ -144,8 +141,7 @@ def _stale(key: str) -> str:
 
 
 def chain_level(span: Span) -> int | None:
-    """The level (from 0) that the span's id names, or None when it has none: then it stands for its whole
-    chain."""
+    """The level (from 0) that the span's id names, or None when it has none: then it stands for its whole chain."""
     return _LEVEL_OF_ID.get(span.id)
 
 
@@ -162,8 +158,7 @@ def make_span(doc: Doc, constituents: Constituents, number: int, *, with_level: 
 
 
 class ParsedSentence(NamedTuple):
-    """A tree for part of a Doc: its leaf k is token `places[k]` of the Doc; [start, end) is the sentence's
-    range."""
+    """A tree for part of a Doc: its leaf k is token `places[k]` of the Doc; [start, end) is the sentence's range."""
 
     start: int
     end: int
@@ -210,12 +205,7 @@ def write_constituents(
             )
         level, extent = 0, (-1, -1)
         for k, (label, first, last) in enumerate(zip(tree.labels, tree.starts, tree.ends, strict=True)):
-            if (
-                k == 0
-                and label == TOP
-                and len(tree.labels) > 1
-                and tree.ends[1] - tree.starts[1] == last - first
-            ):
+            if k == 0 and label == TOP and len(tree.labels) > 1 and tree.ends[1] - tree.starts[1] == last - first:
                 continue
             level = level + 1 if (first, last) == extent else 0
             extent = (first, last)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Optional, Union
 
@@ -16,7 +17,7 @@ from spacy.vocab import Vocab
 from ..errors import ConfigError, TrainingDataError, TreeError
 from ..text import raw_word, unescape_token
 from ..trees.brackets import read_trees
-from ..trees.categories import written_categories
+from ..trees.categories import check_categories, written_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
 from ..trees.psd import SUFFIX
@@ -41,49 +42,26 @@ def create_bracket_corpus(
 ) -> Callable[[Language], Iterable[Example]]:
     """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` and `.psd` files, as Examples.
 
-    The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`;
-    `limit` is a number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`.
+    The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`; `limit` is a
+    number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`. Raises ConfigError for values out of
+    range.
     """
-    return BracketCorpus(path, sentences_per_doc, gold_tags, spans_key, limit, categories, spines_key)
+    if sentences_per_doc < 1 or limit < 0:
+        raise ConfigError(
+            f"BracketCorpus: sentences_per_doc={sentences_per_doc}, limit={limit}; the first is at least 1, the second "
+            "at least 0"
+        )
+    if categories is not None:
+        check_categories(categories)
 
+    def read(nlp: Language) -> Iterator[Example]:
+        docs = read_docs(
+            path, nlp.vocab, sentences_per_doc=sentences_per_doc, spans_key=spans_key, limit=limit,
+            categories=categories, spines_key=spines_key,
+        )  # fmt: skip
+        return (Example(blank_copy(doc, tags=gold_tags), doc) for doc in docs)
 
-class BracketCorpus:
-    """Examples from bracketed trees; see `create_bracket_corpus`. Raises ConfigError for values out of
-    range."""
-
-    def __init__(
-        self,
-        path: str | Path,
-        sentences_per_doc: int = 1,
-        gold_tags: bool = False,
-        spans_key: str = DEFAULT_KEY,
-        limit: int = 0,
-        categories: str | None = None,
-        spines_key: str = SPINES_KEY,
-    ):
-        if sentences_per_doc < 1 or limit < 0:
-            raise ConfigError(
-                f"BracketCorpus: sentences_per_doc={sentences_per_doc}, limit={limit}; the first is at "
-                "least 1, the "
-                "second at least 0"
-            )
-        self.path, self.sentences_per_doc, self.gold_tags = Path(path), sentences_per_doc, gold_tags
-        self.spans_key, self.limit = spans_key, limit
-        self.categories, self.spines_key = categories, spines_key
-        if categories is not None:
-            written_categories(categories, head_rules("en"))  # says now if there are none of that name
-
-    def __call__(self, nlp: Language) -> Iterator[Example]:
-        for doc in read_docs(
-            self.path,
-            nlp.vocab,
-            sentences_per_doc=self.sentences_per_doc,
-            spans_key=self.spans_key,
-            limit=self.limit,
-            categories=self.categories,
-            spines_key=self.spines_key,
-        ):
-            yield Example(blank_copy(doc, tags=self.gold_tags), doc)
+    return read
 
 
 def read_docs(
@@ -117,30 +95,17 @@ def read_docs(
         raise TrainingDataError(
             f"{path}: no treebank there; give a file of bracketed trees or a folder with .mrg or .psd files"
         )
-    batch: list[Tree] = []
-    seen = 0
-    for file in files:
-        for tree in read_clean_trees(file):
-            seen += 1
-            batch.append(tree)
-            if len(batch) == sentences_per_doc:
-                yield made(batch)
-                batch = []
-            if seen == limit:
-                break
-        if limit and seen >= limit:
-            break
-    if batch:
+    trees = islice(chain.from_iterable(map(read_clean_trees, files)), limit or None)
+    seen = False
+    while batch := list(islice(trees, sentences_per_doc)):
+        seen = True
         yield made(batch)
     if not seen:
-        raise TrainingDataError(
-            f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
-        )
+        raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
 
 
 def read_clean_trees(path: str | Path) -> Iterator[Tree]:
-    """The trees of a file without empty elements and function tags; trees of nothing but those are left
-    out."""
+    """The trees of a file without empty elements and function tags; trees of nothing but those are left out."""
     for tree in read_trees(path):
         if any(tag != EMPTY_TAG for tag in tree.tags):
             yield strip_empty(tree)
@@ -154,11 +119,11 @@ def doc_from_trees(
     categories: Callable[[Tree], list[str]] | None = None,
     spines_key: str = SPINES_KEY,
 ) -> Doc:
-    """One Doc of the trees' sentences with their words as running text, tags, sentence boundaries,
-    constituents, and what `categories` says of a tree's tokens (repeated unary labels taken once).
+    """One Doc of the trees' sentences with their words as running text, tags, sentence boundaries, constituents, and
+    what `categories` says of a tree's tokens (repeated unary labels taken once).
 
-    Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell.
-    Raises TreeError as `categories` does.
+    Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell. Raises
+    TreeError as `categories` does.
     """
     words: list[str] = []
     tags: list[str] = []
@@ -185,17 +150,10 @@ def doc_from_trees(
 def guess_spaces(words: Iterable[str], tags: Iterable[str]) -> list[bool]:
     """Whether a space follows each word of a sentence in running English text; the last word gets one."""
     words, tags = [unescape_token(word) for word in words], list(tags)
-    spaces = []
-    for k, word in enumerate(words):
-        following = words[k + 1] if k + 1 < len(words) else ""
-        tight = (
-            following in _NO_SPACE_BEFORE
-            or word in _NO_SPACE_AFTER
-            or tags[k] == "HYPH"
-            or (k + 1 < len(words) and tags[k + 1] == "HYPH")
-        )
-        spaces.append(not tight)
-    return spaces
+    return [
+        not (following in _NO_SPACE_BEFORE or word in _NO_SPACE_AFTER or "HYPH" in (tag, next_tag))
+        for word, following, tag, next_tag in zip(words, [*words[1:], ""], tags, [*tags[1:], ""], strict=True)
+    ]
 
 
 def blank_copy(doc: Doc, *, tags: bool = False) -> Doc:
@@ -221,9 +179,8 @@ def convert_brackets(
     """Write the trees of `source` to the DocBin file `target` (.spacy), with `categories` if given (see `read_docs`);
     the number of Docs.
 
-    The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1 (not with `gold_preproc = true`:
-    spaCy drops span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). Raises as
-    `read_docs` does.
+    The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1 (not with `gold_preproc = true`: spaCy drops
+    span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). Raises as `read_docs` does.
     """
     from spacy import blank
 

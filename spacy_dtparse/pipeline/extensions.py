@@ -12,41 +12,17 @@ from spacy.tokens import Doc, Span, Token
 from .attributes import children, constituents, labels, parent, parse_string, subconstituents
 from .spines import spine, spines
 
-
-def _doc_constituents(doc: Doc) -> list[Span]:
-    return constituents(doc)
-
-
-def _as_span(token: Token) -> Span:
-    return token.doc[token.i : token.i + 1]
-
-
-def token_labels(token: Token) -> tuple[str, ...]:
-    """`labels` of the one-token span."""
-    return labels(_as_span(token))
-
-
-def token_parse_string(token: Token) -> str:
-    """`parse_string` of the one-token span."""
-    return parse_string(_as_span(token))
-
-
-def token_parent(token: Token) -> Span | None:
-    """`parent` of the one-token span."""
-    return parent(_as_span(token))
-
-
 # Getters are module-level functions: a lambda would break every process started by spawn.
 _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
-    (Doc, "constituents", _doc_constituents),
+    (Doc, "constituents", constituents),
     (Span, "labels", labels),
     (Span, "parse_string", parse_string),
     (Span, "children", children),
     (Span, "parent", parent),
     (Span, "constituents", subconstituents),
-    (Token, "labels", token_labels),
-    (Token, "parse_string", token_parse_string),
-    (Token, "parent", token_parent),
+    (Token, "labels", labels),
+    (Token, "parse_string", parse_string),
+    (Token, "parent", parent),
     (Token, "spine", spine),
     (Token, "spines", spines),
 )
@@ -55,12 +31,11 @@ _OURS = ("spine", "spines")
 
 
 def register_extensions(force: bool = False) -> list[str]:
-    """Register the extension attributes and return the names that another package holds, such as
-    "Span.labels".
+    """Register the extension attributes and return the names that another package holds, such as "Span.labels".
 
-    Taken names are left alone, and while benepar is installed but not imported its names are left free,
-    since its import fails on a taken name. `force` takes them all. Creating a dtparse component does this;
-    call it to read parsed Docs in a program that creates none.
+    Taken names are left alone, and while benepar is installed but not imported its names are left free, since its
+    import fails on a taken name. `force` takes them all. Creating a dtparse component does this; call it to read parsed
+    Docs in a program that creates none.
     """
     reserved = not force and _benepar_is_waiting()
     held = []

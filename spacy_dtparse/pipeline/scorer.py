@@ -1,28 +1,25 @@
-"""PARSEVAL as a spaCy scorer, `spacy_dtparse.parseval_scorer.v1`.
+"""PARSEVAL as a spaCy scorer, `spacy_dtparse.parseval_scorer.v1`, of Docs of one text, whatever their tokens.
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 
-from .alignment import tree_pairs
-from .constituents import DEFAULT_KEY, group_key
+from ..errors import DtparseError
+from ..parsers.base import UNKNOWN_TAG
+from ..trees.tree import TOP, Tree
+from .constituents import DEFAULT_KEY, group_key, read_constituents
+from .sentences import is_blank, sentence_bounds
 
 SCORES = (
-    "const_p",
-    "const_r",
-    "const_f",
-    "const_p_evalb",
-    "const_r_evalb",
-    "const_f_evalb",
-    "const_uf",
-    "const_exact",
-    "const_cross",
-    "const_per_type",
+    *("const_p", "const_r", "const_f", "const_p_evalb", "const_r_evalb", "const_f_evalb"),
+    *("const_uf", "const_exact", "const_cross", "const_per_type"),
 )
 
 
@@ -35,12 +32,11 @@ def make_parseval_scorer() -> Callable:
 def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY, **_: Any) -> dict[str, Any]:
     """PARSEVAL of the predicted against the gold constituents, both in `doc.spans[spans_key]`.
 
-    `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with
-    `_evalb` by EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share
-    of sentences without an error. `const_cross`: predicted brackets that cross a gold one, per sentence.
-    `const_per_type`: {label: {"p", "r", "f"}}. All but `const_cross` are in [0, 1]. Examples without gold
-    constituents are left out; when none has any, every score is None. Where tokens differ, brackets are
-    compared by the characters they cover (see `alignment`).
+    `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with `_evalb` by
+    EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share of sentences without an
+    error. `const_cross`: predicted brackets that cross a gold one, per sentence. `const_per_type`: {label: {"p", "r",
+    "f"}}. All but `const_cross` are in [0, 1]. Examples without gold constituents are left out; when none has any,
+    every score is None. Where tokens differ, brackets are compared by the characters they cover (see `tree_pairs`).
 
     Raises DtparseError when the texts of an example differ.
     """
@@ -70,3 +66,79 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
             for label, values in everything["per_type"].items()
         },
     }
+
+
+class _Side(NamedTuple):
+    """A Doc in offsets of visible characters. `cuts`: end of each visible token; `edges`: end of each sentence."""
+
+    text: str
+    cuts: list[int]
+    tags: list[str]
+    edges: list[int]
+    spans: list[tuple[int, int, str]]
+
+
+def tree_pairs(gold: Doc, predicted: Doc, key: str | None = None) -> Iterator[tuple[Tree, Tree]]:
+    """Pairs (gold, predicted) of trees over equal leaves, which carry the gold tags.
+
+    The leaves are the pieces that result when both tokenizations cut the text (white space left out), so constituents
+    are compared by the characters they cover; with equal tokens the leaves are the tokens. A pair spans as many
+    sentences as it takes for both sides to begin and end together; with equal sentences it is one sentence. A predicted
+    Doc without constituents is all misses. Raises NotParsedError when `gold` has none, DtparseError when the texts
+    differ in more than white space.
+    """
+    sides = ours, theirs = _side(gold, key, needed=True), _side(predicted, key, needed=False)
+    if ours.text != theirs.text:
+        different = (k for k, (a, b) in enumerate(zip(ours.text, theirs.text, strict=False)) if a != b)
+        place = next(different, min(len(ours.text), len(theirs.text)))
+        raise DtparseError(
+            f"the gold and the predicted Doc have different texts, {ours.text[place : place + 20]!r} against "
+            f"{theirs.text[place : place + 20]!r} after {place} visible characters; they can only be compared on the "
+            "same text"
+        )
+    cuts = sorted(set(ours.cuts) | set(theirs.cuts))
+    begins = [0, *cuts[:-1]]
+    words = [ours.text[begin:cut] for begin, cut in zip(begins, cuts, strict=True)] if cuts else []
+    tags = [ours.tags[bisect_right(ours.cuts, begin)] for begin in begins] if cuts else []
+    leaf = {cut: k + 1 for k, cut in enumerate(cuts)} | {0: 0}
+    spans_of_sides = [[(leaf[a], leaf[b], label) for a, b, label in side.spans] for side in sides]
+    start = 0
+    for edge in sorted(set(ours.edges) & set(theirs.edges)):
+        end = leaf[edge]
+        pair = []
+        for spans in spans_of_sides:
+            inside = spans[bisect_left(spans, (start,)) : bisect_left(spans, (end,))]
+            below = [(a - start, b - start, label) for a, b, label in inside if label != TOP]
+            pair.append(Tree.from_spans(words[start:end], tags[start:end], [(0, end - start, TOP), *below]))
+        yield pair[0], pair[1]
+        start = end
+
+
+def _side(doc: Doc, key: str | None, needed: bool) -> _Side:
+    cuts, tags, texts = [], [], []
+    ends = []  # per token, offset of its visible end
+    position = 0
+    for token in doc:
+        if not is_blank(token.text):
+            visible = "".join(token.text.split())
+            position += len(visible)
+            texts.append(visible)
+            cuts.append(position)
+            tags.append(token.tag_ or UNKNOWN_TAG)
+        ends.append(position)
+    begins = [0, *ends[:-1]]
+    edges = sorted({ends[end - 1] for _, end in sentence_bounds(doc)} - {0})
+    spans: list[tuple[int, int, str]] = []
+    if needed or doc.spans:
+        try:
+            found = read_constituents(doc, key)
+        except DtparseError:
+            if needed:
+                raise
+        else:
+            spans = [
+                (begins[a], ends[b - 1], label)
+                for a, b, label in zip(found.starts, found.ends, found.labels, strict=True)
+                if begins[a] < ends[b - 1]
+            ]
+    return _Side("".join(texts), cuts, tags, edges, spans)

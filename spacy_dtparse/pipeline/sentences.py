@@ -17,8 +17,7 @@ class MissingAnnotationError(DtparseError):
 
 
 class SentenceInput(NamedTuple):
-    """One sentence [start, end) of a Doc. `words`, `tags` and `places` (indices in the Doc) leave white
-    space out."""
+    """One sentence [start, end) of a Doc. `words`, `tags` and `places` (indices in the Doc) leave white space out."""
 
     start: int
     end: int
@@ -62,9 +61,7 @@ def visible_tokens(doc: Doc) -> Iterator[tuple[int, int, list[Token]]]:
         yield start, end, [token for token in doc[start:end] if not is_blank(token.text)]
 
 
-def read_sentences(
-    doc: Doc, component: str = "dtparse", needs_tags: bool = True
-) -> tuple[list[SentenceInput], int]:
+def read_sentences(doc: Doc, component: str = "dtparse", needs_tags: bool = True) -> tuple[list[SentenceInput], int]:
     """The sentences of `doc`, blank ones included, and how many words have no tag.
 
     Raises MissingAnnotationError when there are words and none has a tag, if `needs_tags`.

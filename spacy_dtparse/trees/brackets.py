@@ -40,12 +40,11 @@ def read_trees(
 
     `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. Of a path
     that ends with .psd the metadata, comments, codes and lemmas beside the words are left out (see `psd.plain_lines`).
-    `top`: the label every root gets: an empty top, ROOT, TOP, S1 or VROOT becomes it, and a tree without
-    any of them gets a new root. None leaves the top as written. Words, function tags and empty elements
-    stay as written; the words of a leaf with several ones become one token, joined by no-break spaces.
-    `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, goes on at the next
-    one (at the latest at the next line that opens a bracket in column 1), and appends the error to
-    `errors`, or warns when no list is given.
+    `top`: the label every root gets: an empty top, ROOT, TOP, S1 or VROOT becomes it, and a tree without any of them
+    gets a new root. None leaves the top as written. Words, function tags and empty elements stay as written; the words
+    of a leaf with several ones become one token, joined by no-break spaces. `on_error`: "raise" stops at the first
+    malformed tree; "skip" drops only that tree, goes on at the next one (at the latest at the next line that opens a
+    bracket in column 1), and appends the error to `errors`, or warns when no list is given.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
     ConfigError for an unknown `on_error`, OSError when the file cannot be opened.

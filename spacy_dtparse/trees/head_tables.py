@@ -1,7 +1,6 @@
 """Head rules as data: the English table of Collins (1999, p. 240) with the labels that newer treebanks add.
 
-A rule is a list of scans over the children, tried in turn until one finds the head; a scan is a mode and
-labels:
+A rule is a list of scans over the children, tried in turn until one finds the head; a scan is a mode and labels:
 
 - `left` / `right`: the labels in order of priority, each looked for from that end: the first label that is found wins;
 - `left-any` / `right-any`: the first child from that end that has one of the labels;

@@ -12,8 +12,7 @@ from .labels import base_label
 
 
 def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
-    """`rules` over `symbols`, which hold the labels and tags of children; function tags of symbols do not
-    count.
+    """`rules` over `symbols`, which hold the labels and tags of children; function tags of symbols do not count.
 
     Importing this module imports numba.
     """
@@ -36,9 +35,7 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
             wanted: dict[str, int] = {}
             for place, name in enumerate(names):
                 wanted.setdefault(name, place if ordered else 0)
-            direction = {"left": LEFT, "right": RIGHT, "first": FIRST, "last": LAST}[
-                mode.removesuffix("-any")
-            ]
+            direction = {"left": LEFT, "right": RIGHT, "first": FIRST, "last": LAST}[mode.removesuffix("-any")]
             add(direction, wanted, NOT_WANTED)
         direction = RIGHT if resort_is_right(rule) else LEFT
         add(direction, dict.fromkeys(rules.punctuation, 1), 0)
@@ -53,9 +50,7 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
         ranks.extend(ranks[first:last])
         first_scan.append(len(modes))
         coordinated.append(0)
-        own_rule = [
-            len(coordinated) - 1 if base == label else r for base, r in zip(bases, own_rule, strict=True)
-        ]
+        own_rule = [len(coordinated) - 1 if base == label else r for base, r in zip(bases, own_rule, strict=True)]
     symbol = np.zeros((n + 1, 3), dtype=INDEX)
     symbol[:, 0] = [*own_rule, number[CANDIDATE]]
     symbol[:n, 1] = [base in rules.conjunctions for base in bases]

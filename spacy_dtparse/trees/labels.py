@@ -22,8 +22,7 @@ _SUFFIX = re.compile(r"(?<=.)[-=|].*", re.DOTALL)
 
 @lru_cache(maxsize=4096)
 def base_label(label: str) -> str:
-    """`label` without function tags and indices, the suffix after `-`, `=` or `|`: NP-SBJ-1 -> NP,
-    ADVP|PRT -> ADVP.
+    """`label` without function tags and indices, the suffix after `-`, `=` or `|`: NP-SBJ-1 -> NP, ADVP|PRT -> ADVP.
 
     A label that begins with one of them (-LRB-, -NONE-) stays as it is.
     """

@@ -105,9 +105,7 @@ class _Piece(NamedTuple):
     height: int
 
 
-def tree_from_sided(
-    words: Sequence[str], tags: Sequence[str], spines: Sequence[SidedSpine], top: str = TOP
-) -> Tree:
+def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[SidedSpine], top: str = TOP) -> Tree:
     """Inverse of `sided_spines`: the one tree with these spines, whichever head rules made them.
 
     `spines`: one per token. `top`: the root's label. Words are read from right to left, and what the leftmost piece is

@@ -40,9 +40,7 @@ class Tree:
         starts: Iterable[int],
         ends: Iterable[int],
     ):
-        self._fill(
-            tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)), None
-        )
+        self._fill(tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)), None)
         self._validate()
 
     @classmethod
@@ -60,11 +58,8 @@ class Tree:
         return tree
 
     @classmethod
-    def from_spans(
-        cls, words: Iterable[str], tags: Iterable[str], spans: Iterable[tuple[int, int, str]]
-    ) -> Tree:
-        """A tree from (start, end, label) triples in any order; spans of equal extent are given from top
-        to bottom.
+    def from_spans(cls, words: Iterable[str], tags: Iterable[str], spans: Iterable[tuple[int, int, str]]) -> Tree:
+        """A tree from (start, end, label) triples in any order; spans of equal extent are given from top to bottom.
 
         Raises TreeError as the constructor does.
         """
@@ -209,7 +204,5 @@ class Tree:
     def with_labels(self, labels: Sequence[str]) -> Tree:
         """The same tree with other labels. Raises TreeError when their number differs."""
         if len(labels) != len(self.labels):
-            raise TreeError(
-                f"{len(labels)} labels for a tree of {len(self.labels)} constituents; give one for each"
-            )
+            raise TreeError(f"{len(labels)} labels for a tree of {len(self.labels)} constituents; give one for each")
         return Tree.trusted(self.words, self.tags, labels, self.starts, self.ends)

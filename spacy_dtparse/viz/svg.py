@@ -36,9 +36,7 @@ _THEMES = {
     "dark": _Theme("#79b8ff", "#a8a8a8", "#eee", "#7d8590", "#0d1117"),
 }
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # by XML 1.0
-_WIDE = re.compile(
-    "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60]"
-)
+_WIDE = re.compile("[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60]")
 
 
 def svg_tree(
@@ -52,11 +50,9 @@ def svg_tree(
 ) -> str:
     """`tree` as an SVG document of its own, the same bytes for the same tree.
 
-    Words stand in one row at the bottom, `tags` above them, every constituent above the middle of its
-    children.
-    `direction`: "ltr", or "rtl" to draw the first word at the right. `title`: text for screen readers
-    (default: the sentence). `theme`: "light", or "dark" for dark pages. `background`: a CSS colour, or
-    "none" (default: the theme's).
+    Words stand in one row at the bottom, `tags` above them, every constituent above the middle of its children.
+    `direction`: "ltr", or "rtl" to draw the first word at the right. `title`: text for screen readers (default: the
+    sentence). `theme`: "light", or "dark" for dark pages. `background`: a CSS colour, or "none" (default: the theme's).
 
     Raises ConfigError for another `direction` or `theme`, or a `background` that is not a plain CSS colour.
     """
@@ -111,14 +107,10 @@ def svg_tree(
 def _columns(tree: Tree, child_lists: list[list[int]], tags: bool) -> tuple[list[float], float]:
     """The middle of each token's column, and the width of the drawing.
 
-    A column is as wide as its word, its tag, and the labels that stand right above it: those of
-    constituents over this token alone. A wider label above several tokens spreads its share over their
-    columns.
+    A column is as wide as its word, its tag, and the labels that stand right above it: those of constituents over this
+    token alone. A wider label above several tokens spreads its share over their columns.
     """
-    widths = [
-        max(_width(word), _width(tag) if tags else 0.0)
-        for word, tag in zip(tree.words, tree.tags, strict=True)
-    ]
+    widths = [max(_width(word), _width(tag) if tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)]
     for k in range(len(tree.labels) - 1, -1, -1):
         start, end = tree.starts[k], tree.ends[k]
         share = _width(tree.labels[k]) / (end - start)

@@ -8,9 +8,7 @@ MAX_INDENT = 200
 """Columns after which deeper constituents are not indented any further."""
 
 
-def text_tree(
-    tree: Tree, *, ascii_only: bool = False, tags: bool = True, max_indent: int = MAX_INDENT
-) -> str:
+def text_tree(tree: Tree, *, ascii_only: bool = False, tags: bool = True, max_indent: int = MAX_INDENT) -> str:
     """`tree` with one constituent or token per line, children below and to the right of their parent.
 
     A constituent over a single child shares its child's line: `NP ── PRP  We`. `ascii_only` draws with | +

@@ -17,7 +17,7 @@ from spacy_dtparse import models, sentence_infos, to_tree
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.pipeline.component import PcfgLa
-from spacy_dtparse.pipeline.corpus import BracketCorpus
+from spacy_dtparse.pipeline.corpus import create_bracket_corpus
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
 from ..documents import ROOT
@@ -135,7 +135,7 @@ def test_everywhere_the_same(untagged, tmp_path, monkeypatch):
         monkeypatch.setattr(spacy.language, "mp", multiprocessing.get_context(method))
         assert [shape(doc) for doc in untagged.pipe(TEXTS, n_process=2, batch_size=2)] == wanted
     assert spacy.load(tmp_path / "pipeline", exclude=["pcfgla"]).pipe_names == ["sentencizer"]
-    assert untagged.evaluate(BracketCorpus(DEV, limit=5)(untagged))["const_f"] == pytest.approx(86 / 133)
+    assert untagged.evaluate(create_bracket_corpus(DEV, limit=5)(untagged))["const_f"] == pytest.approx(86 / 133)
 
 
 def test_models_of_the_other_factory(tmp_path):
@@ -204,8 +204,8 @@ def test_two_parsers_in_one_pipeline(model_file, latent, tmp_path):
     assert shape(doc, "pcfgla")[0] == shape(blank(latent)(TEXTS[0]))[0]
     sentence = next(doc.sents)
     assert to_tree(sentence, "pcfgla").words == to_tree(sentence).words == tuple(token.text for token in sentence)
-    alone = make_nlp(model_file).evaluate(BracketCorpus(DEV, limit=5)(nlp))
-    assert both.evaluate(BracketCorpus(DEV, limit=5)(both))["const_f"] == alone["const_f"] is not None
+    alone = make_nlp(model_file).evaluate(create_bracket_corpus(DEV, limit=5)(nlp))
+    assert both.evaluate(create_bracket_corpus(DEV, limit=5)(both))["const_f"] == alone["const_f"] is not None
     (tmp_path / "both" / "dtparse" / "model").unlink()
     assert models.find_model(tmp_path / "both").parent.name == "pcfgla"
 

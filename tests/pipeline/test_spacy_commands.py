@@ -21,7 +21,7 @@ from spacy.vocab import Vocab
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeFormatError
 from spacy_dtparse.pipeline import attributes
-from spacy_dtparse.pipeline.corpus import BracketCorpus, convert_brackets, guess_spaces, read_docs
+from spacy_dtparse.pipeline.corpus import convert_brackets, create_bracket_corpus, guess_spaces, read_docs
 from spacy_dtparse.pipeline.spines import spine, spines
 from spacy_dtparse.trees import COLLINS, Recipe
 from spacy_dtparse.trees.categories import CATEGORIES, written_categories
@@ -58,11 +58,11 @@ def test_docs_from_brackets(treebank):
 
 
 def test_corpus_reader(treebank, nlp):
-    examples = list(BracketCorpus(treebank, gold_tags=True)(nlp))
+    examples = list(create_bracket_corpus(treebank, gold_tags=True)(nlp))
     assert [len(example.reference.spans["constituents"]) for example in examples] == [5, 5, 5]
     assert all(not example.predicted.spans for example in examples)
     assert examples[0].predicted[0].tag_ == "DT"
-    assert not next(BracketCorpus(treebank)(nlp)).predicted.has_annotation("TAG")
+    assert not next(create_bracket_corpus(treebank)(nlp)).predicted.has_annotation("TAG")
     resolved = spacy.registry.readers.get("spacy_dtparse.BracketCorpus.v1")(str(treebank), limit=1)
     assert len(list(resolved(nlp))) == 1
 
@@ -76,7 +76,7 @@ def test_categories_are_those_that_taggers_learn(treebank, nlp, tmp_path, catego
         for file in (treebank, tmp_path / "repeated.mrg")
         for sentence in categorised(read_treebank(file), Recipe.PLAIN, label)
     ]
-    found = list(BracketCorpus(tmp_path, categories=categories, spines_key="mine")(nlp))
+    found = list(create_bracket_corpus(tmp_path, categories=categories, spines_key="mine")(nlp))
     assert [[spine(token, "mine") for token in example.reference] for example in found] == wanted
     assert all(not example.predicted.spans for example in found)
     both = next(read_docs(tmp_path, nlp.vocab, sentences_per_doc=4, categories=categories))
@@ -89,10 +89,10 @@ def test_categories_are_those_that_taggers_learn(treebank, nlp, tmp_path, catego
 
 def test_categories_that_there_are_not(tmp_path, nlp):
     with pytest.raises(ConfigError, match="categories are 'tags'; they must be one of spine, sided"):
-        BracketCorpus(tmp_path, categories="tags")
+        create_bracket_corpus(tmp_path, categories="tags")
     (tmp_path / "odd.mrg").write_text("(TOP (A+B (NN cat)))\n")
     with pytest.raises(TrainingDataError, match=r"odd\.mrg: label 'A\+B' cannot be written in a spine"):
-        list(BracketCorpus(tmp_path / "odd.mrg", categories="spine")(nlp))
+        list(create_bracket_corpus(tmp_path / "odd.mrg", categories="spine")(nlp))
 
 
 def test_corpus_errors(tmp_path):
@@ -107,7 +107,7 @@ def test_corpus_errors(tmp_path):
     with pytest.raises(TreeFormatError, match=r"bad\.mrg:2:"):
         list(read_docs(tmp_path / "bad.mrg", Vocab()))
     with pytest.raises(ConfigError, match="sentences_per_doc=0"):
-        BracketCorpus(tmp_path, sentences_per_doc=0)
+        create_bracket_corpus(tmp_path, sentences_per_doc=0)
 
 
 def test_spaces_are_guessed_as_in_running_text():
@@ -176,7 +176,7 @@ def test_convert_and_evaluate(nlp, treebank, tmp_path):
     assert srsly.read_json(tmp_path / "scores.json")["const_f"] == pytest.approx(scores["const_f"])
     with_corpus = nlp.evaluate(Corpus(tmp_path / "new" / "gold.spacy")(nlp))
     assert with_corpus["const_f"] == pytest.approx(scores["const_f"])
-    gold_tokens = nlp.evaluate(BracketCorpus(treebank)(nlp))
+    gold_tokens = nlp.evaluate(create_bracket_corpus(treebank)(nlp))
     assert gold_tokens["const_f"] == pytest.approx(scores["const_f"], abs=0.2)
 
 
