@@ -29,8 +29,7 @@ from spacy_dtparse.scoring.attachment import AttachmentReport
 from ..data.dependencies import DependencySentence
 from ..data.folds import folds_of
 from ..runs.resuming import own_folder
-from .labelling import label_list, train_labels
-from .learning import members_weights, train_members
+from .learning import label_list, members_weights, train_labels, train_members
 from .listing import Example, feature_keys, write_listing
 from .options import DependencyOptions
 

@@ -18,7 +18,7 @@ _ARRAYS = ("features", "feature_from", "ends", "end_from", "gold", "gold_from")
 
 
 class Listed(NamedTuple):
-    """As `kernels.perceptron_pass` takes them."""
+    """As `kernels.link_pass` takes them."""
 
     features: np.ndarray
     feature_from: np.ndarray

@@ -90,6 +90,16 @@ def tree_label_keys(atoms, guide, written, ends):
     return count
 
 
+@inner_kernel
+def best_label(scores, root_label):
+    """The label of the greatest score, the first of equals, but `root_label`; -1 where there is no other."""
+    best = -1
+    for label in range(scores.shape[0]):
+        if label != root_label and (best < 0 or scores[label] > scores[best]):
+            best = label
+    return best
+
+
 @kernel
 def label_links(atoms, guide, slots, numbers, starts, pair_labels, pair_weights, n_labels, root_label, found):
     """Write each token's label, int32 (n + 1,) from place 1: the one of the greatest score, the first of equals.
@@ -110,8 +120,5 @@ def label_links(atoms, guide, slots, numbers, starts, pair_labels, pair_weights,
                 feature = numbers[slot]
                 for pair in range(starts[feature], starts[feature + 1]):
                     scores[pair_labels[pair]] += pair_weights[pair]
-        best = -1
-        for label in range(n_labels):
-            if label != root_label and (best < 0 or scores[label] > scores[best]):
-                best = label
+        best = best_label(scores, root_label)
         found[dependent] = best if best >= 0 else root_label
