@@ -54,7 +54,7 @@ def train_member(
         with saved_arrays(path) as arrays:
             return [int(count) for count in arrays["wrong"]]
     listed = open_listing(folder)
-    chosen = np.flatnonzero(folds_of(listed.n_sentences, options.folds) != left_out)
+    chosen = np.flatnonzero(folds_of(len(listed.gold_from) - 1, options.folds) != left_out)
     weights, wrong = learn(listed, n_features, options, key, chosen)
     save_arrays(path, {"weights": weights, "wrong": np.array(wrong)})
     return wrong
