@@ -35,8 +35,7 @@ from training.data.parts_of_speech import part_labels, retagged
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
-from training.loglinear_tagger.options import SequenceOptions
-from training.loglinear_tagger.parts_of_speech import jackknifed_tags
+from training.loglinear_tagger.running import jackknifed_tags
 from training.runs.processes import worker_pool
 from training.runs.telling import tell
 
@@ -167,7 +166,7 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
         tags: dict[str, Any] = {}
         if options.jackknife:
             train, tagger = jackknifed_tags(
-                train, RULES[lang], SequenceOptions(), options.jackknife, options.work / f"{lang}-tags", options.workers
+                train, RULES[lang], options.jackknife, options.work / f"{lang}-tags", options.workers
             )
             gold, dev = dev, retagged(tagger, dev)
             tags = {"tag_accuracy": tag_accuracy(RULES[lang], gold, dev)}

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.linear.feature_table import make_slots
 from spacy_dtparse.kernels.linear.guides import make_guide
+from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
 from spacy_dtparse.kernels.linear.links import tree_keys
 from tests.reference.dependencies import trees
 from tests.reference.link_learning import LabelWeights, label_online_pass, numbered, online_pass
 from tests.training.dependency_samples import FEW, examples_of, sentences
 from tests.unit.kernels.harness import SLOW
-from training.dependency.kernels import label_pass, mira_pass, perceptron_pass
-from training.dependency.labelling import label_list, numbered_keys, train_labels
+from training.dependency.kernels import label_pass, link_pass
+from training.dependency.learning import label_list, train_labels
 from training.dependency.listing import feature_keys, open_listing, write_listing
 
 
@@ -71,11 +71,8 @@ def test_passes_are_those_of_the_twin(most: float | None, projective: bool) -> N
         steps = 0
         for _ in range(3):
             order = rng.permutation(len(listing.sentences))
-            if most is None:
-                wrong, clock = perceptron_pass(order, *listing.arrays, weights, sums, clock, projective)
-            else:
-                given = order, *listing.arrays, weights, sums, clock, projective, most, change
-                wrong, clock = mira_pass(*given)
+            given = order, *listing.arrays, weights, sums, clock, projective, most or 0.0, change
+            wrong, clock = link_pass(*given)
             assert wrong == online_pass(order.tolist(), listing.sentences, twin, projective, total, most)
             steps += len(order)
             assert clock == steps + 1 and not change.any()
@@ -118,27 +115,6 @@ def label_array(weights: LabelWeights, shape: tuple[int, ...]) -> np.ndarray:
     return found
 
 
-@pytest.mark.kernel
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_keys_of_labels_get_the_numbers_of_the_table(share: float) -> None:
-    """Some links have no key, some none that is in the table, at either end, too."""
-    rng = np.random.default_rng(3)
-    pool = np.unique(rng.integers(1, 2**63, 40).astype(np.uint64) * np.uint64(2) + np.uint64(1))
-    table = pool[rng.random(len(pool)) < share]
-    slots, numbers = make_slots(table)
-    number_of = {key: number for number, key in enumerate(table.tolist())}
-    for sizes in ([3], [0, 4, 0, 9, 1, 0], [5, 0, 0, 30], [0, 0]):
-        lists = [rng.choice(pool, size, replace=False).tolist() for size in sizes]
-        keys = np.array([key for own in lists for key in own], np.uint64)
-        ends, found = np.cumsum([0, *sizes]), np.full(len(keys), -1, np.int32)
-        count = numbered_keys(keys, slots, numbers, found, ends, 70)
-        expected = numbered(lists, number_of)
-        assert found[:count].tolist() == [number for own in expected for number in own]
-        assert (found[count:] == -1).all() and count <= sum(sizes)
-        assert ends[1:].tolist() == [70 + sum(map(len, expected[: link + 1])) for link in range(len(sizes))]
-
-
 @pytest.mark.parametrize("least", [1, 2, 3])
 def test_features_are_those_of_gold_links_in_enough_sentences(least: int) -> None:
     examples = examples_of(sentences())
@@ -155,7 +131,7 @@ def test_a_listing_is_read_as_it_was_written(tmp_path: Path) -> None:
     keys = feature_keys(examples)
     listed = write_listing(examples, keys, tmp_path)
     again = open_listing(tmp_path)
-    assert again.n_sentences == len(examples)
+    assert len(again.gold_from) - 1 == len(examples)
     assert all(np.array_equal(one, other) for one, other in zip(listed, again, strict=True))
     for number, example in enumerate(examples):
         n = len(example.heads) - 1
@@ -191,3 +167,28 @@ def test_labels_are_learned() -> None:
     assert not np.array_equal(*members), "another member has another shuffle"
     fewer, _ = train_labels(examples, labels, names, replace(options, label_least=3))
     assert 0 < len(fewer) < len(keys) and np.isin(fewer, keys).all()
+
+
+@pytest.mark.parametrize("least", [1, 2, 4])
+def test_labels_are_learned_from_the_features_of_each_link(least: int) -> None:
+    """Some links have no feature that is frequent enough."""
+    train = sentences()
+    labels, examples = [sentence.labels for sentence in train], examples_of(train)
+    names = label_list(labels)
+    options = replace(FEW, label_epochs=2, label_least=least)
+    keys, weights = train_labels(examples, labels, names, options)
+    lists = []
+    for example in examples:
+        n = len(example.heads) - 1
+        written, ends = np.zeros(n * MAX_LABEL_KEYS, np.uint64), np.zeros(n + 1, np.int64)
+        tree_label_keys(example.atoms, make_guide(example.heads), written, ends)
+        lists += [written[ends[d - 1] : ends[d]].tolist() for d in range(1, n + 1)]
+    features = numbered(lists, {key: number for number, key in enumerate(keys.tolist())})
+    gold = [names.index(label) for own in labels for label in own]
+    links = np.flatnonzero(gold)
+    twin: LabelWeights = {}
+    total: LabelWeights = {}
+    for epoch in range(2):
+        order = np.random.default_rng((options.seed, 1000, 0, epoch)).permutation(links).tolist()
+        label_online_pass(order, features, gold, list(range(1, len(names))), twin, total)
+    assert np.allclose(weights, label_array(total, weights.shape) / (2 * len(links) + 1), atol=1e-5)

@@ -20,7 +20,7 @@ from training.dependency.running import read_treebank_file
 from training.loglinear_tagger.corpus import LabelledSentence
 from training.loglinear_tagger.fitting import fit_tagger
 from training.loglinear_tagger.options import SequenceOptions
-from training.loglinear_tagger.parts_of_speech import jackknifed_tags
+from training.loglinear_tagger.running import jackknifed_tags
 
 QUICK = SequenceOptions(epochs=2)
 
@@ -54,7 +54,7 @@ def test_a_label_is_what_the_parser_reads(rules: TextRules, wanted: tuple[str, .
 def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> None:
     train, dev, told = trees(45), trees(60)[45:], []
     found, tagger = jackknifed_tags(
-        train, TextRules(), QUICK, 4, tmp_path / "a", 2, lambda **facts: told.append(facts), {"lang": "en"}
+        train, TextRules(), 4, tmp_path / "a", 2, lambda **facts: told.append(facts), {"lang": "en"}, QUICK
     )
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, TextRules())) for s in train]
     own = fit_tagger((*gold[:10], *gold[20:]), (), QUICK, tmp_path / "own", {})

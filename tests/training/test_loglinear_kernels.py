@@ -14,8 +14,8 @@ from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from training.loglinear_tagger.corpus import make_data
 from training.loglinear_tagger.kernels import expectations, online_pass
 from training.loglinear_tagger.lbfgs import Lbfgs
+from training.loglinear_tagger.learners import Likelihood, gis_step
 from training.loglinear_tagger.listing import list_features, with_pairs
-from training.loglinear_tagger.loglinear import Likelihood, gis_step
 
 pytestmark = KERNEL_MARKS
 

@@ -18,7 +18,7 @@ from spacy_dtparse.trees.heads import COLLINS, tree_guide
 from tests.tagger_models import SENTENCES, random_tagger
 from training.cli import main
 from training.data.corpus import read_treebank
-from training.loglinear_tagger import online
+from training.loglinear_tagger import learners
 from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
 from training.loglinear_tagger.fitting import fit_scale, fit_tagger, judge
 from training.loglinear_tagger.options import ESTIMATORS, SequenceOptions
@@ -253,7 +253,7 @@ def test_bad_arguments_of_the_command(tmp_path, capsys, arguments: list[str], me
 
 
 def test_passes_note_no_more_pairs_than_there_is_room(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(online, "_MOST_MISSING", 10)
+    monkeypatch.setattr(learners, "_MOST_MISSING", 10)
     told: list[dict] = []
     fit_tagger(sample("train", 40), (), QUICK, tmp_path, {}, 1, lambda **facts: told.append(facts))
     pairs = [facts["pairs"] for facts in told if "pairs" in facts]

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     from spacy_dtparse.features.linear.linkparts import TextRules
     from training.dependency.options import DependencyOptions
     from training.dependency.running import fit_dependency
-    from training.loglinear_tagger.parts_of_speech import Jackknife
+    from training.loglinear_tagger.running import jackknifed_tags
     from training.runs.settings import changed_fields
 
     if not options.train:
@@ -73,6 +73,6 @@ def run(options: argparse.Namespace) -> None:
     facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
         options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,
-        options.tagger, options.guide, Jackknife(options.jackknife) if options.jackknife else None,
+        options.tagger, options.guide, options.jackknife, jackknifed_tags if options.jackknife else None,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -29,12 +29,11 @@ from spacy_dtparse.scoring.attachment import AttachmentReport
 from ..data.dependencies import DependencySentence
 from ..data.folds import folds_of
 from ..runs.resuming import own_folder
-from .labelling import label_list, train_labels
-from .learning import members_weights, train_members
+from ..runs.telling import Tell
+from .learning import label_list, members_weights, train_labels, train_members
 from .listing import Example, feature_keys, write_listing
 from .options import DependencyOptions
 
-Tell = Callable[..., None]
 _GUIDE = 500
 """First part of the keys of learners that guide."""
 _LABELLERS = 3

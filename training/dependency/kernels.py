@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.kernels.linear.link_labels import best_label
 from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree
 
 
@@ -44,70 +45,12 @@ def _decoded(features, ends, n, weights, projective):
     return scores, found
 
 
-@kernel
-def perceptron_pass(order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective):
-    """One pass of the perceptron, which learns from each wrong link of the best tree; returns (wrong links, clock).
-
-    Sentence i has features[feature_from[i]:feature_from[i + 1]], the same of `ends`, and the heads
-    gold[gold_from[i]:…], -1 first. `order`: sentences as they come. The average of `weights` over sentences is weights
-    - sums / clock; `clock`, from 1.0, counts them.
-    """
-    wrong = 0
-    for i in order:
-        own = features[feature_from[i] : feature_from[i + 1]]
-        own_ends = ends[end_from[i] : end_from[i + 1]]
-        heads = gold[gold_from[i] : gold_from[i + 1]]
-        n = heads.shape[0] - 1
-        _, found = _decoded(own, own_ends, n, weights, projective)
-        for d in range(1, n + 1):
-            if found[d] != heads[d]:
-                wrong += 1
-                _add_link(own, own_ends, n, heads[d], d, 1.0, weights)
-                _add_link(own, own_ends, n, found[d], d, -1.0, weights)
-                _add_link(own, own_ends, n, heads[d], d, clock, sums)
-                _add_link(own, own_ends, n, found[d], d, -clock, sums)
-        clock += 1.0
-    return wrong, clock
-
-
-@kernel
-def mira_pass(
-    order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, most, change
-):
-    """One pass of single-best MIRA: the least step that separates gold from best tree by the number of wrong links, at
-    most `most` (McDonald, Crammer & Pereira 2005). `change`: zeros as `weights`, left so. Otherwise as
-    `perceptron_pass`.
-    """
-    wrong = 0
-    for i in order:
-        own = features[feature_from[i] : feature_from[i + 1]]
-        own_ends = ends[end_from[i] : end_from[i + 1]]
-        heads = gold[gold_from[i] : gold_from[i + 1]]
-        n = heads.shape[0] - 1
-        scores, found = _decoded(own, own_ends, n, weights, projective)
-        loss, margin = 0, 0.0
-        for d in range(1, n + 1):
-            if found[d] != heads[d]:
-                loss += 1
-                margin += scores[heads[d], d] - scores[found[d], d]
-                _add_link(own, own_ends, n, heads[d], d, 1.0, change)
-                _add_link(own, own_ends, n, found[d], d, -1.0, change)
-        wrong += loss
-        if loss:
-            squares = 0.0
-            for d in range(1, n + 1):
-                if found[d] != heads[d]:
-                    squares += _take_squares(own, own_ends, n, heads[d], d, change)
-                    squares += _take_squares(own, own_ends, n, found[d], d, change)
-            step = min(most, (loss - margin) / squares) if squares > 0.0 else 0.0
-            for d in range(1, n + 1):
-                if found[d] != heads[d]:
-                    _add_link(own, own_ends, n, heads[d], d, step, weights)
-                    _add_link(own, own_ends, n, found[d], d, -step, weights)
-                    _add_link(own, own_ends, n, heads[d], d, step * clock, sums)
-                    _add_link(own, own_ends, n, found[d], d, -step * clock, sums)
-        clock += 1.0
-    return wrong, clock
+@inner_kernel
+def _prefer(features, ends, heads, found, d, amount, values):
+    """Add `amount` to the values of the right link's features, and take it from those of the one that was found."""
+    n = heads.shape[0] - 1
+    _add_link(features, ends, n, heads[d], d, amount, values)
+    _add_link(features, ends, n, found[d], d, -amount, values)
 
 
 @inner_kernel
@@ -122,12 +65,61 @@ def _take_squares(features, ends, n, h, d, change):
     return total
 
 
+@inner_kernel
+def _mira_step(features, ends, heads, found, loss, margin, most, change):
+    """The shortest step, but at most `most`, that makes the right tree better than the one found by its `loss`."""
+    n, squares = heads.shape[0] - 1, 0.0
+    for d in range(1, n + 1):
+        if found[d] != heads[d]:
+            _prefer(features, ends, heads, found, d, 1.0, change)
+    for d in range(1, n + 1):
+        if found[d] != heads[d]:
+            squares += _take_squares(features, ends, n, heads[d], d, change)
+            squares += _take_squares(features, ends, n, found[d], d, change)
+    return min(most, (loss - margin) / squares) if squares > 0.0 else 0.0
+
+
+@kernel
+def link_pass(
+    order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, most, change
+):
+    """One pass of a learner from each wrong link of the best tree: the perceptron where `most` is 0, else single-best
+    MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `most`; returns (wrong links, clock).
+
+    Sentence i has features[feature_from[i]:feature_from[i + 1]], the same of `ends`, and the heads
+    gold[gold_from[i]:…], -1 first. `order`: sentences as they come. The average of `weights` over sentences is weights
+    - sums / clock; `clock`, from 1.0, counts them. `change`: float64, of MIRA, zeros as many as weights.
+    """
+    wrong = 0
+    for i in order:
+        own = features[feature_from[i] : feature_from[i + 1]]
+        own_ends = ends[end_from[i] : end_from[i + 1]]
+        heads = gold[gold_from[i] : gold_from[i + 1]]
+        n = heads.shape[0] - 1
+        scores, found = _decoded(own, own_ends, n, weights, projective)
+        loss, margin = 0, 0.0
+        for d in range(1, n + 1):
+            if found[d] != heads[d]:
+                loss += 1
+                margin += scores[heads[d], d] - scores[found[d], d]
+        wrong += loss
+        step = 1.0
+        if loss and most > 0.0:
+            step = _mira_step(own, own_ends, heads, found, loss, margin, most, change)
+        for d in range(1, n + 1):
+            if found[d] != heads[d]:
+                _prefer(own, own_ends, heads, found, d, step, weights)
+                _prefer(own, own_ends, heads, found, d, step * clock, sums)
+        clock += 1.0
+    return wrong, clock
+
+
 @kernel
 def label_pass(order, features, feature_from, gold, root_label, weights, sums, clock):
     """One pass of the perceptron over links for their labels; returns (wrong labels, clock).
 
     Link i has features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess.
-    weights, sums: float32 (features, labels); otherwise as `perceptron_pass`.
+    weights, sums: float32 (features, labels); otherwise as `link_pass`.
     """
     wrong, n_labels = 0, weights.shape[1]
     scores = np.empty(n_labels)
@@ -137,10 +129,7 @@ def label_pass(order, features, feature_from, gold, root_label, weights, sums, c
         for k in range(first, last):
             for label in range(n_labels):
                 scores[label] += weights[features[k], label]
-        best = -1
-        for label in range(n_labels):
-            if label != root_label and (best < 0 or scores[label] > scores[best]):
-                best = label
+        best = best_label(scores, root_label)
         if best != gold[i]:
             wrong += 1
             for k in range(first, last):

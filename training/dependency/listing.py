@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from spacy_dtparse.kernels.linear.feature_table import make_families
 from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.links import list_features, tree_keys
 
-_ARRAYS = ("features", "feature_from", "ends", "end_from", "gold", "gold_from")
+from ..data.tallies import tallied
 
 
 class Listed(NamedTuple):
-    """As `kernels.perceptron_pass` takes them."""
+    """As `kernels.link_pass` takes them."""
 
     features: np.ndarray
     feature_from: np.ndarray
@@ -26,11 +26,6 @@ class Listed(NamedTuple):
     end_from: np.ndarray
     gold: np.ndarray
     gold_from: np.ndarray
-
-    @property
-    def n_sentences(self) -> int:
-        """Training sentences."""
-        return len(self.gold_from) - 1
 
 
 @dataclass(frozen=True)
@@ -47,23 +42,23 @@ class Example:
 def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
     """The keys of features that gold links have in `least` sentences or more, uint64, ascending: the paper's oracle
     instantiation."""
-    room = np.empty(1 << 16, np.uint64)
-    waiting: list[np.ndarray] = []
-    found = np.zeros(0, np.uint64)
-    counts = np.zeros(0, np.int64)
-    for number, example in enumerate(examples):
-        guide = make_guide(example.guide, example.guide_labels)
-        count = tree_keys(example.atoms, guide, example.heads, room)
-        if count > len(room):
-            room = np.empty(2 * count, np.uint64)
-            count = tree_keys(example.atoms, guide, example.heads, room)
-        waiting.append(np.unique(room[:count]))
-        if len(waiting) == 2000 or number == len(examples) - 1:
-            keys, times = np.unique(np.concatenate(waiting), return_counts=True)
-            found, places = np.unique(np.concatenate([found, keys]), return_inverse=True)
-            counts = np.bincount(places, weights=np.concatenate([counts, times]), minlength=len(found))
-            waiting = []
+    found, counts = tallied(_batches(examples))
     return found[counts >= least]
+
+
+def _batches(examples: Sequence[Example]) -> Iterator[np.ndarray]:
+    """The different keys of the gold links of each sentence, of up to 2000 sentences at a time."""
+    room = np.empty(1 << 16, np.uint64)
+    for start in range(0, len(examples), 2000):
+        batch = []
+        for example in examples[start : start + 2000]:
+            guide = make_guide(example.guide, example.guide_labels)
+            count = tree_keys(example.atoms, guide, example.heads, room)
+            if count > len(room):
+                room = np.empty(2 * count, np.uint64)
+                tree_keys(example.atoms, guide, example.heads, room)
+            batch.append(np.unique(room[:count]))
+        yield np.concatenate(batch)
 
 
 def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -> Listed:
@@ -101,4 +96,4 @@ def open_listing(folder: Path) -> Listed:
         file = folder / f"{name}.i32"
         # Mapped copy-on-write: a kernel is compiled for writable arrays, as it is elsewhere.
         arrays[name] = np.asarray(np.memmap(file, INDEX, "c")) if file.stat().st_size else np.zeros(0, INDEX)
-    return Listed(**{name: arrays[name] for name in _ARRAYS})
+    return Listed(**arrays)

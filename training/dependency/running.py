@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
@@ -33,18 +32,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 
-class Jackknife(Protocol):
-    """Taggers for training sentences that they have not seen; see `loglinear_tagger.parts_of_speech`."""
-
-    @property
-    def folds(self) -> int:
-        """How many there are."""
-
-    def tag(
-        self, train: Sequence[DependencySentence], rules: TextRules, folder: Path, workers: int,
-        say: Callable[..., None], meta: dict[str, Any],
-    ) -> tuple[list[DependencySentence], SequenceTagger]:
-        """The sentences with parts of speech, and a tagger of them all for others."""
+Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]
+"""Tags training sentences by taggers that have not seen them; see `loglinear_tagger.running.jackknifed_tags`."""
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
@@ -145,15 +134,16 @@ def fit_dependency(
     workers: int = 2,
     tagger: str | None = None,
     guide: Path | None = None,
+    folds: int = 0,
     jackknife: Jackknife | None = None,
 ) -> float:
     """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
     model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
     pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
     not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
-    whose trees guide the first stage, for options with such rules; the same holds for it. `jackknife`: how
-    taggers each tag the part of the training sentences that they have not seen, and one of them all the others; it is
-    written beside `out`, with the suffix .tagger.
+    whose trees guide the first stage, for options with such rules; the same holds for it. `folds`,
+    `jackknife`: how many taggers each tag the part of the training sentences that they have not seen, and how; one of
+    them all tags the others, and is written beside `out`, with the suffix .tagger.
 
     Raises TrainingDataError and ConfigError for what cannot be used.
     """
@@ -169,8 +159,8 @@ def fit_dependency(
         folder = stack.enter_context(run_folder(workdir))
         log = partial(tell, None if workdir is None else folder / "log.jsonl")
         if jackknife is not None:
-            sentences, own = jackknife.tag(sentences, options.rules, folder / "tags", workers, log, facts)
-            held_out, tags = retagged(own, held_out), f"jackknifed, {jackknife.folds} folds"
+            sentences, own = jackknife(sentences, options.rules, folds, folder / "tags", workers, log, facts)
+            held_out, tags = retagged(own, held_out), f"jackknifed, {folds} folds"
             write_atomically(out.with_suffix(".tagger"), own.to_bytes())
         if guide is not None:
             constituents = load_parser(guide)

@@ -81,11 +81,6 @@ class SequenceData(NamedTuple):
     starts: np.ndarray
     gold: np.ndarray
 
-    @property
-    def n_sentences(self) -> int:
-        """How many sentences there are."""
-        return len(self.starts) - 1
-
 
 def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> SequenceData:
     """The arrays of sentences; a label that `parts` lacks becomes the first one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..data.folds import fold_numbers
 from ..runs.resuming import own_folder
+from ..runs.telling import Tell
 from .corpus import LabelledSentence, digest, make_data
-from .listing import Listing, list_features
-from .loglinear import train_loglinear
-from .online import train_online
+from .learners import train_loglinear, train_online
+from .listing import list_features
 from .options import SequenceOptions
 
 BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)
@@ -30,9 +30,6 @@ _HELD_OUT = 10
 """Without development sentences one block of sentences in so many is kept from an online learner, for the scale."""
 _UNLIKELY = 1e-30
 """Probability that a label counts as having at least, so that one sentence cannot decide on the scale alone."""
-
-Tell = Callable[..., None]
-
 
 def fit_tagger(
     train: Sequence[LabelledSentence],
@@ -49,18 +46,20 @@ def fit_tagger(
 
     Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
     """
-    _check(train)
+    if not train:
+        raise TrainingDataError("there is no sentence to learn from; give a file with more of them")
+    if len({bool(sentence.tags) for sentence in train}) > 1:
+        raise TrainingDataError("some sentences have tags and some have none; give files of one kind")
     held_out = list(dev)
     if options.online and not dev:
         held = fold_numbers(len(train), _HELD_OUT, 10) == _HELD_OUT - 1
-        held_out = [sentence for sentence, out in zip(train, held, strict=True) if out]
-        train = [sentence for sentence, out in zip(train, held, strict=True) if not out]
+        held_out, train = ([s for s, out in zip(train, held, strict=True) if out == own] for own in (True, False))
         if not held_out:
             raise TrainingDataError(
                 f"{len(train)} sentences are too few to keep a tenth of them for the scale; give {_HELD_OUT} or more, "
                 "or development sentences"
             )
-    _own(workdir, options, train)
+    own_folder(workdir, {"options": options.facts(), "sentences": digest(train)})
     began = time.perf_counter()
     try:
         parts = TagParts.build(train, options.least_word, options.plain, options.least_affix, options.cutoff)
@@ -76,27 +75,13 @@ def fit_tagger(
     if options.online:
         codes, weights = train_online(data, parts, listing, options, state, tell)
     else:
-        codes, weights = train_loglinear(data, parts, listing, options, state, workers, tell)
-    stage = _pack(parts, listing, codes, weights, options)
+        codes, weights = train_loglinear(data, parts, listing, options, state, tell, workers)
+    tables = listing.tables(parts, codes, weights)
+    stage = pack_pairs(listing.keys, tables.starts, tables.labels, weights, options.max_weights, options.levels)
     scale = fit_scale(parts, stage, held_out) if options.online else 1.0
     model = TaggerModel(parts, stage, scale, meta)
     tell(weights=len(stage.weights), scale=scale, seconds=round(time.perf_counter() - began, 1))
     return model
-
-
-def _check(train: Sequence[LabelledSentence]) -> None:
-    """Raise TrainingDataError where sentences are missing, or some have tags and others none."""
-    if not train:
-        raise TrainingDataError("there is no sentence to learn from; give a file with more of them")
-    if len({bool(sentence.tags) for sentence in train}) > 1:
-        raise TrainingDataError("some sentences have tags and some have none; give files of one kind")
-
-
-def _pack(
-    parts: TagParts, listing: Listing, codes: np.ndarray, weights: np.ndarray, options: SequenceOptions
-) -> LabelStage:
-    tables = listing.tables(parts, codes, weights)
-    return pack_pairs(listing.keys, tables.starts, tables.labels, weights, options.max_weights, options.levels)
 
 
 def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sequence[LabelledSentence]) -> float:
@@ -162,8 +147,3 @@ def judge(
             str(beta): {"accuracy": hits / total, "labels": offered / total} for beta, (hits, offered) in counts.items()
         },
     }
-
-
-def _own(workdir: Path, options: SequenceOptions, sentences: Sequence[LabelledSentence]) -> None:
-    """Make `workdir` this run's, or check that it is. Raises TrainingDataError when it is not."""
-    own_folder(workdir, {"options": options.facts(), "sentences": digest(sentences)})

@@ -40,43 +40,39 @@ class LearnerTables(NamedTuple):
 
 
 @inner_kernel
-def _add_scores(features, count, starts, labels, weights, scores):
-    """Add the weights of features to the scores of all labels, float64 (L,)."""
+def _all_keys(atoms, row, last, second, keys):
+    """Write the keys of a token's features with these labels before it; returns their number, at most MAX_KEYS."""
+    return history_keys(atoms, row, last, second, keys, token_keys(atoms, row, keys))
+
+
+@inner_kernel
+def _score_labels(atoms, row, last, second, tables, keys, features, scores):
+    """Write a token's features and the scores of all labels, float64 (L,); returns the number of features."""
+    count = _all_keys(atoms, row, last, second, keys)
+    count = find_features(keys, count, tables.slots, tables.numbers, features)
+    scores[:] = 0.0
     for k in range(count):
-        feature = features[k]
-        for pair in range(starts[feature], starts[feature + 1]):
-            scores[labels[pair]] += weights[pair]
+        for pair in range(tables.starts[features[k]], tables.starts[features[k] + 1]):
+            scores[tables.labels[pair]] += tables.weights[pair]
+    return count
 
 
 @kernel
-def gold_keys(atoms, starts, gold, first, last, room):
-    """Write the keys of all features of sentences first to last - 1 with their gold labels, uint64 with room for
-    MAX_KEYS a token; returns (their number, the most of a token)."""
+def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, room):
+    """Write feature * n_labels + label, uint64 with room for MAX_KEYS a token, for the features of each token of
+    sentences first to last - 1 that the table has, with gold labels; or, where there is no table (no slots), the keys
+    of all features. Returns (their number, the most of a token)."""
+    features = np.empty(MAX_KEYS, np.int32)
     count, most = np.int64(0), np.int64(0)
     for sentence in range(first, last):
         for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
             keys = room[count:]
-            found = token_keys(atoms, row, keys)
-            found = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, found)
+            found = _all_keys(atoms, row, gold[row - 1], gold[row - 2], keys)
+            if slots.shape[0]:
+                found = find_features(keys, found, slots, numbers, features)
+                for k in range(found):
+                    keys[k] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - FIRST_LABEL)
             count += found
-            most = max(most, found)
-    return count, most
-
-
-@kernel
-def gold_pairs(atoms, starts, gold, first, last, slots, numbers, n_labels, room):
-    """Write feature * n_labels + label, uint64, for the features of each token that the table has; returns (their
-    number, the most of a token)."""
-    keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
-    count, most = np.int64(0), np.int64(0)
-    for sentence in range(first, last):
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
-            found = token_keys(atoms, row, keys)
-            found = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, found)
-            found = find_features(keys, found, slots, numbers, features)
-            for k in range(found):
-                room[count] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - FIRST_LABEL)
-                count += 1
             most = max(most, np.int64(found))
     return count, most
 
@@ -125,7 +121,7 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
 
     `order`: sentences as they come. `greedy`: whether the labels before a token are the learner's own, else gold ones.
     The average of weights over tokens is weights - sums / clock; `clock`, from 1.0, counts them. `missing`: uint64,
-    takes pairs that are to be learned and have no weight, as `gold_pairs` writes them, until it is full.
+    takes pairs that are to be learned and have no weight, as `gold_features` writes them, until it is full.
     """
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
     scores = np.empty(n_labels)
@@ -133,11 +129,7 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
     for sentence in order:
         last, second = np.int32(START), np.int32(START)
         for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
-            scores[:] = 0.0
-            count = token_keys(atoms, row, keys)
-            count = history_keys(atoms, row, last, second, keys, count)
-            count = find_features(keys, count, tables.slots, tables.numbers, features)
-            _add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
+            count = _score_labels(atoms, row, last, second, tables, keys, features, scores)
             right, rival = gold[row] - FIRST_LABEL, -1
             entry = atoms[row, ENTRY]
             for k in range(tables.allowed_from[entry], tables.allowed_from[entry + 1]):
@@ -176,11 +168,7 @@ def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
     likelihood = 0.0
     for sentence in range(first, last):
         for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
-            scores[:] = 0.0
-            count = token_keys(atoms, row, keys)
-            count = history_keys(atoms, row, gold[row - 1], gold[row - 2], keys, count)
-            count = find_features(keys, count, tables.slots, tables.numbers, features)
-            _add_scores(features, count, tables.starts, tables.labels, tables.weights, scores)
+            count = _score_labels(atoms, row, gold[row - 1], gold[row - 2], tables, keys, features, scores)
             entry = atoms[row, ENTRY]
             start, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
             normaliser = to_probabilities(scores, tables.allowed, start, end, 1.0, chances)

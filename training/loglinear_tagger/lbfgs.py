@@ -80,13 +80,13 @@ class Lbfgs:
             length = 2.0 * low if high == np.inf else (low + high) / 2.0
         return best
 
-    def state(self) -> dict[str, np.ndarray]:
-        """All that a minimisation goes on from, as arrays."""
+    def state(self) -> dict[str, Any]:
+        """All that a minimisation goes on from, as arrays and numbers."""
         steps = np.array([step for step, _ in self._pairs]).reshape(len(self._pairs), len(self.point))
         changes = np.array([change for _, change in self._pairs]).reshape(steps.shape)
         return {
-            "point": self.point, "value": np.array(self.value), "gradient": self.gradient, "steps": steps,
-            "changes": changes, "iterations": np.array(self.iterations),
+            "point": self.point, "value": self.value, "gradient": self.gradient, "steps": steps, "changes": changes,
+            "iterations": self.iterations,
         }  # fmt: skip
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.features.linear.tagparts import TagParts
 from spacy_dtparse.kernels.linear.feature_table import make_slots
-from spacy_dtparse.kernels.linear.tagging import EDGE
 
+from ..data.tallies import tallied
 from .corpus import SequenceData
-from .kernels import MAX_KEYS, LearnerTables, gold_keys, gold_pairs
+from .kernels import MAX_KEYS, LearnerTables, gold_features
 
 _CHUNK = 1000
 """Sentences whose features are counted at once."""
@@ -39,41 +40,35 @@ class Listing(NamedTuple):
 
 def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:
     """The features that occur at least `least` times, with the labels that they occur with."""
-    keys, times, _ = _counted(data, lambda first, last, room: gold_keys(*data, first, last, room))
+    keys, times, _ = _counted(data, np.zeros(0, np.uint64), np.zeros(0, INDEX), 0)
     keys = keys[times >= least]
     slots, numbers = make_slots(keys)
-    n_labels = len(parts.labels)
-    codes, seen, most = _counted(
-        data, lambda first, last, room: gold_pairs(*data, first, last, slots, numbers, n_labels, room)
-    )
+    codes, seen, most = _counted(data, slots, numbers, len(parts.labels))
     return Listing(keys, slots, numbers, codes, seen.astype(np.float64), most)
 
 
-def _counted(data: SequenceData, write) -> tuple[np.ndarray, np.ndarray, int]:  # type: ignore[no-untyped-def]
-    """(Different numbers, ascending, how often each was written, the most of a token) of chunks of sentences."""
-    found, counts, most = np.zeros(0, np.uint64), np.zeros(0, np.int64), 0
-    for first in range(0, data.n_sentences, _CHUNK):
-        last = min(first + _CHUNK, data.n_sentences)
-        rows = int(data.starts[last] - data.starts[first]) - 2 * EDGE * (last - first)
-        room = np.empty((rows + 1) * MAX_KEYS, np.uint64)
-        count, own_most = write(first, last, room)
-        most = max(most, int(own_most))
-        values, times = np.unique(room[:count], return_counts=True)
-        merged, places = np.unique(np.concatenate([found, values]), return_inverse=True)
-        summed = np.bincount(places, weights=np.concatenate([counts, times]), minlength=len(merged))
-        found, counts = merged, summed.astype(np.int64)
-    return found, counts, most
+def _counted(
+    data: SequenceData, slots: np.ndarray, numbers: np.ndarray, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(What `gold_features` writes, ascending, how often each, the most of a token), of chunks of sentences."""
+    n, most = len(data.starts) - 1, 0
+
+    def chunks() -> Iterator[np.ndarray]:
+        nonlocal most
+        for first in range(0, n, _CHUNK):
+            last = min(first + _CHUNK, n)
+            room = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
+            count, own_most = gold_features(*data, first, last, slots, numbers, n_labels, room)
+            most = max(most, int(own_most))
+            yield room[:count]
+
+    return *tallied(chunks()), most
 
 
-def with_pairs(
-    codes: np.ndarray, more: np.ndarray, *values: np.ndarray
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Pairs with further ones, and values of pairs with 0 for those."""
+def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Pairs with further ones, and float64 values of pairs with 0 for those."""
     merged = np.union1d(codes, more)
-    places = np.searchsorted(merged, codes)
-    grown = []
-    for value in values:
-        new = np.zeros(len(merged), value.dtype)
-        new[places] = value
-        grown.append(new)
+    grown = [np.zeros(len(merged)) for _ in values]
+    for new, value in zip(grown, values, strict=True):
+        new[np.searchsorted(merged, codes)] = value
     return merged, grown

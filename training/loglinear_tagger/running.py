@@ -1,4 +1,5 @@
-"""A training run of a tagger from files to a model file, and labels for its own training sentences."""
+"""A training run of a tagger from files to a model file, and labels and parts of speech for its own training
+sentences."""
 
 from __future__ import annotations
 
@@ -11,14 +12,17 @@ from typing import Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
+from ..data.dependencies import DependencySentence
 from ..data.folds import folds_of
+from ..data.parts_of_speech import part_labels, with_labels
 from ..runs.files import write_atomically
 from ..runs.resuming import run_folder
-from ..runs.telling import tell
+from ..runs.telling import Tell, tell
 from .corpus import LabelledSentence, read_labelled, write_labelled
-from .fitting import Tell, fit_tagger, judge
+from .fitting import fit_tagger, judge
 from .options import SequenceOptions
 
 
@@ -123,35 +127,48 @@ def jackknife(
     return scores
 
 
+def jackknifed_tags(
+    train: Sequence[DependencySentence],
+    rules: TextRules,
+    folds: int,
+    folder: Path,
+    workers: int = 2,
+    say: Tell = lambda **_: None,
+    meta: Mapping[str, Any] | None = None,
+    options: SequenceOptions | None = None,
+) -> tuple[list[DependencySentence], SequenceTagger]:
+    """The training sentences with parts of speech of taggers that have not seen them, and a tagger of them all for
+    others. A finished fold is kept in the `folder`; `workers`: folds at a time; `meta`: facts for the tagger's model.
+
+    Raises TrainingDataError where there are fewer blocks of sentences than folds.
+    """
+    options = options or SequenceOptions()
+    gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, rules)) for s in train]
+    found, scores = jackknifed(gold, options, folds, folder, workers, say=say)
+    say(tags_words=scores["words"], tags_accuracy=scores["accuracy"])
+    facts = {**(meta or {}), "jackknifed": scores["accuracy"]}
+    model = fit_tagger(gold, (), options, folder / "all", facts, workers, say)
+    sentences = [with_labels(sentence, own.labels) for sentence, own in zip(train, found, strict=True)]
+    return sentences, SequenceTagger(model)
+
+
 def _together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Scores of several sets of sentences as those of all."""
     words = sum(part["words"] for part in parts)
 
-    def mean(*path: str) -> float:
-        total = 0.0
-        for part in parts:
-            value: Any = part
-            for name in path:
-                value = value[name]
-            total += value * part["words"]
-        return total / max(words, 1)
+    def means(scores: Sequence[dict[str, Any]], *names: str) -> dict[str, float]:
+        pairs = list(zip(scores, parts, strict=True))
+        return {name: sum(own[name] * part["words"] for own, part in pairs) / max(words, 1) for name in names}
 
-    betas = {
-        beta: {name: mean("betas", beta, name) for name in ("accuracy", "labels")} for beta in parts[0]["betas"]
-    }
-    return {
-        "words": words, "accuracy": mean("accuracy"), "sequence_accuracy": mean("sequence_accuracy"), "betas": betas,
-    }  # fmt: skip
+    betas = {beta: means([part["betas"][beta] for part in parts], "accuracy", "labels") for beta in parts[0]["betas"]}
+    return {"words": words, **means(parts, "accuracy", "sequence_accuracy"), "betas": betas}
 
 
 def report(scores: dict[str, Any]) -> str:
     """Scores as lines of text."""
-    lines = [
+    return "\n".join([
         f"{scores['words']} words, accuracy {100 * scores['accuracy']:.2f} %, "
-        f"of the best sequence {100 * scores['sequence_accuracy']:.2f} %"
-    ]
-    for beta, values in scores["betas"].items():
-        lines.append(
-            f"beta {beta}: right label offered {100 * values['accuracy']:.2f} %, {values['labels']:.3f} labels a word"
-        )
-    return "\n".join(lines)
+        f"of the best sequence {100 * scores['sequence_accuracy']:.2f} %",
+        *(f"beta {beta}: right label offered {100 * values['accuracy']:.2f} %, {values['labels']:.3f} labels a word"
+          for beta, values in scores["betas"].items()),
+    ])  # fmt: skip

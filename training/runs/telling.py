@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .files import append_line
+
+Tell = Callable[..., None]
+"""What hears of facts by name."""
 
 
 def tell(log_file: Path | None, /, **facts: Any) -> None:

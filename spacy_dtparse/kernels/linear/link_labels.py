@@ -9,15 +9,10 @@ import numpy as np
 
 from ..jit import inner_kernel, kernel
 from .feature_table import find_slot
-from .links import NONE, STEM, TAG, WORD, WORD_TAG, distance_bin, put_four, put_two, tag_pair, with_distance
+from .links import ONE, STEM, TAG, WORD, WORD_TAG, put_fours, put_two, put_twos, tag_at, tag_pair, with_distance
 
 MAX_LABEL_KEYS = 48
 _BASE = 64
-
-
-@inner_kernel
-def _tag(atoms, place):
-    return atoms[place + 1, TAG] if place > 0 else NONE
 
 
 @inner_kernel
@@ -45,50 +40,41 @@ def label_keys(atoms, guide, dependent, keys):
     h, m, t = head + 1, dependent + 1, _BASE
     hp, mp, hwp, mwp = atoms[h, TAG], atoms[m, TAG], atoms[h, WORD_TAG], atoms[m, WORD_TAG]
     hw, mw, ms = atoms[h, WORD], atoms[m, WORD], atoms[m, STEM]
-    side = 1 + (dependent > head)
-    count = put_two(keys, 0, t, 1, mwp)
-    count = put_two(keys, count, t + 1, side, mw)
-    count = put_two(keys, count, t + 2, side, mp)
-    count = put_two(keys, count, t + 3, side, hwp)
-    count = put_two(keys, count, t + 4, side, hw)
-    count = put_two(keys, count, t + 5, side, hp)
-    count = put_two(keys, count, t + 6, hw, mw)
-    count = put_two(keys, count, t + 7, hwp, mp)
-    count = put_two(keys, count, t + 8, hp, mwp)
-    count = put_four(keys, count, t + 9, side, 1, hp, mp)
-    keys[count] = with_distance(keys[count - 1], distance_bin(head, dependent))
+    side, pair = np.int32(1 + (dependent > head)), tag_pair(hp, mp)
+    count = put_twos(keys, 0, t, ((ONE, mwp), (side, mw), (side, mp), (side, hwp), (side, hw), (side, hp)))
+    count = put_twos(keys, count, t + 6, ((hw, mw), (hwp, mp), (hp, mwp)))
+    count = put_fours(keys, count, t + 9, ((side, ONE, hp, mp),))
+    keys[count] = with_distance(keys[count - 1], head, dependent)
     count += hp > 0 and mp > 0
     count = put_two(keys, count, t + 10, ms, tag_pair(hp, side))
-    count = put_four(keys, count, t + 11, hp, mp, _tag(atoms, dependent - 1), side)
-    count = put_four(keys, count, t + 12, hp, mp, atoms[m + 1, TAG], side)
-    count = put_two(keys, count, t + 13, atoms[m - 1, WORD], tag_pair(hp, mp))
-    count = put_two(keys, count, t + 14, atoms[m + 1, WORD], tag_pair(hp, mp))
+    before, after = tag_at(atoms, dependent - 1), atoms[m + 1, TAG]
+    count = put_fours(keys, count, t + 11, ((hp, mp, before, side), (hp, mp, after, side)))
+    count = put_twos(keys, count, t + 13, ((atoms[m - 1, WORD], pair), (atoms[m + 1, WORD], pair)))
     first, last = guide.outermost[dependent, 0], guide.outermost[dependent, 1]
-    count = put_four(keys, count, t + 15, hp, mp, _tag(atoms, first), side)
-    count = put_four(keys, count, t + 16, hp, mp, _tag(atoms, last), side)
+    first_tag, last_tag = tag_at(atoms, first), tag_at(atoms, last)
+    count = put_fours(keys, count, t + 15, ((hp, mp, first_tag, side), (hp, mp, last_tag, side)))
     if first > 0:
-        count = put_two(keys, count, t + 17, atoms[first + 1, WORD], tag_pair(hp, mp))
-        count = put_two(keys, count, t + 18, atoms[first + 1, WORD], mwp)
-        count = put_two(keys, count, t + 19, atoms[first + 1, WORD], hwp)
+        word = atoms[first + 1, WORD]
+        count = put_twos(keys, count, t + 17, ((word, pair), (word, mwp), (word, hwp)))
     if last > 0:
-        count = put_two(keys, count, t + 20, atoms[last + 1, WORD], tag_pair(hp, mp))
+        count = put_two(keys, count, t + 20, atoms[last + 1, WORD], pair)
     left, right, n_left, n_right = _siblings(guide, dependent)
-    count = put_four(keys, count, t + 21, hp, mp, _tag(atoms, left), side)
-    count = put_four(keys, count, t + 22, hp, mp, _tag(atoms, right), side)
+    left_tag, right_tag = tag_at(atoms, left), tag_at(atoms, right)
+    count = put_fours(keys, count, t + 21, ((hp, mp, left_tag, side), (hp, mp, right_tag, side)))
     if left > 0:
-        count = put_two(keys, count, t + 23, atoms[left + 1, WORD], tag_pair(hp, mp))
+        count = put_two(keys, count, t + 23, atoms[left + 1, WORD], pair)
     if right > 0:
-        count = put_two(keys, count, t + 24, atoms[right + 1, WORD], tag_pair(hp, mp))
-    count = put_four(keys, count, t + 25, 1 + min(n_left, 3) * 4 + min(n_right, 3), side, hp, mp)
-    upper = guide.heads[head] if head > 0 else 0
-    count = put_four(keys, count, t + 26, hp, mp, _tag(atoms, upper), side)
-    n_own = 1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3)
-    count = put_four(keys, count, t + 27, n_own, side, hp, mp)
-    last_of_head, first_of_head = guide.outermost[head, 1], guide.outermost[head, 0]
-    count = put_four(keys, count, t + 28, mp, hp, _tag(atoms, last_of_head), side)
-    count = put_four(keys, count, t + 29, mp, hp, _tag(atoms, first_of_head), side)
+        count = put_two(keys, count, t + 24, atoms[right + 1, WORD], pair)
+    n_others = np.int32(1 + min(n_left, 3) * 4 + min(n_right, 3))
+    n_own = np.int32(1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3))
+    upper_tag = tag_at(atoms, guide.heads[head] if head > 0 else 0)
+    first_of_head, last_of_head = guide.outermost[head, 0], guide.outermost[head, 1]
+    count = put_fours(keys, count, t + 25, (
+        (n_others, side, hp, mp), (hp, mp, upper_tag, side), (n_own, side, hp, mp),
+        (mp, hp, tag_at(atoms, last_of_head), side), (mp, hp, tag_at(atoms, first_of_head), side),
+    ))  # fmt: skip
     if first_of_head > 0:
-        count = put_two(keys, count, t + 30, atoms[first_of_head + 1, WORD], tag_pair(hp, mp))
+        count = put_two(keys, count, t + 30, atoms[first_of_head + 1, WORD], pair)
     return count
 
 
@@ -102,6 +88,16 @@ def tree_label_keys(atoms, guide, written, ends):
         count += label_keys(atoms, guide, dependent, written[count:])
         ends[dependent] = count
     return count
+
+
+@inner_kernel
+def best_label(scores, root_label):
+    """The label of the greatest score, the first of equals, but `root_label`; -1 where there is no other."""
+    best = -1
+    for label in range(scores.shape[0]):
+        if label != root_label and (best < 0 or scores[label] > scores[best]):
+            best = label
+    return best
 
 
 @kernel
@@ -124,8 +120,5 @@ def label_links(atoms, guide, slots, numbers, starts, pair_labels, pair_weights,
                 feature = numbers[slot]
                 for pair in range(starts[feature], starts[feature + 1]):
                     scores[pair_labels[pair]] += pair_weights[pair]
-        best = -1
-        for label in range(n_labels):
-            if label != root_label and (best < 0 or scores[label] > scores[best]):
-                best = label
+        best = best_label(scores, root_label)
         found[dependent] = best if best >= 0 else root_label

@@ -24,7 +24,9 @@ OTHER …"""
 COLUMNS = 7
 OTHER, PUNCTUATION, VERB, CONJUNCTION = range(4)
 MAX_ATOMS, MAX_TAGS = 2**24, 2**12
-NONE = 1
+ONE = np.int32(1)
+"""Fills a key that has no further atom."""
+NONE = np.int32(1)
 """Atom of a tag that is not there; the first tag of a model's list is what is before a sentence."""
 MAX_KEYS = 80
 """Most keys of a link without those of the tags between."""
@@ -47,39 +49,48 @@ def distance_bin(head, dependent):
 
 
 @inner_kernel
-def with_distance(key, distance):
+def with_distance(key, head, dependent):
     """The key of a feature together with a bin of direction and distance."""
-    return key | (np.uint64(distance) << BIN_AT)
+    return key | (np.uint64(distance_bin(head, dependent)) << BIN_AT)
 
 
 @inner_kernel
 def put_two(keys, count, template, first, second):
-    """Write the key of two atoms below 2**24 unless one of them is unknown; returns the new count."""
-    if first > 0 and second > 0:
-        keys[count] = (np.uint64(template) << _TEMPLATE_AT) | (np.uint64(first) << _24) | np.uint64(second)
-        count += 1
-    return count
+    """Write the key of two atoms below 2**24, which counts unless one of them is unknown; returns the new count."""
+    keys[count] = (np.uint64(template) << _TEMPLATE_AT) | (np.uint64(first) << _24) | np.uint64(second)
+    return count + ((first > 0) & (second > 0))
 
 
 @inner_kernel
 def put_four(keys, count, template, first, second, third, fourth):
-    """Write the key of four atoms below 2**12 unless one of them is unknown; returns the new count."""
-    if first > 0 and second > 0 and third > 0 and fourth > 0:
-        keys[count] = (
-            (np.uint64(template) << _TEMPLATE_AT)
-            | (np.uint64(first) << _36)
-            | (np.uint64(second) << _24)
-            | (np.uint64(third) << _12)
-            | np.uint64(fourth)
-        )
-        count += 1
+    """Write the key of four atoms below 2**12, which counts unless one of them is unknown; returns the new count."""
+    upper = (np.uint64(template) << _TEMPLATE_AT) | (np.uint64(first) << _36) | (np.uint64(second) << _24)
+    keys[count] = upper | (np.uint64(third) << _12) | np.uint64(fourth)
+    return count + ((first > 0) & (second > 0) & (third > 0) & (fourth > 0))
+
+
+@inner_kernel
+def put_twos(keys, count, template, pairs):
+    """`put_two` of each of the pairs, the first with `template`, the next with the next one."""
+    for first, second in pairs:
+        count = put_two(keys, count, template, first, second)
+        template += 1
+    return count
+
+
+@inner_kernel
+def put_fours(keys, count, template, fours):
+    """`put_four` of each of the fours, the first with `template`, the next with the next one."""
+    for first, second, third, fourth in fours:
+        count = put_four(keys, count, template, first, second, third, fourth)
+        template += 1
     return count
 
 
 @inner_kernel
 def tag_pair(first, second):
     """Two tags as one atom below 2**24, 0 where one is unknown."""
-    return np.int64(first) * MAX_TAGS + np.int64(second) if first > 0 and second > 0 else np.int64(0)
+    return np.int32(first * MAX_TAGS + second) if first > 0 and second > 0 else np.int32(0)
 
 
 @inner_kernel
@@ -132,18 +143,21 @@ def _between_keys(atoms, h, m, tags, n_tags, kinds, keys, count):
     hp, mp = atoms[h, TAG], atoms[m, TAG]
     for k in range(n_tags):
         count = put_four(keys, count, 32, 1, hp, tags[k], mp)
-    kind = 1 + min(kinds[PUNCTUATION], 3) * 16 + min(kinds[VERB], 3) * 4 + min(kinds[CONJUNCTION], 3)
-    count = put_four(keys, count, 33, kind, 1, hp, mp)
-    count = put_four(keys, count, 34, kind, 1, 1, hp)
-    count = put_four(keys, count, 35, kind, 1, 1, mp)
-    count = put_two(keys, count, 36, kind, atoms[m, WORD_TAG])
-    return put_two(keys, count, 37, kind, atoms[h, WORD_TAG])
+    kind = np.int32(1 + min(kinds[PUNCTUATION], 3) * 16 + min(kinds[VERB], 3) * 4 + min(kinds[CONJUNCTION], 3))
+    count = put_fours(keys, count, 33, ((kind, ONE, hp, mp), (kind, ONE, ONE, hp), (kind, ONE, ONE, mp)))
+    return put_twos(keys, count, 36, ((kind, atoms[m, WORD_TAG]), (kind, atoms[h, WORD_TAG])))
 
 
 @inner_kernel
-def _tag_at(atoms, place):
+def tag_at(atoms, place):
     """The tag of a token by its place, NONE for place 0, which here means that there is no such token."""
     return atoms[place + 1, TAG] if place > 0 else NONE
+
+
+@inner_kernel
+def _label_at(guide, place):
+    """The label of the guide's link to a token, or NONE as in `tag_at`."""
+    return guide.labels[place] if place > 0 else NONE
 
 
 @inner_kernel
@@ -154,55 +168,45 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
     """
     h, m = head + 1, dependent + 1
     hp, mp, hwp, mwp = atoms[h, TAG], atoms[m, TAG], atoms[h, WORD_TAG], atoms[m, WORD_TAG]
-    same = 1 + (guide.heads[dependent] == head)
-    state = 1 + (same - 1) * 8 + is_above * 4 + min(crossed, 3)
-    count = put_four(keys, count, 40, state, 1, 1, 1)
-    count = put_four(keys, count, 41, state, 1, hp, mp)
-    count = put_four(keys, count, 42, state, 1, 1, mp)
-    count = put_two(keys, count, 43, mwp, tag_pair(hp, state))
-    other = guide.heads[dependent]
+    other, pair = guide.heads[dependent], tag_pair(hp, mp)
+    same = np.int32(1 + (other == head))
+    state = np.int32(1 + (same - 1) * 8 + is_above * 4 + min(crossed, 3))
     upper = guide.heads[head] if head > 0 else 0
-    inner_tag, outer_tag = _tag_at(atoms, inner), _tag_at(atoms, outer)
+    inner_tag, outer_tag = tag_at(atoms, inner), tag_at(atoms, outer)
     upper_tag = atoms[upper + 1, TAG] if head > 0 else NONE
-    count = put_four(keys, count, 44, same, atoms[other + 1, TAG], hp, mp)
-    count = put_four(keys, count, 45, same, upper_tag, hp, mp)
-    count = put_four(keys, count, 46, 1, inner_tag, hp, mp)
-    count = put_four(keys, count, 47, same, inner_tag, hp, mp)
-    count = put_four(keys, count, 48, same, outer_tag, hp, mp)
-    count = put_four(keys, count, 49, same, inner_tag, 1, mp)
-    count = put_four(keys, count, 50, outer_tag, inner_tag, hp, mp)
+    count = put_fours(keys, count, 40, ((state, ONE, ONE, ONE), (state, ONE, hp, mp), (state, ONE, ONE, mp)))
+    count = put_two(keys, count, 43, mwp, tag_pair(hp, state))
+    count = put_fours(keys, count, 44, (
+        (same, atoms[other + 1, TAG], hp, mp), (same, upper_tag, hp, mp), (ONE, inner_tag, hp, mp),
+        (same, inner_tag, hp, mp), (same, outer_tag, hp, mp), (same, inner_tag, ONE, mp),
+        (outer_tag, inner_tag, hp, mp),
+    ))  # fmt: skip
     if inner > 0:
-        count = put_two(keys, count, 51, atoms[inner + 1, WORD], atoms[m, WORD])
-        count = put_two(keys, count, 52, atoms[inner + 1, WORD], tag_pair(hp, mp))
-        count = put_two(keys, count, 53, mwp, tag_pair(hp, inner_tag))
+        inner_word = atoms[inner + 1, WORD]
+        pairs = (inner_word, atoms[m, WORD]), (inner_word, pair), (mwp, tag_pair(hp, inner_tag))
+        count = put_twos(keys, count, 51, pairs)
     if head > 0:
-        count = put_two(keys, count, 54, atoms[upper + 1, WORD], tag_pair(hp, mp))
-    count = put_two(keys, count, 55, mwp, tag_pair(hp, upper_tag))
-    count = put_two(keys, count, 56, hwp, tag_pair(mp, upper_tag))
+        count = put_two(keys, count, 54, atoms[upper + 1, WORD], pair)
+    count = put_twos(keys, count, 55, ((mwp, tag_pair(hp, upper_tag)), (hwp, tag_pair(mp, upper_tag))))
     first, last = guide.outermost[dependent, 0], guide.outermost[dependent, 1]
-    first_tag, last_tag = _tag_at(atoms, first), _tag_at(atoms, last)
-    count = put_four(keys, count, 57, 1, first_tag, hp, mp)
-    count = put_four(keys, count, 58, 1, last_tag, hp, mp)
-    count = put_four(keys, count, 59, last_tag, first_tag, hp, mp)
-    n_children = 1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3)
-    count = put_four(keys, count, 60, n_children, 1, hp, mp)
+    first_tag, last_tag = tag_at(atoms, first), tag_at(atoms, last)
+    n_children = np.int32(1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3))
+    count = put_fours(keys, count, 57, (
+        (ONE, first_tag, hp, mp), (ONE, last_tag, hp, mp), (last_tag, first_tag, hp, mp), (n_children, ONE, hp, mp),
+    ))  # fmt: skip
     if first > 0:
-        count = put_two(keys, count, 61, atoms[first + 1, WORD], tag_pair(hp, mp))
+        count = put_two(keys, count, 61, atoms[first + 1, WORD], pair)
     if last > 0:
-        count = put_two(keys, count, 62, atoms[last + 1, WORD], tag_pair(hp, mp))
-    own, heads_own = guide.labels[dependent], guide.labels[head]
-    inner_label = guide.labels[inner] if inner > 0 else NONE
-    outer_label = guide.labels[outer] if outer > 0 else NONE
-    count = put_four(keys, count, 100, own, same, hp, mp)
-    count = put_four(keys, count, 101, own, state, 1, mp)
-    count = put_four(keys, count, 102, heads_own, same, hp, mp)
-    count = put_four(keys, count, 103, heads_own, own, hp, mp)
+        count = put_two(keys, count, 62, atoms[last + 1, WORD], pair)
+    own, heads_own, inner_label = guide.labels[dependent], guide.labels[head], _label_at(guide, inner)
+    count = put_fours(keys, count, 100, (
+        (own, same, hp, mp), (own, state, ONE, mp), (heads_own, same, hp, mp), (heads_own, own, hp, mp),
+    ))  # fmt: skip
     count = put_two(keys, count, 104, mwp, tag_pair(heads_own, same))
-    count = put_four(keys, count, 105, inner_label, same, hp, mp)
-    count = put_four(keys, count, 106, inner_label, own, hp, mp)
-    count = put_four(keys, count, 107, outer_label, same, hp, mp)
-    count = put_four(keys, count, 108, guide.labels[first] if first > 0 else NONE, same, hp, mp)
-    return put_four(keys, count, 109, guide.labels[last] if last > 0 else NONE, same, hp, mp)
+    return put_fours(keys, count, 105, (
+        (inner_label, same, hp, mp), (inner_label, own, hp, mp), (_label_at(guide, outer), same, hp, mp),
+        (_label_at(guide, first), same, hp, mp), (_label_at(guide, last), same, hp, mp),
+    ))  # fmt: skip
 
 
 @inner_kernel
@@ -296,11 +300,10 @@ def tree_keys(atoms, guide, heads, written):
         head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         for m in range(1, n + 1):
             if heads[m] == head:
-                distance = distance_bin(head, m)
                 for k in range(starts[m], ends[m]):
                     if count + 2 <= written.shape[0]:
                         written[count] = keys[k]
-                        written[count + 1] = with_distance(keys[k], distance)
+                        written[count + 1] = with_distance(keys[k], head, m)
                     count += 2
     return count
 

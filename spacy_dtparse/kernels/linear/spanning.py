@@ -30,6 +30,20 @@ def link_tie(head, dependent):
     return np.int64((key ^ (key >> np.uint64(31))) >> np.uint64(24))
 
 
+@inner_kernel
+def _best_split(near, far, near_tie, far_tie, s, t, first, step):
+    """Of the parts from s to r and from r + step to t, for r from `first` on, those with the greatest sum of scores, of
+    equals that of ties: (r, score, tie). `far` is read across."""
+    best, at = -math.inf, first
+    for r in range(first, first + t - s):
+        score = near[s, r] + far[t, r + step]
+        if score > best:
+            best, at = score, r
+        elif score == best and near_tie[s, r] + far_tie[r + step, t] > near_tie[s, at] + far_tie[at + step, t]:
+            at = r
+    return at, best, near_tie[s, at] + far_tie[at + step, t]
+
+
 @kernel
 def projective_tree(scores, heads):
     """The best projective tree, in O(n³). Shapes, ties and result as the module says."""
@@ -45,43 +59,16 @@ def projective_tree(scores, heads):
     for width in range(1, n):
         for s in range(1, n + 1 - width):
             t = s + width
-            best, at = -math.inf, s
-            for r in range(s, t):
-                score = right[s, r] + left_across[t, r + 1]
-                if score > best:
-                    best, at = score, r
-                elif score == best and (
-                    right_tie[s, r] + left_tie[r + 1, t] > right_tie[s, at] + left_tie[at + 1, t]
-                ):
-                    at = r
+            at, best, tie = _best_split(right, left_across, right_tie, left_tie, s, t, s, 1)
             split_link[s, t] = at
-            tie = right_tie[s, at] + left_tie[at + 1, t]
             link_right[s, t], link_right_tie[s, t] = best + scores[s, t], tie + link_tie(s, t)
             link_left_across[t, s], link_left_tie[s, t] = best + scores[t, s], tie + link_tie(t, s)
-
-            best, at = -math.inf, t
-            for r in range(s + 1, t + 1):
-                score = link_right[s, r] + right_across[t, r]
-                if score > best:
-                    best, at = score, r
-                elif score == best and (
-                    link_right_tie[s, r] + right_tie[r, t] > link_right_tie[s, at] + right_tie[at, t]
-                ):
-                    at = r
-            split_right[s, t] = at
+            at, best, tie = _best_split(link_right, right_across, link_right_tie, right_tie, s, t, s + 1, 0)
+            split_right[s, t], right_tie[s, t] = at, tie
             right[s, t] = right_across[t, s] = best
-            right_tie[s, t] = link_right_tie[s, at] + right_tie[at, t]
-
-            best, at = -math.inf, s
-            for r in range(s, t):
-                score = left[s, r] + link_left_across[t, r]
-                if score > best:
-                    best, at = score, r
-                elif score == best and (left_tie[s, r] + link_left_tie[r, t] > left_tie[s, at] + link_left_tie[at, t]):
-                    at = r
-            split_left[s, t] = at
+            at, best, tie = _best_split(left, link_left_across, left_tie, link_left_tie, s, t, s, 0)
+            split_left[s, t], left_tie[s, t] = at, tie
             left[s, t] = left_across[t, s] = best
-            left_tie[s, t] = left_tie[s, at] + link_left_tie[at, t]
     best, best_tie, root = -math.inf, np.int64(0), 0
     for r in range(1, n + 1):
         score = left[1, r] + right[r, n] + scores[0, r]
@@ -126,19 +113,21 @@ def _follow_splits(root, n, split_link, split_right, split_left, heads):
 
 
 @inner_kernel
-def _range_of(scores):
-    """The least and the greatest score of a link that may be; -inf for the latter where there is none."""
+def _root_fine(scores):
+    """What a dependent of the root costs, so that a second one costs more than all else can give: a power of two, which
+    keeps sums on their grid; 0.0 where every link is forbidden."""
+    n = scores.shape[0] - 1
     least, most = math.inf, -math.inf
-    for h in range(scores.shape[0]):
-        for d in range(1, scores.shape[0]):
+    for h in range(n + 1):
+        for d in range(1, n + 1):
             if h != d and scores[h, d] > -math.inf:
                 least, most = min(least, scores[h, d]), max(most, scores[h, d])
-    return least, most
+    return 2.0 ** math.ceil(math.log2((most - least) * (n + 1) + 1.0)) if most > -math.inf else 0.0
 
 
 @inner_kernel
-def _best_head(node, node_of, value, tie):
-    """The token outside a contracted node from which its best link comes, -1 for none."""
+def _best_head(node, value, tie, node_of):
+    """The token outside a node that the best link into it comes from, by the node's row; -1 where there is none."""
     head = -1
     for h in range(value.shape[0]):
         if node_of[h] != node and value[h] > -math.inf:
@@ -153,11 +142,9 @@ def spanning_tree(scores, heads):
     the module says.
     """
     n = scores.shape[0] - 1
-    least, most = _range_of(scores)
-    if most == -math.inf:
+    fine = _root_fine(scores)
+    if fine == 0.0:
         return False
-    # A second dependent of the root costs more than all else can give; a power of two keeps sums on their grid.
-    fine = 2.0 ** math.ceil(math.log2((most - least) * (n + 1) + 1.0))
     # Row c: the best link into (contracted) node c from each token outside it; to which token of c it goes.
     value, tie = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1), np.int64)
     into = np.empty((n + 1, n + 1), np.int32)
@@ -166,49 +153,41 @@ def spanning_tree(scores, heads):
             value[d, h] = scores[h, d] - (fine if h == 0 else 0.0)
             tie[d, h], into[d, h] = link_tie(h, d), d
     nodes = 2 * n + 1
-    row, above = np.empty(nodes, np.int32), np.full(nodes, -1, np.int32)
+    row, above = np.arange(nodes).astype(np.int32), np.full(nodes, -1, np.int32)
+    node_of, path = row[: n + 1].copy(), np.empty(nodes, np.int32)
     chosen_head, chosen_dependent = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
-    state = np.zeros(nodes, np.int8)  # 1: on the path, 2: reached from the root
-    node_of = np.empty(n + 1, np.int32)
-    for token in range(n + 1):
-        row[token] = node_of[token] = token
-    path = np.empty(nodes, np.int32)
+    on_path, reached = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
+    reached[0] = True
     made = n + 1
     for start in range(1, n + 1):
         node, length = node_of[start], 0
-        while state[node] != 2:
+        while not reached[node]:
             path[length] = node
             length += 1
-            state[node] = 1
-            head = _best_head(node, node_of, value[row[node]], tie[row[node]])
+            on_path[node] = True
+            r = row[node]
+            head = _best_head(node, value[r], tie[r], node_of)
             if head < 0:
                 return False
-            chosen_head[node], chosen_dependent[node] = head, into[row[node], head]
-            upper = node_of[head]
-            if upper == 0 or state[upper] == 2:
-                for place in range(length):
-                    state[path[place]] = 2
-            elif state[upper] == 1:
+            chosen_head[node], chosen_dependent[node] = head, into[r, head]
+            node = node_of[head]
+            if reached[node]:
+                reached[path[:length]] = True
+            elif on_path[node]:
                 first = length - 1
-                while path[first] != upper:
+                while path[first] != node:
                     first -= 1
                 _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into)
-                length = first
-                upper = made
+                length, node = first, made
                 made += 1
-            node = upper
-            if upper == 0:
-                break
+    # The link into a contracted node is that of its member that it goes to, in place of the member's link in the cycle.
     for node in range(made - 1, n, -1):
         member = chosen_dependent[node]
         while above[member] != node:
             member = above[member]
         chosen_head[member], chosen_dependent[member] = chosen_head[node], chosen_dependent[node]
-    heads[0], roots = -1, 0
-    for token in range(1, n + 1):
-        heads[token] = chosen_head[token]
-        roots += heads[token] == 0
-    return roots == 1
+    heads[0], heads[1:] = -1, chosen_head[1 : n + 1]
+    return (heads[1:] == 0).sum() == 1
 
 
 @inner_kernel

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..jit import inner_kernel, kernel
 from .feature_table import find_slot
-from .links import put_four, put_two, tag_pair
+from .links import ONE, put_fours, put_two, put_twos, tag_pair
 
 WORD, TAG, ENTRY, SHAPE, AFFIXES = 0, 1, 2, 3, 4
 """Columns of atoms. ENTRY: row of the tag dictionary. AFFIXES: the first of eight, prefixes and suffixes of one to four
@@ -68,32 +68,18 @@ def token_keys(atoms, row, keys):
     w_before, w_after = atoms[row - 1, WORD], atoms[row + 1, WORD]
     t_first, t_before = atoms[row - 2, TAG], atoms[row - 1, TAG]
     t_after, t_last = atoms[row + 1, TAG], atoms[row + 2, TAG]
-    count = put_two(keys, 0, 1, 1, w)
-    count = put_two(keys, count, 2, 1, w_before)
-    count = put_two(keys, count, 3, 1, w_after)
-    count = put_two(keys, count, 4, 1, atoms[row - 2, WORD])
-    count = put_two(keys, count, 5, 1, atoms[row + 2, WORD])
-    count = put_two(keys, count, 6, 1, t)
-    count = put_two(keys, count, 7, 1, t_before)
-    count = put_two(keys, count, 8, 1, t_after)
-    count = put_two(keys, count, 9, 1, t_first)
-    count = put_two(keys, count, 10, 1, t_last)
-    count = put_two(keys, count, 11, t_before, t)
-    count = put_two(keys, count, 12, t, t_after)
-    count = put_two(keys, count, 13, t_first, t_before)
-    count = put_two(keys, count, 14, t_after, t_last)
-    count = put_two(keys, count, 15, t_before, t_after)
-    count = put_two(keys, count, 16, tag_pair(t_before, t), t_after)
-    count = put_two(keys, count, 17, tag_pair(t_first, t_before), t)
-    count = put_two(keys, count, 18, tag_pair(t, t_after), t_last)
-    count = put_two(keys, count, 19, w, t)
-    count = put_two(keys, count, 20, w_before, t)
-    count = put_two(keys, count, 21, w_after, t)
-    count = put_two(keys, count, 22, w, t_before)
-    count = put_two(keys, count, 23, w, t_after)
-    count = put_two(keys, count, 24, w_before, w)
-    count = put_two(keys, count, 25, w, w_after)
-    count = put_two(keys, count, 26, 1, atoms[row, SHAPE])
+    count = put_twos(keys, 0, 1, (
+        (ONE, w), (ONE, w_before), (ONE, w_after), (ONE, atoms[row - 2, WORD]), (ONE, atoms[row + 2, WORD]),
+    ))  # fmt: skip
+    count = put_twos(keys, count, 6, ((ONE, t), (ONE, t_before), (ONE, t_after), (ONE, t_first), (ONE, t_last)))
+    count = put_twos(keys, count, 11, (
+        (t_before, t), (t, t_after), (t_first, t_before), (t_after, t_last), (t_before, t_after),
+        (tag_pair(t_before, t), t_after), (tag_pair(t_first, t_before), t), (tag_pair(t, t_after), t_last),
+    ))  # fmt: skip
+    count = put_twos(keys, count, 19, (
+        (w, t), (w_before, t), (w_after, t), (w, t_before), (w, t_after), (w_before, w), (w, w_after),
+        (ONE, atoms[row, SHAPE]),
+    ))  # fmt: skip
     for affix in range(2 * AFFIX):
         count = put_two(keys, count, 27 + affix, 1, atoms[row, AFFIXES + affix])
     return count
@@ -104,12 +90,8 @@ def history_keys(atoms, row, last, second, keys, count):
     """Write the keys of a token's features with the atoms of the last label and of the second last, from `count`;
     returns the new count, at most MAX_HISTORY_KEYS more."""
     w, t = atoms[row, WORD], atoms[row, TAG]
-    count = put_two(keys, count, _HISTORY, 1, last)
-    count = put_two(keys, count, _HISTORY + 1, second, last)
-    count = put_two(keys, count, _HISTORY + 2, last, t)
-    count = put_two(keys, count, _HISTORY + 3, w, last)
-    count = put_four(keys, count, _HISTORY + 4, 1, second, last, t)
-    return put_four(keys, count, _HISTORY + 5, 1, last, t, atoms[row + 1, TAG])
+    count = put_twos(keys, count, _HISTORY, ((ONE, last), (second, last), (last, t), (w, last)))
+    return put_fours(keys, count, _HISTORY + 4, ((ONE, second, last, t), (ONE, last, t, atoms[row + 1, TAG])))
 
 
 @inner_kernel
@@ -125,12 +107,12 @@ def find_features(keys, count, slots, numbers, features):
 
 
 @inner_kernel
-def _add_pairs(features, count, starts, pairs, scores):
-    """Add the whole numbers of features to the scores of all labels, int32 (L,)."""
-    for k in range(count):
+def _add_scores(keys, count, tables, features, scores):
+    """Add the whole numbers of the features that keys[:count] name to the scores of all labels, int32 (L,)."""
+    for k in range(find_features(keys, count, tables.slots, tables.numbers, features)):
         feature = features[k]
-        for place in range(starts[feature], starts[feature + 1]):
-            pair = pairs[place]
+        for place in range(tables.starts[feature], tables.starts[feature + 1]):
+            pair = tables.pairs[place]
             scores[pair & 0xFFFF] += pair >> 16
 
 
@@ -176,9 +158,8 @@ def _keep(totals, n_cells, share, kept):
 
 
 @inner_kernel
-def _columns_of(last, n_states, columns, column_of):
-    """Give each of the states' last labels a column: `columns` lists the labels, `column_of` has each state's number;
-    returns how many there are."""
+def _share_columns(last, n_states, columns, column_of):
+    """Give states with the same last label the same column; returns the number of `columns`, each a label's atom."""
     n_columns = 0
     for state in range(n_states):
         column = 0
@@ -192,8 +173,18 @@ def _columns_of(last, n_states, columns, column_of):
 
 
 @inner_kernel
-def _marginals_of(sums, n_columns, marginals):
-    """Write the distribution of a token's label, from the forward sums of its pairs with the label before it."""
+def _add_state(state, sum_, best, chances, column, n_columns, sums, bests, origins):
+    """Go on from a state with each label: add to the forward sums of its cell, note the best way there so far."""
+    for k in range(chances.shape[0]):
+        cell = k * n_columns + column
+        sums[cell] += sum_ * chances[k]
+        if best * chances[k] > bests[cell]:
+            bests[cell], origins[cell] = best * chances[k], state
+
+
+@inner_kernel
+def _write_marginals(sums, n_columns, marginals):
+    """Each label's share of the forward sums."""
     total = 0.0
     for k in range(marginals.shape[0]):
         value = 0.0
@@ -203,6 +194,18 @@ def _marginals_of(sums, n_columns, marginals):
         total += value
     for k in range(marginals.shape[0]):
         marginals[k] /= total
+
+
+@inner_kernel
+def _scale_states(kept, n_states, sums, bests, sum_of, best_of):
+    """The forward sums of the kept cells, to a sum of 1, and their best ways, to a greatest one of 1."""
+    total, greatest = 0.0, 0.0
+    for state in range(n_states):
+        total += sums[kept[state]]
+        greatest = max(greatest, bests[kept[state]])
+    for state in range(n_states):
+        sum_of[state] = sums[kept[state]] / total
+        best_of[state] = bests[kept[state]] / greatest if greatest > 0.0 else 1.0
 
 
 @kernel
@@ -217,6 +220,7 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
     keys = np.empty(MAX_TOKEN_KEYS + MAX_HISTORY_KEYS, np.uint64)
     features = np.empty(keys.shape[0], np.int32)
     own, scores, chances = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32), np.empty(n_labels)
+    # A cell is a pair of labels: one of the token's, and, by column, the one before.
     sums, bests = np.empty(n_labels * beam), np.empty(n_labels * beam)
     origins = np.empty(n_labels * beam, np.int32)
     kept, columns = np.empty(beam, np.int64), np.empty(beam, np.int32)
@@ -230,44 +234,29 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
         first, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
         size = end - first
         own[:] = 0
-        count = token_keys(atoms, row, keys)
-        count = find_features(keys, count, tables.slots, tables.numbers, features)
-        _add_pairs(features, count, tables.starts, tables.pairs, own)
-        n_columns = _columns_of(last[i], n_states, columns, column_of)
-        sums[: size * n_columns] = 0.0
-        bests[: size * n_columns] = 0.0
-        origins[: size * n_columns] = 0
+        _add_scores(keys, token_keys(atoms, row, keys), tables, features, own)
+        n_columns = _share_columns(last[i], n_states, columns, column_of)
+        n_cells = size * n_columns
+        sums[:n_cells], bests[:n_cells], origins[:n_cells] = 0.0, 0.0, 0
         for state in range(n_states):
             scores[:] = own
             count = history_keys(atoms, row, last[i, state], second[state], keys, 0)
-            count = find_features(keys, count, tables.slots, tables.numbers, features)
-            _add_pairs(features, count, tables.starts, tables.pairs, scores)
+            _add_scores(keys, count, tables, features, scores)
             to_probabilities(scores, tables.allowed, first, end, tables.scale, chances)
-            for k in range(size):
-                cell = k * n_columns + column_of[state]
-                sums[cell] += sum_of[state] * chances[k]
-                best = best_of[state] * chances[k]
-                if best > bests[cell]:
-                    bests[cell], origins[cell] = best, state
-        _marginals_of(sums, n_columns, marginals[written : written + size])
+            _add_state(
+                state, sum_of[state], best_of[state], chances[:size], column_of[state], n_columns, sums, bests, origins
+            )
+        _write_marginals(sums, n_columns, marginals[written : written + size])
         written += size
         ends[i] = written
-        n_states = _keep(sums, size * n_columns, share, kept)
-        total, greatest = 0.0, 0.0
+        n_states = _keep(sums, n_cells, share, kept)
+        _scale_states(kept, n_states, sums, bests, sum_of, best_of)
         for state in range(n_states):
-            total += sums[kept[state]]
-            greatest = max(greatest, bests[kept[state]])
-        for state in range(n_states):
-            cell = kept[state]
-            last[i + 1, state] = FIRST_LABEL + tables.allowed[first + cell // n_columns]
-            second[state] = columns[cell % n_columns]
-            origin[i + 1, state] = origins[cell]
-            sum_of[state] = sums[cell] / total
-            best_of[state] = bests[cell] / greatest if greatest > 0.0 else 1.0
-    state = 0
-    for other in range(1, n_states):
-        if best_of[other] > best_of[state]:
-            state = other
+            label, column = divmod(kept[state], n_columns)
+            last[i + 1, state] = FIRST_LABEL + tables.allowed[first + label]
+            second[state] = columns[column]
+            origin[i + 1, state] = origins[kept[state]]
+    state = np.argmax(best_of[:n_states])
     for i in range(n, 0, -1):
         path[i - 1] = last[i, state] - FIRST_LABEL
         state = origin[i, state]
@@ -279,22 +268,13 @@ def offer_labels(atoms, allowed_from, allowed, marginals, beta, labels, chances,
     number first of equals: labels, int32, and chances, float64, up to ends[i], int64 (n,), for token i. Returns their
     number; `labels` and `chances` have room for all marginals."""
     read, written = np.int64(0), np.int64(0)
+    kept = np.empty(allowed_from[1], np.int64)  # entry 0 allows all labels
     for i in range(atoms.shape[0] - 2 * EDGE):
         entry = atoms[i + EDGE, ENTRY]
         first, size = allowed_from[entry], allowed_from[entry + 1] - allowed_from[entry]
-        greatest = 0.0
-        for k in range(size):
-            greatest = max(greatest, marginals[read + k])
-        start = written
-        for k in range(size):
-            value = marginals[read + k]
-            if value < beta * greatest or value == 0.0:
-                continue
-            place = written
-            while place > start and chances[place - 1] < value:
-                chances[place], labels[place] = chances[place - 1], labels[place - 1]
-                place -= 1
-            chances[place], labels[place] = value, allowed[first + k]
+        own = marginals[read : read + size]
+        for k in range(_keep(own, size, beta, kept)):
+            labels[written], chances[written] = allowed[first + kept[k]], own[kept[k]]
             written += 1
         read += size
         ends[i] = written

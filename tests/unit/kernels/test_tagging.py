@@ -55,7 +55,7 @@ def test_features_of_random_atoms(seed: int) -> None:
         assert count <= MAX_TOKEN_KEYS
         assert sorted(keys[:count].tolist()) == sorted(slow.token_features(atoms.tolist(), row))
         last, second = rng.integers(1, 4096, 2).tolist()
-        more = history_keys(atoms, row, last, second, keys, count)
+        more = history_keys(atoms, row, np.int32(last), np.int32(second), keys, count)
         assert more - count <= MAX_HISTORY_KEYS
         assert sorted(keys[count:more].tolist()) == sorted(slow.history_features(atoms.tolist(), row, last, second))
 

@@ -1,11 +1,10 @@
-"""Log-linear taggers by maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS.
-
-What is maximised is the probability of each label given the gold labels before it (Ratnaparkhi 1996).
+"""The learners of taggers. Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003). By
+maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the probability
+of each label given the gold labels before it (Ratnaparkhi 1996).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,10 +13,11 @@ import numpy as np
 from spacy_dtparse.features.linear.tagparts import TagParts
 
 from ..runs.resuming import save_arrays, saved_arrays
+from ..runs.telling import Tell
 from .corpus import SequenceData
-from .kernels import expectations
+from .kernels import expectations, online_pass
 from .lbfgs import Lbfgs
-from .listing import Listing
+from .listing import Listing, with_pairs
 from .options import SequenceOptions
 
 SHARDS = 8
@@ -25,8 +25,35 @@ SHARDS = 8
 _SAVE_EVERY = 10
 """Iterations between two states on disk."""
 _NEWTON_STEPS = 8
+_MOST_MISSING = 20_000_000
+"""Pairs without a weight that a pass can note."""
 
-Tell = Callable[..., None]
+
+def train_online(
+    data: SequenceData, parts: TagParts, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
+) -> tuple[np.ndarray, np.ndarray]:
+    """(Pairs as in Listing, their averaged weights); a finished pass is kept in the file `state`, and gone on from."""
+    codes, epoch, clock = listing.codes, 0, 1.0
+    weights, sums = np.zeros(len(codes)), np.zeros(len(codes))
+    if state.is_file():
+        with saved_arrays(state) as arrays:
+            codes, weights, sums = (arrays[name] for name in ("codes", "weights", "sums"))
+            epoch, clock = int(arrays["epoch"]), float(arrays["clock"])
+    step = float(options.step) if options.estimator == "mira" else 0.0
+    while epoch < options.epochs:
+        order = np.random.default_rng((options.seed, epoch)).permutation(len(data.starts) - 1)
+        room = min(_MOST_MISSING, 2 * len(data.gold) * listing.most) if epoch < options.grow else 0
+        missing = np.empty(room, np.uint64)
+        tables = listing.tables(parts, codes, weights)
+        wrong, clock, n_missing = online_pass(
+            order, *data, tables, len(parts.labels), sums, clock, options.history == "greedy", step, missing
+        )
+        if n_missing:
+            codes, (weights, sums) = with_pairs(codes, np.unique(missing[:n_missing]), weights, sums)
+        epoch += 1
+        save_arrays(state, {"codes": codes, "weights": weights, "sums": sums, "epoch": epoch, "clock": clock})
+        tell(epoch=epoch, wrong=int(wrong), pairs=len(codes))
+    return codes, weights - sums / clock
 
 
 class Likelihood:
@@ -36,7 +63,7 @@ class Likelihood:
     def __init__(self, data: SequenceData, parts: TagParts, listing: Listing, sigma: float, workers: int):
         self._data, self._parts, self._listing, self._workers = data, parts, listing, workers
         self._variance = sigma * sigma
-        self._edges = np.linspace(0, data.n_sentences, SHARDS + 1).astype(int).tolist()
+        self._edges = np.linspace(0, len(data.starts) - 1, SHARDS + 1).astype(int).tolist()
         self.likelihood = 0.0
 
     def expected(self, weights: np.ndarray) -> np.ndarray:
@@ -77,13 +104,8 @@ def gis_step(
 
 
 def train_loglinear(
-    data: SequenceData,
-    parts: TagParts,
-    listing: Listing,
-    options: SequenceOptions,
-    state: Path,
+    data: SequenceData, parts: TagParts, listing: Listing, options: SequenceOptions, state: Path, tell: Tell,
     workers: int,
-    tell: Tell,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(Pairs as in Listing, their weights); every tenth iteration is kept in the file `state`, and gone on from."""
     function = Likelihood(data, parts, listing, options.sigma, workers)
@@ -109,8 +131,7 @@ def _train_gis(
         before = value
         iteration += 1
         if iteration % _SAVE_EVERY == 0:
-            kept = {"weights": weights, "iteration": np.array(iteration), "before": np.array(before)}
-            save_arrays(state, kept)
+            save_arrays(state, {"weights": weights, "iteration": iteration, "before": before})
     return weights
 
 
