@@ -17,7 +17,7 @@ from common import arguments, save
 from spacy_dtparse.kernels.jit import bare_kernel, from_python
 from spacy_dtparse.kernels.trees import score, state
 from spacy_dtparse.kernels.trees.state import make_nodes
-from spacy_dtparse.models import embedded_trees, find_model
+from spacy_dtparse.models import embedded_model, find_model
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.trees import Recipe
 from training.data.corpus import Sentence, read_treebank, training_tree
@@ -98,7 +98,7 @@ def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dic
 
 def main() -> None:
     """Measure, print, save."""
-    options = arguments(__doc__, pipeline=Path(embedded_trees()))
+    options = arguments(__doc__, pipeline=Path(embedded_model("en_dtparse")))
     options.add_argument("--tags", type=Path, required=True)
     given = options.parse_args()
     parser = DtreeParser.from_disk(find_model(given.pipeline))

@@ -15,7 +15,7 @@ from typing import Any
 
 from common import arguments, save
 
-from spacy_dtparse.models import embedded_trees, find_model
+from spacy_dtparse.models import embedded_model, find_model
 from spacy_dtparse.parsers import ConstituentParser, load_parser
 from training.data.corpus import Sentence, read_treebank
 from training.data.evaluate import own_trees, score_trees
@@ -58,7 +58,7 @@ def main() -> None:
     for name in options.names:
         read = read_treebank(Path(options.corpus) / name / "dev.mrg", options.tags / f"{name}.dev.tags")
         sentences += read[:: 8 if len(read) > 1000 else 2]
-    trees = load_parser(embedded_trees())
+    trees = load_parser(embedded_model("en_dtparse"))
     span = load_parser(find_model(options.pipeline))
     rows: dict[str, dict[str, Any]] = {}
     parsers: dict[str, ConstituentParser] = {

@@ -25,7 +25,7 @@ from spacy_dtparse.kernels.trees.treewalk import walk_forest
 from spacy_dtparse.model.trees.ensemble import stack
 from spacy_dtparse.model.trees.model import DtreeModel
 from spacy_dtparse.model.trees.rules import compile_rules
-from spacy_dtparse.models import embedded_trees, find_model
+from spacy_dtparse.models import embedded_model, find_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from spacy_dtparse.trees.transforms import Recipe
@@ -82,7 +82,7 @@ def flat(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Measure, compare, print, save; the exit code is 1 when any score differs in any bit."""
-    parser = arguments(__doc__, pipeline=Path(embedded_trees()))
+    parser = arguments(__doc__, pipeline=Path(embedded_model("en_dtparse")))
     parser.add_argument("--candidates", type=int, default=4000)
     options = parser.parse_args()
     model = load_parser(find_model(options.pipeline)).model  # type: ignore[attr-defined]

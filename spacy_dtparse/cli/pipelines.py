@@ -6,6 +6,7 @@ import argparse
 import gc
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -159,15 +160,15 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
         pipeline = None  # the same but for the parser, which goes
     names = config["nlp"]["pipeline"]
     own = next((name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None)
-    factory = None if own is None else config["components"][own]["factory"]
-    wanted = KINDS[kind].factory if kind in KINDS else factory or "span_parser"
-    if own is not None and factory == wanted:
+    section = {} if own is None else config["components"][own]
+    wanted = KINDS[kind].factory if kind in KINDS else section.get("factory", "span_parser")
+    if section.get("factory") == wanted:
         return load_language(pipeline, config={"components": {own: {"model": model}}})
     nlp = load_language(pipeline, exclude=[] if own is None else [own])
-    following = None if own is None else next(iter(names[names.index(own) + 1 :]), None)
-    kept = {} if own is None else {key: config["components"][own].get(key) for key in ("spans_key", "spines_key")}
-    settings = {"model": model, **{key: value for key, value in kept.items() if value is not None}}
-    nlp.add_pipe(wanted, before=following if following in nlp.component_names else None, config=settings)
+    following = [] if own is None else names[names.index(own) + 1 :][:1]
+    kept = {key: section[key] for key in ("spans_key", "spines_key") if section.get(key) is not None}
+    before = next((name for name in following if name in nlp.component_names), None)
+    nlp.add_pipe(wanted, before=before, config={"model": model, **kept})
     return nlp
 
 
@@ -177,7 +178,7 @@ def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPi
     A pipeline that has none gets one at its end: of the parser's factory, or span_parser. A component of another
     factory gives way to one of the parser's.
     """
-    present, before = _first_component(nlp), None
+    present, before = _first(nlp, CONSTITUENT_FACTORIES), None
     factory = KINDS[parser.name].factory if parser is not None and parser.name in KINDS else None
     if present is not None and factory not in (None, nlp.get_pipe_meta(present).factory):
         before = next(iter(nlp.component_names[nlp.component_names.index(present) + 1 :]), None)
@@ -191,25 +192,25 @@ def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPi
     return component
 
 
-def _first_component(nlp: Language) -> str | None:
-    return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES), None)
+def _first(nlp: Language, factories: Iterable[str]) -> str | None:
+    """The name of the pipeline's first component of these factories."""
+    return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in factories), None)
 
 
 def has_constituents(nlp: Language) -> bool:
     """Whether the pipeline has a constituent parser."""
-    return _first_component(nlp) is not None
+    return _first(nlp, CONSTITUENT_FACTORIES) is not None
 
 
 def dependency_component(nlp: Language) -> BpmParser | None:
     """The pipeline's first bpm_parser component, None when it has none."""
-    names = (name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "bpm_parser")
-    name = next(names, None)
+    name = _first(nlp, ["bpm_parser"])
     return None if name is None else cast("BpmParser", nlp.get_pipe(name))
 
 
 def component_name(nlp: Language) -> str:
     """The name of the pipeline's first constituent parser. Raises DtparseError when it has none."""
-    name = _first_component(nlp)
+    name = _first(nlp, CONSTITUENT_FACTORIES)
     if name is None:
         raise DtparseError(
             f"the pipeline has no constituent parser ({', '.join(CONSTITUENT_FACTORIES)}), only "

@@ -47,11 +47,6 @@ def embedded_model(name: str = DEFAULT) -> str:
     return str(path)
 
 
-def embedded_trees() -> str:
-    """The path of the English boosted decision trees: embedded_model("en_dtparse")."""
-    return embedded_model("en_dtparse")
-
-
 def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
     """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's.
 

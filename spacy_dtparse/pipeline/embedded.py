@@ -25,14 +25,7 @@ def load_embedded(name: str | None = None, **overrides: Any) -> Language:
 
 
 def _with_parser(
-    folder: Path,
-    name: str,
-    *,
-    vocab: Any = True,
-    disable: str | Iterable[str] = (),
-    enable: str | Iterable[str] = (),
-    exclude: str | Iterable[str] = (),
-    config: Mapping[str, Any] | None = None,
+    folder: Path, name: str, *, exclude: str | Iterable[str] = (), config: Mapping[str, Any] | None = None, **given: Any
 ) -> Language:
     """What spacy.load does, with the components of a pipeline that is not on disk as a whole."""
     own, factory = PARSERS[DEFAULT], PARSERS[name]
@@ -45,9 +38,8 @@ def _with_parser(
     wanted["components"][factory] = {"factory": factory}
     wanted = Config().from_str(wanted.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
     nlp = load_model_from_config(
-        wanted, vocab=vocab, disable=disable, enable=enable, exclude=exclude, auto_fill=True,
-        meta=load_meta(folder / "meta.json"),
-    )  # fmt: skip
+        wanted, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **given
+    )
     nlp.from_disk(folder, exclude=[exclude] if isinstance(exclude, str) else list(exclude))
     description = nlp.meta["description"].replace(own, factory)
     nlp.meta.update(name=name.removeprefix("en_"), description=description)

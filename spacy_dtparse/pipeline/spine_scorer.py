@@ -11,8 +11,6 @@ from spacy.util import registry
 
 from .spines import SPINES_KEY, has_spines, spine, spines
 
-SCORES = ("spine_acc", "spine_multi_acc", "spine_labels")
-
 SCORE_WEIGHTS = {"spine_acc": 1.0, "spine_multi_acc": None, "spine_labels": None}
 
 
@@ -47,5 +45,5 @@ def spine_score(examples: Iterable[Example], *, spans_key: str = SPINES_KEY, **_
                 offered += gold in names
                 count += len(names)
     if not words:
-        return dict.fromkeys(SCORES)
-    return dict(zip(SCORES, (right / words, offered / words, count / words), strict=True))
+        return dict.fromkeys(SCORE_WEIGHTS)
+    return dict(zip(SCORE_WEIGHTS, (right / words, offered / words, count / words), strict=True))

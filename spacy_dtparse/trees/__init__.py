@@ -8,7 +8,7 @@ from .bracket_writer import write_tree, write_tree_pretty
 from .brackets import parse_tree, parse_trees, read_trees
 from .heads import CANDIDATE, COLLINS, HeadRules, head_rules
 from .labels import EMPTY_TAG, PUNCTUATION_TAGS, base_label
-from .sided import SidedSpine, read_sided, sided_round_trip_problem, sided_spines, tree_from_sided, write_sided
-from .spines import read_spine, round_trip_problem, spines, tree_from_spines, write_spine
+from .sided import SidedSpine, read_sided, round_trip_problem, sided_spines, tree_from_sided, write_sided
+from .spines import read_spine, spines, tree_from_spines, write_spine
 from .transforms import STEPS, Recipe
 from .tree import TOP, Tree

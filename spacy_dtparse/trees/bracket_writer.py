@@ -26,8 +26,8 @@ def _leaf(tree: Tree, i: int) -> str:
 def write_tree(tree: Tree) -> str:
     """`tree` on one line, as in nltk: `(TOP (NP (DT the) (NN cat)))`.
 
-    Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white
-    space in words (written _) and empty tags (written XX).
+    Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white space in words
+    (written _) and empty tags (written XX).
     """
     child_lists = tree.child_lists()
     parts: list[str] = []
@@ -45,10 +45,10 @@ def write_tree(tree: Tree) -> str:
     return "".join(parts)[1:]
 
 
-def write_tree_pretty(tree: Tree, *, width: int = 100, indent: int = 2) -> str:
+def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
     """`tree` on several lines: a constituent that does not fit into `width` columns is broken up.
 
-    Its children begin lines of their own, `indent` columns further right, but at most width / 2.
+    Its children begin lines of their own, two columns further right, but at most width / 2.
     """
     child_lists = tree.child_lists()
     flat = [0] * len(tree.labels)  # length of each constituent on one line
@@ -65,7 +65,7 @@ def write_tree_pretty(tree: Tree, *, width: int = 100, indent: int = 2) -> str:
         if what is None:
             parts.append(")")
             continue
-        margin = min(indent * depth, width // 2)
+        margin = min(2 * depth, width // 2)
         if breaks and parts:
             lines.append("".join(parts))
             parts = []

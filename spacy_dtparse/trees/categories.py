@@ -11,9 +11,6 @@ from .sided import sided_spines, write_sided
 from .spines import spines, write_spine
 from .tree import Tree
 
-CATEGORIES = ("spine", "sided")
-"""The kinds of categories that a token may have."""
-
 
 def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
     """The spine of each token as text. Raises TreeError as `write_spine` does."""
@@ -25,6 +22,11 @@ def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
     return [write_sided(spine) for spine in sided_spines(tree, rules)]
 
 
+_WRITTEN = {"spine": written_spines, "sided": written_sided}
+CATEGORIES = tuple(_WRITTEN)
+"""The kinds of categories that a token may have."""
+
+
 def check_categories(name: str) -> None:
     """Raise ConfigError unless it is one of CATEGORIES."""
     if name not in CATEGORIES:
@@ -34,4 +36,4 @@ def check_categories(name: str) -> None:
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
     """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
     check_categories(name)
-    return partial({"spine": written_spines, "sided": written_sided}[name], rules=rules)
+    return partial(_WRITTEN[name], rules=rules)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..dtypes import INDEX
@@ -20,35 +22,27 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
     bases = [base_label(symbol) for symbol in symbols]
     labels = [None, CANDIDATE, *sorted(rules.rules)]  # None: the default rule
     number = {label: r for r, label in enumerate(labels)}
-    modes: list[int] = []
-    ranks: list[list[int]] = []
+    scans: list[list[int]] = []  # the direction of each, and the ranks of all symbols
     first_scan = [0]
 
-    def add(mode: int, wanted: dict[str, int], other: int) -> None:
-        modes.append(mode)
-        ranks.append([wanted.get(base, other) for base in bases] + [other])
+    def add(direction: int, wanted: Mapping[str, int], other: int) -> None:
+        scans.append([direction, *(wanted.get(base, other) for base in bases), other])
 
     for label in labels:
         rule = rules.default if label is None else rules.rule(label)
         for mode, names in rule:
-            ordered = not mode.endswith("-any")
-            wanted: dict[str, int] = {}
-            for place, name in enumerate(names):
-                wanted.setdefault(name, place if ordered else 0)
+            ranks = {name: place for place, name in reversed([*enumerate(names)])}  # a label's first place counts
             direction = {"left": LEFT, "right": RIGHT, "first": FIRST, "last": LAST}[mode.removesuffix("-any")]
-            add(direction, wanted, NOT_WANTED)
-        direction = RIGHT if resort_is_right(rule) else LEFT
-        add(direction, dict.fromkeys(rules.punctuation, 1), 0)
-        first_scan.append(len(modes))
+            add(direction, dict.fromkeys(ranks, 0) if mode.endswith("-any") else ranks, NOT_WANTED)
+        add(RIGHT if resort_is_right(rule) else LEFT, dict.fromkeys(rules.punctuation, 1), 0)
+        first_scan.append(len(scans))
 
     coordinated = [int(label is None or label not in rules.no_coordination) for label in labels]
     own_rule = [number.get(base, 0) if base != CANDIDATE else 0 for base in bases]
     # A label without a rule of its own that is excluded from coordination needs a rule with that flag.
     for label in sorted(rules.no_coordination - set(rules.rules)):
-        first, last = first_scan[0], first_scan[1]
-        modes.extend(modes[first:last])
-        ranks.extend(ranks[first:last])
-        first_scan.append(len(modes))
+        scans += scans[: first_scan[1]]
+        first_scan.append(len(scans))
         coordinated.append(0)
         own_rule = [len(coordinated) - 1 if base == label else r for base, r in zip(bases, own_rule, strict=True)]
     symbol = np.zeros((n + 1, 3), dtype=INDEX)
@@ -58,5 +52,5 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
     return HeadTable(
         symbol=symbol,
         rule=np.array([first_scan, [*coordinated, 0]], dtype=INDEX).T.copy(),
-        scan=np.array([[mode, *rank] for mode, rank in zip(modes, ranks, strict=True)], dtype=INDEX),
+        scan=np.array(scans, dtype=INDEX),
     )

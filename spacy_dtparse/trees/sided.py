@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import TreeError
 from .heads import COLLINS, HeadRules
-from .spines import EMPTY_SPINE, SEPARATOR, Spine, problem_of, write_spine
+from .spines import EMPTY_SPINE, SEPARATOR, Spine, read_spine, spines, tree_from_spines, write_spine
 from .tree import TOP, Tree
 
 LEFT, RIGHT = 1, 2
@@ -171,11 +171,17 @@ def _take_siblings(
         piece = stack.pop()
 
 
-def sided_round_trip_problem(tree: Tree, rules: HeadRules = COLLINS) -> str:
-    """Why `tree` does not come back from its written sided spines; "" if it does."""
-
-    def back() -> Tree:
-        written = map(write_sided, sided_spines(tree, rules))
-        return tree_from_sided(tree.words, tree.tags, list(map(read_sided, written)), tree.labels[0])
-
-    return problem_of(tree, back)
+def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, sided: bool = False) -> str:
+    """Why `tree` does not come back from its written spines and its brackets, or from its written sided spines alone;
+    "" if it does."""
+    words, tags, top = tree.words, tree.tags, tree.labels[0]
+    try:
+        if sided:
+            written = map(write_sided, sided_spines(tree, rules))
+            again = tree_from_sided(words, tags, list(map(read_sided, written)), top)
+        else:
+            written, brackets = map(write_spine, spines(tree, rules)), zip(tree.starts, tree.ends, strict=True)
+            again = tree_from_spines(words, tags, brackets, list(map(read_spine, written)), top)
+    except TreeError as error:
+        return str(error)
+    return "" if again == tree else f"another tree comes back: {again}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..errors import TreeError
 from .heads import CANDIDATE, COLLINS, HeadRules
@@ -110,23 +110,3 @@ def tree_from_spines(
             "with a longer spine"
         )
     return Tree(shape.words, shape.tags, (label for label in labels if label is not None), shape.starts, shape.ends)
-
-
-def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS) -> str:
-    """Why `tree` does not come back from its written spines and its brackets; "" if it does."""
-
-    def back() -> Tree:
-        written = [write_spine(spine) for spine in spines(tree, rules)]
-        brackets = zip(tree.starts, tree.ends, strict=True)
-        return tree_from_spines(tree.words, tree.tags, brackets, list(map(read_spine, written)), tree.labels[0])
-
-    return problem_of(tree, back)
-
-
-def problem_of(tree: Tree, back: Callable[[], Tree]) -> str:
-    """Why `back` does not give `tree`; "" if it does."""
-    try:
-        again = back()
-    except TreeError as error:
-        return str(error)
-    return "" if again == tree else f"another tree comes back: {again}"

@@ -60,14 +60,10 @@ def raise_punctuation(tree: Tree) -> Tree:
     The root keeps what reaches it. Inverse: `punctuation.lower_punctuation`.
     """
     n = len(tree.words)
-    after = list(range(n + 1))  # the first token at or after a place that is not punctuation
-    for i in range(n - 1, -1, -1):
-        if tree.tags[i] in PUNCTUATION_TAGS:
-            after[i] = after[i + 1]
-    before = list(range(n + 1))  # the end of the last token before a place that is not punctuation
-    for i in range(1, n + 1):
-        if tree.tags[i - 1] in PUNCTUATION_TAGS:
-            before[i] = before[i - 1]
+    is_word = [tag not in PUNCTUATION_TAGS for tag in tree.tags]
+    # for each place the end of the last word before it, and the first word at or after it
+    before = list(accumulate(((i + 1) * is_word[i] for i in range(n)), max, initial=0))
+    after = list(accumulate((i if is_word[i] else n for i in range(n - 1, -1, -1)), min, initial=n))[::-1]
     root, *below = tree.spans()
     inner = [(after[start], before[end], label) for start, end, label in below if after[start] < before[end]]
     return _tree(tree.words, tree.tags, [root, *inner])

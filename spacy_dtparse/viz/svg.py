@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ..errors import ConfigError
@@ -21,19 +20,9 @@ _STYLE = (
 )
 
 
-class _Theme(NamedTuple):
-    """The colours of a drawing."""
-
-    label: str
-    tag: str
-    word: str
-    edge: str
-    background: str
-
-
 _THEMES = {
-    "light": _Theme("#1f4e79", "#6b6b6b", "#111", "#8a8a8a", "white"),
-    "dark": _Theme("#79b8ff", "#a8a8a8", "#eee", "#7d8590", "#0d1117"),
+    "light": {"label": "#1f4e79", "tag": "#6b6b6b", "word": "#111", "edge": "#8a8a8a", "background": "white"},
+    "dark": {"label": "#79b8ff", "tag": "#a8a8a8", "word": "#eee", "edge": "#7d8590", "background": "#0d1117"},
 }
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # by XML 1.0
 _WIDE = re.compile("[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60]")
@@ -61,7 +50,7 @@ def svg_tree(
     if theme not in _THEMES:
         raise ConfigError(f"theme={theme!r}; allowed are {' and '.join(map(repr, _THEMES))}")
     colours = _THEMES[theme]
-    background = colours.background if background is None else background
+    background = colours["background"] if background is None else background
     if not re.fullmatch(r"[\w#(),.% -]+", background):
         raise ConfigError(f"background={background!r}; give a CSS colour such as 'white', '#fff' or 'none'")
     child_lists, depths = tree.child_lists(), tree.depths()
@@ -81,7 +70,7 @@ def svg_tree(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_number(width)}" height="{_number(height)}" '
         f'viewBox="0 0 {_number(width)} {_number(height)}" role="img" aria-label={quoteattr(_legal(label))}>',
-        f"<style>{_STYLE.format(size=_TEXT, **colours._asdict())}</style>",
+        f"<style>{_STYLE.format(size=_TEXT, **colours)}</style>",
     ]
     if background != "none":
         parts.append(f'<rect width="100%" height="100%" fill="{background}"/>')

@@ -8,7 +8,7 @@ MAX_INDENT = 200
 """Columns after which deeper constituents are not indented any further."""
 
 
-def text_tree(tree: Tree, *, ascii_only: bool = False, tags: bool = True, max_indent: int = MAX_INDENT) -> str:
+def text_tree(tree: Tree, *, ascii_only: bool = False, tags: bool = True) -> str:
     """`tree` with one constituent or token per line, children below and to the right of their parent.
 
     A constituent over a single child shares its child's line: `NP ── PRP  We`. `ascii_only` draws with | +
@@ -36,7 +36,7 @@ def text_tree(tree: Tree, *, ascii_only: bool = False, tags: bool = True, max_in
         children = child_lists[node]
         for place in range(len(children) - 1, -1, -1):
             is_last = place == len(children) - 1
-            below = rest if len(rest) >= max_indent else rest + ("   " if is_last else bar)
+            below = rest if len(rest) >= MAX_INDENT else rest + ("   " if is_last else bar)
             todo.append((children[place], rest + (corner if is_last else tee), below))
     return "\n".join(lines)
 

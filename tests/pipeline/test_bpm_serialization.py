@@ -198,7 +198,7 @@ def test_embedded_models_given_to_bpm_parser():
 
     for path, kind, factory in (
         (models.embedded_pipeline(), "span", "span_parser"),
-        (models.embedded_trees(), "dtree", "dtparse"),
+        (models.embedded_model("en_dtparse"), "dtree", "dtparse"),
         (models.embedded_model("en_pcfgla"), "pcfg", "pcfgla"),
     ):
         with pytest.raises(ModelFormatError, match=rf"kind '{kind}' .* builds constituents.*add_pipe\('{factory}'"):

@@ -154,7 +154,7 @@ def test_models_of_the_other_factory(tmp_path):
 @pytest.mark.embedded
 def test_a_real_model_of_the_other_factory():
     with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'dtree' .*'dtparse'"):
-        spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.embedded_trees())})
+        spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.embedded_model("en_dtparse"))})
     with pytest.raises(ModelFormatError, match=r"pcfgla: .*model: a model of kind 'span' .*'span_parser'"):
         spacy.blank("en").add_pipe("pcfgla", config={"model": str(models.embedded_pipeline())})
 

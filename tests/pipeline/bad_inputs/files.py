@@ -11,7 +11,7 @@ import pytest
 
 from spacy_dtparse.errors import ModelFormatError, TrainingDataError, TreeFormatError
 from spacy_dtparse.model.container import container_to_bytes
-from spacy_dtparse.models import embedded_trees
+from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.brackets import read_trees
 from training.data.corpus import read_treebank
@@ -193,7 +193,7 @@ MODELS = [
     Case(
         "model file",
         "of decision trees, given to pcfgla",
-        lambda bench: bench.component("pcfgla", model=str(embedded_trees())),
+        lambda bench: bench.component("pcfgla", model=str(embedded_model("en_dtparse"))),
         Raises(ModelFormatError, "is not one for the factory 'pcfgla'; use it with nlp.add_pipe('dtparse'"),
     ),
     Case(

@@ -252,7 +252,7 @@ def test_write_read_round_trip():
         assert write_tree(tree) == naive.brackets(node)
         assert parse_tree(naive.brackets(node)) == tree
         for width in (1, 20, 60):
-            assert parse_tree(write_tree_pretty(tree, width=width, indent=rng.randint(0, 4))) == tree
+            assert parse_tree(write_tree_pretty(tree, width=width)) == tree
 
 
 def test_pretty_layout():
@@ -271,7 +271,7 @@ def test_pretty_fits_the_width():
     rng = random.Random(3)
     for _ in range(100):
         tree = naive.random_tree(rng, 12)
-        lines = write_tree_pretty(tree, width=50, indent=1).split("\n")
+        lines = write_tree_pretty(tree, width=50).split("\n")
         # only a leaf, or the closing brackets after one, may pass the width
         assert all(len(line.rstrip(")")) <= 50 for line in lines)
 

@@ -20,7 +20,7 @@ from spacy_dtparse.trees import (
     read_sided,
     read_spine,
     read_trees,
-    sided_round_trip_problem,
+    round_trip_problem,
     sided_spines,
     tree_from_sided,
     write_sided,
@@ -166,7 +166,7 @@ def test_random_trees(rules):
         nested = naive.random_nested(rng, rng.randint(1, 12))
         tree = naive.to_tree(nested)
         assert [sided_spines(tree, rules)] == [spines for spines, _ in analyses(nested, by_rules(rules))]
-        assert sided_round_trip_problem(tree, rules) == ""
+        assert round_trip_problem(tree, rules, sided=True) == ""
         several += len(nested) > 2
     assert several > 50
 
@@ -175,7 +175,7 @@ def test_the_sample_treebank():
     for part in ("train", "dev"):
         for tree in read_trees(Path(SAMPLE) / f"{part}.mrg"):
             for one in (tree, Recipe.PLAIN.apply(tree), Recipe.TM2006.apply(tree)):
-                assert sided_round_trip_problem(one) == "" == sided_round_trip_problem(one, LEFTMOST)
+                assert round_trip_problem(one, sided=True) == "" == round_trip_problem(one, LEFTMOST, sided=True)
 
 
 def test_deep_trees():
@@ -184,12 +184,12 @@ def test_deep_trees():
         "(TOP " + "(S (NN a) " * 5000 + "(NN a)" + ")" * 5001,
         "(TOP " + "(S " * 5000 + "(NN a)" + " (NN a))" * 5000 + ")",
     ):
-        assert sided_round_trip_problem(parse_tree(text)) == ""
+        assert round_trip_problem(parse_tree(text), sided=True) == ""
 
 
 def test_another_root():
     tree = parse_tree("(S (NP (NN a)) (VP (VB b)))", top=None)
-    assert sided_round_trip_problem(tree) == ""
+    assert round_trip_problem(tree, sided=True) == ""
     assert tree_from_sided(tree.words, tree.tags, sided_spines(tree)).labels == ("TOP", "NP", "VP")
 
 
