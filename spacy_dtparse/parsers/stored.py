@@ -52,6 +52,11 @@ class StoredParser(ABC):
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         """By name the numbers that come out of a sentence, the same on every processor but for rounding."""
 
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Plain data about the model: treebanks, licence, scores."""
+        return self.model.meta
+
     def _prover(self: P) -> P:
         """A parser with the settings of proofs."""
         return self if self.settings == self.PROOF else type(self)(self.model, self.PROOF)

@@ -22,8 +22,7 @@ from spacy_dtparse.kernels.linear.links import ALL_LINKS, score_links
 from spacy_dtparse.model.linear.dependency import MAX_LABELS, DependencyModel, LinkStage, pack_links
 from spacy_dtparse.model.linear.features import LabelStage, pack_labels
 from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.dependency.decoding import best_tree
-from spacy_dtparse.parsers.dependency.labeller import Labeller
+from spacy_dtparse.parsers.dependency.decoding import Labeller, best_tree
 from spacy_dtparse.scoring.attachment import AttachmentReport
 
 from ..data.dependencies import DependencySentence

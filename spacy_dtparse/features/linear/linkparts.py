@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...kernels.linear.guides import label_atoms
-from ...kernels.linear.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB
+from ...kernels.linear.links import CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB
 from ...symbols import SymbolTable
 
 STEMS = ("prefix", "first", "lemma")
@@ -21,6 +21,8 @@ SOURCES = ("tag", "pos", "pos+tag")
 GUIDES = ("none", "constituents")
 _BEFORE, _ROOT, _AFTER = "<before>", "<root>", "<after>"
 _PREFIX = 5
+_TABLES = ("words", "tags", "stems", "guide_labels")
+_ARRAYS = ("word_tags", "stem_tags", "kinds")
 
 _NUMBER = re.compile(r"[-+]?[\d٠-٩०-९]+(?:[.,:/\-٫٬][\d٠-٩०-९]+)*%?")
 _CHINESE_DIGITS = "[0-9０-９〇零一二三四五六七八九十百千万亿萬億两兩]"
@@ -125,10 +127,7 @@ class TextRules:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "source": self.source, "places": list(self.places), "stem": self.stem, "numbers": self.numbers,
-            "guide": self.guide,
-        }  # fmt: skip
+        return {**asdict(self), "places": list(self.places)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextRules:
@@ -153,6 +152,8 @@ class LinkParts:
     stem_tags: np.ndarray
     kinds: np.ndarray = field(default_factory=lambda: np.zeros(0, INDEX))
     guide_labels: SymbolTable = field(default_factory=lambda: SymbolTable(()))
+    _word_tag: dict[tuple[int, int], int] = field(init=False, repr=False, compare=False)
+    _stem_tag: dict[tuple[int, int], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if max(len(self.words), len(self.stems), len(self.word_tags), len(self.stem_tags)) >= MAX_ATOMS:
@@ -172,8 +173,7 @@ class LinkParts:
                 f"{min(_ALL_KINDS)} to {max(_ALL_KINDS)}"
             )
         for name, table in (("_word_tag", self.word_tags), ("_stem_tag", self.stem_tags)):
-            pairs = {(int(a), int(b)): number for number, (a, b) in enumerate(table.tolist(), 1)}
-            object.__setattr__(self, name, pairs)
+            object.__setattr__(self, name, {tuple(pair): number for number, pair in enumerate(table.tolist(), 1)})
 
     @classmethod
     def build(cls, sentences: Iterable[TokenColumns], rules: TextRules) -> LinkParts:
@@ -209,44 +209,31 @@ class LinkParts:
 
     def encode(self, sentence: TokenColumns) -> np.ndarray:
         """Atoms, int32 (n + 3, COLUMNS); see `kernels.linear.links`."""
-        edges = [(edge, edge, edge) for edge in (_BEFORE, _ROOT, _AFTER)]
-        strings = [*edges[:2], *_strings(sentence, self.rules), edges[2]]
-        atoms = np.zeros((len(strings), COLUMNS), INDEX)
-        word_tag: dict[tuple[int, int], int] = self._word_tag  # type: ignore[attr-defined]
-        stem_tag: dict[tuple[int, int], int] = self._stem_tag  # type: ignore[attr-defined]
+        before, root, after = ((edge, edge, edge) for edge in (_BEFORE, _ROOT, _AFTER))
         rows = []
-        for word, tag, stem in strings:
+        for word, tag, stem in (before, root, *_strings(sentence, self.rules), after):
             w, t, s = self.words.number(word) + 1, self.tags.number(tag) + 1, self.stems.number(stem) + 1
             kind = int(self.kinds[t - 1]) if t else tag_kind(tag)
-            rows.append((w, t, word_tag.get((w, t), 0), s, stem_tag.get((s, t), 0), stem != word, kind))
-        atoms[:] = rows
-        return atoms
+            rows.append((w, t, self._word_tag.get((w, t), 0), s, self._stem_tag.get((s, t), 0), stem != word, kind))
+        return np.array(rows, INDEX)
 
     def to_dict(self) -> dict[str, Any]:
         """Strings and rules as plain data; pairs and kinds are arrays."""
-        return {
-            "rules": self.rules.to_dict(),
-            **{name: list(getattr(self, name)) for name in ("words", "tags", "stems", "guide_labels")},
-        }
+        return {"rules": self.rules.to_dict(), **{name: list(getattr(self, name)) for name in _TABLES}}
 
     @classmethod
     def from_parts(cls, data: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LinkParts:
         """The parts of `to_dict` and the arrays `word_tags`, `stem_tags`, `kinds`."""
+        words, tags, stems, guide_labels = (SymbolTable(data[name]) for name in _TABLES)
+        word_tags, stem_tags, kinds = (np.ascontiguousarray(arrays[name], INDEX) for name in _ARRAYS)
         rules = TextRules.from_dict(data["rules"])
-        words, tags, stems = (SymbolTable(data[name]) for name in ("words", "tags", "stems"))
-        word_tags, stem_tags = (
-            np.ascontiguousarray(arrays[name], INDEX).reshape(-1, 2) for name in ("word_tags", "stem_tags")
-        )
-        kinds = np.ascontiguousarray(arrays["kinds"], INDEX)
-        return cls(rules, words, tags, stems, word_tags, stem_tags, kinds, SymbolTable(data["guide_labels"]))
+        return cls(rules, words, tags, stems, word_tags.reshape(-1, 2), stem_tags.reshape(-1, 2), kinds, guide_labels)
 
 
 def _strings(sentence: TokenColumns, rules: TextRules) -> list[tuple[str, str, str]]:
     """(Word, tag, stem) of each token as they are looked up."""
-    n = len(sentence.words)
-    tags, pos, lemmas = (column or [""] * n for column in (sentence.tags, sentence.pos, sentence.lemmas))
-    found = []
-    for text, tag, coarse, lemma in zip(sentence.words, tags, pos, lemmas, strict=True):
-        word = rules.word(text)
-        found.append((word, rules.tag(tag, coarse), rules.stem_of(word, lemma)))
-    return found
+    columns = (column or [""] * len(sentence.words) for column in (sentence.tags, sentence.pos, sentence.lemmas))
+    return [
+        (word := rules.word(text), rules.tag(tag, pos), rules.stem_of(word, lemma))
+        for text, tag, pos, lemma in zip(sentence.words, *columns, strict=True)
+    ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import DtparseError
 from ...kernels.linear.links import MAX_ATOMS, MAX_TAGS
-from ...kernels.linear.tagging import AFFIX, AFFIXES, COLUMNS, EDGE, FIRST_LABEL
+from ...kernels.linear.tagging import AFFIX, AFFIXES, COLUMNS, EDGE, ENTRY, FIRST_LABEL, SHAPE, TAG, WORD
 from ...symbols import SymbolTable
 from ...text import SHAPES, affixes, normal_word, word_shape
 
@@ -20,6 +20,7 @@ MAX_LABELS = MAX_TAGS - FIRST_LABEL
 """Labels that features can tell apart."""
 _BEFORE, _AFTER, _FIRST = 1, 2, 3
 """Atoms of words and tags: what is before and after a sentence, and the first that is listed."""
+_TABLES = ("words", "tags", "prefixes", "suffixes", "labels", "known")
 _REMEMBERED = 50_000
 """Words with tags whose atoms are remembered; then all are forgotten, so that memory stays bounded."""
 
@@ -80,8 +81,8 @@ class TagParts:
             )
 
     def __reduce__(self) -> tuple:
-        fields = ("words", "tags", "prefixes", "suffixes", "labels", "n_plain", "allowed_from", "allowed", "known")
-        return TagParts, tuple(getattr(self, name) for name in fields)  # without what is remembered
+        given = (getattr(self, own.name) for own in fields(self) if own.init)
+        return TagParts, tuple(given)  # without what is remembered
 
     @classmethod
     def build(
@@ -110,24 +111,18 @@ class TagParts:
                 for prefix, suffix in _affixes(word):
                     prefixes[prefix] += times
                     suffixes[suffix] += times
-        tables = [
-            _table(count, least)
-            for count, least in (
-                (words, least_word), (tags, 1), (prefixes, least_affix), (suffixes, least_affix), (labels, 1),
-            )
-        ]  # fmt: skip
-        known = _table(words, cutoff)
-        rows: dict[str, set[int]] = {f"t{tag}": set() for tag in tables[1]}
-        rows.update({f"w{word}": set() for word in known})
-        for kind, pairs in (("t", of_tag), ("w", of_word)):
+        listed, known, names = _table(words, least_word), _table(words, cutoff), _table(labels, 1)
+        of_tags, of_words = {tag: set[int]() for tag in _table(tags, 1)}, {word: set[int]() for word in known}
+        for rows, pairs in ((of_tags, of_tag), (of_words, of_word)):
             for name, label in pairs:
-                if kind + name in rows:
-                    rows[kind + name].add(tables[4].number(label))
-        lists = [list(range(len(tables[4]))), *(sorted(row) for row in rows.values())]
+                if name in rows:
+                    rows[name].add(names.number(label))
+        lists = [range(len(names)), *map(sorted, (*of_tags.values(), *of_words.values()))]
         starts = np.cumsum([0, *map(len, lists)]).astype(INDEX)
         allowed = np.array([label for row in lists for label in row], INDEX)
-        n_plain = sum(words[word] >= plain for word in tables[0])
-        return cls(tables[0], tables[1], tables[2], tables[3], tables[4], n_plain, starts, allowed, known)
+        affix_tables = _table(prefixes, least_affix), _table(suffixes, least_affix)
+        n_plain = sum(words[word] >= plain for word in listed)
+        return cls(listed, SymbolTable(of_tags), *affix_tables, names, n_plain, starts, allowed, known)
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Atoms, int32 (n + 4, COLUMNS); see `kernels.linear.tagging`. `tags`: one for each word, () for a tagger that
@@ -151,13 +146,9 @@ class TagParts:
         word = normal_word(text)
         number, tag_number, entry = self.words.number(word), self.tags.number(tag), self.known.number(word)
         row = np.zeros(COLUMNS, INDEX)
-        entry = 1 + len(self.tags) + entry if entry >= 0 else 1 + tag_number
-        row[:AFFIXES] = (
-            number + _FIRST if number >= 0 else 0,
-            tag_number + _FIRST if tag_number >= 0 else 0,
-            entry,
-            1 + SHAPES.number(word_shape(text)),
-        )
+        row[WORD], row[TAG] = (own + _FIRST if own >= 0 else 0 for own in (number, tag_number))
+        row[ENTRY] = 1 + len(self.tags) + entry if entry >= 0 else 1 + tag_number
+        row[SHAPE] = 1 + SHAPES.number(word_shape(text))
         if not 0 <= number < self.n_plain:
             for place, (prefix, suffix) in enumerate(_affixes(word), AFFIXES):
                 row[place] = 1 + self.prefixes.number(prefix)
@@ -167,15 +158,12 @@ class TagParts:
 
     def to_dict(self) -> dict[str, Any]:
         """Strings as plain data; the dictionary's labels are arrays."""
-        names = ("words", "tags", "prefixes", "suffixes", "labels", "known")
-        return {"n_plain": self.n_plain, **{name: list(getattr(self, name)) for name in names}}
+        return {"n_plain": self.n_plain, **{name: list(getattr(self, name)) for name in _TABLES}}
 
     @classmethod
     def from_parts(cls, data: Mapping[str, Any], allowed_from: np.ndarray, allowed: np.ndarray) -> TagParts:
         """The reverse of `to_dict`, with the dictionary's arrays."""
-        words, tags, prefixes, suffixes, labels, known = (
-            SymbolTable(data[name]) for name in ("words", "tags", "prefixes", "suffixes", "labels", "known")
-        )
+        words, tags, prefixes, suffixes, labels, known = (SymbolTable(data[name]) for name in _TABLES)
         starts, rows = (np.ascontiguousarray(array, INDEX) for array in (allowed_from, allowed))
         return cls(words, tags, prefixes, suffixes, labels, int(data["n_plain"]), starts, rows, known)
 
@@ -187,5 +175,5 @@ def _affixes(word: str) -> list[tuple[str, str]]:
 
 def _table(counts: Mapping[str, int], least: int) -> SymbolTable:
     """What occurs at least so many times, the most frequent first, ties by spelling."""
-    ordered: Iterable[tuple[str, int]] = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return SymbolTable(name for name, times in ordered if times >= least)
+    names = (name for name in counts if counts[name] >= least)
+    return SymbolTable(sorted(names, key=lambda name: (-counts[name], name)))

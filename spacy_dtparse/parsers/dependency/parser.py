@@ -8,16 +8,36 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import one_of, optional, whole_number
 from ...errors import ConfigError, DtparseError
 from ...features.linear.linkparts import TokenColumns
 from ...kernels.linear.guides import label_atoms, make_guide
 from ...kernels.linear.links import ALL_LINKS, likely_heads, score_links
-from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
+from ...model.linear.dependency import DECODERS, KIND, DependencyModel, read_model, write_model
 from ..proofs import Proof
-from ..stored import StoredParser
-from .decoding import best_tree, best_trees
-from .labeller import Labeller
-from .settings import DependencySettings
+from ..stored import Settings, StoredParser
+from .decoding import Labeller, best_tree, best_trees
+
+
+@dataclass(frozen=True)
+class DependencySettings(Settings):
+    """How to parse.
+
+    `decoder`: "projective" (Eisner) or "spanning" (Chu-Liu-Edmonds), None as the model was trained. `stages`: how many
+    of the model's stages are run, None all; 1 is the paper's parser. `max_tokens`: a longer sentence is parsed in
+    pieces of at most so many tokens, as time grows with the square of the length and more. `heads`: of how many heads
+    of each token, the best by the stage before, a stage after the first looks at the links. Raises ConfigError for
+    values out of range or of another type.
+    """
+
+    decoder: str | None = None
+    stages: int | None = None
+    max_tokens: int = 250
+    heads: int = 12
+
+    def __post_init__(self) -> None:
+        one = whole_number(1)
+        self.check(decoder=optional(one_of(*DECODERS)), stages=optional(one), max_tokens=one, heads=one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +93,6 @@ class DependencyParser(StoredParser):
     def needs_lemmas(self) -> bool:
         """Whether the model reads lemmas."""
         return self.model.parts.rules.stem == "lemma"
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, scores."""
-        return self.model.meta
 
     def describe(self) -> dict[str, Any]:
         """Sizes of the model and the settings in force, as plain data."""
@@ -140,8 +155,7 @@ class DependencyParser(StoredParser):
         if n > most:
             return self._in_pieces(sentence, n, most)
         atoms = self.model.parts.encode(sentence)
-        heads, score = best_tree(self._scores(atoms, sentence), self._projective)
-        return DependencyResult(tuple((heads[1:] - 1).tolist()), self._labelled(atoms, heads), score)
+        return self._result(atoms, *best_tree(self._scores(atoms, sentence), self._projective))
 
     def parse_k_best(self, sentence: TokenColumns, k: int) -> list[DependencyResult]:
         """The `k` best different trees, the best first; fewer where there are no more. A guide, where stages have one,
@@ -155,10 +169,8 @@ class DependencyParser(StoredParser):
                 "max_tokens"
             )
         atoms = self.model.parts.encode(sentence)
-        return [
-            DependencyResult(tuple((heads[1:] - 1).tolist()), self._labelled(atoms, heads), score)
-            for heads, score in best_trees(self._scores(atoms, sentence), self._projective, k)
-        ]
+        found = best_trees(self._scores(atoms, sentence), self._projective, k)
+        return [self._result(atoms, heads, score) for heads, score in found]
 
     def link_scores(self, sentence: TokenColumns) -> np.ndarray:
         """The last stage's scores[h, d] of links, float64 (n + 1, n + 1), places from 1, 0 for the root; UNLIKELY for
@@ -199,34 +211,28 @@ class DependencyParser(StoredParser):
             score_links(atoms, guide, rows, weights, allowed, scores)
         return scores
 
-    def _labelled(self, atoms: np.ndarray, heads: np.ndarray) -> tuple[str, ...]:
-        if self._labeller is None:
-            return ()
-        return tuple(self.model.label_names[label] for label in self._labeller.label(atoms, heads)[1:].tolist())
+    def _result(self, atoms: np.ndarray, heads: np.ndarray, score: float) -> DependencyResult:
+        """The tree of these heads with its labels."""
+        labels = () if self._labeller is None else self._labeller.label(atoms, heads)[1:].tolist()
+        names = self.model.label_names
+        return DependencyResult(tuple((heads[1:] - 1).tolist()), tuple(names[label] for label in labels), score)
 
     def _in_pieces(self, sentence: TokenColumns, n: int, most: int) -> DependencyResult:
         """Pieces of at most `most` tokens, parsed each for itself; the root of each but the first depends on that of
-        the piece before."""
+        the piece before, with the label parataxis where the model has it, else its last."""
         heads: list[int] = []
         labels: list[str] = []
-        total, before = 0.0, -1
+        names, total, before = self.model.label_names, 0.0, -1
         for start in range(0, n, most):
-            piece = _piece(sentence, start, min(start + most, n))
-            found = self.parse(piece)
+            found = self.parse(_piece(sentence, start, min(start + most, n)))
             root = found.heads.index(-1)
             heads += [before if head < 0 else head + start for head in found.heads]
             labels += found.labels
             if before >= 0 and found.labels:
-                labels[start + root] = self._joint
+                labels[start + root] = "parataxis" if "parataxis" in names else names[-1]
             total += found.score
             before = start + root
         return DependencyResult(tuple(heads), tuple(labels), total, "pieces")
-
-    @property
-    def _joint(self) -> str:
-        """The label between pieces: parataxis where the model has it, else its last."""
-        names = self.model.label_names
-        return "parataxis" if "parataxis" in names else names[-1]
 
 
 def _piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
@@ -238,16 +244,9 @@ def _piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
 
 def _leads_to_roots(heads: Sequence[int]) -> bool:
     """Whether every way up ends at -1."""
-    done = [False] * len(heads)
-    for start in range(len(heads)):
-        path, place = set(), start
-        while place != -1 and 0 <= place < len(heads) and not done[place]:
-            if place in path:
-                return False
-            path.add(place)
-            place = heads[place]
-        if place != -1 and not 0 <= place < len(heads):
-            return False
-        for place in path:
-            done[place] = True
-    return True
+    above = np.array([0, *(head + 1 for head in heads)])
+    if not ((above >= 0) & (above < len(above))).all():
+        return False
+    for _ in range(len(above).bit_length()):
+        above = above[above]  # twice as far up, or the end
+    return not above.any()

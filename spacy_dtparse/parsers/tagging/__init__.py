@@ -1,6 +1,5 @@
 """The log-linear tagger: a label for each word, or the likely labels of each word with their probabilities."""
 
-from .settings import TaggerSettings
-from .tagger import SequenceTagger
+from .tagger import SequenceTagger, TaggerSettings
 
 __all__ = ["SequenceTagger", "TaggerSettings"]

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ...checks import share, whole_number
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ConfigError
 from ...kernels.linear.tagging import EDGE, ENTRY, offer_labels, tag_sentence
 from ...model.linear.tagger import KIND, TaggerModel, read_model, write_model
 from ..proofs import Proof
-from ..stored import StoredParser, check_sentence
-from .settings import TaggerSettings
+from ..stored import Settings, StoredParser, check_sentence
 
 Offer = list[tuple[str, float]]
 """Labels of a token with their probabilities, best first."""
+
+
+@dataclass(frozen=True)
+class TaggerSettings(Settings):
+    """How to tag.
+
+    `beam`: the most pairs of labels that are kept from word to word. `share`: a pair is dropped when its probability is
+    below this share of the likeliest one's. Raises ConfigError for values out of range or of another type.
+    """
+
+    KIND = "tagger"
+
+    beam: int = 4
+    share: float = 0.1
+
+    def __post_init__(self) -> None:
+        self.check(beam=whole_number(1, 1000), share=share())
 
 
 class SequenceTagger(StoredParser):
@@ -44,11 +63,6 @@ class SequenceTagger(StoredParser):
     def needs_tags(self) -> bool:
         """Whether the model reads tags."""
         return len(self.model.parts.tags) > 0
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, scores."""
-        return self.model.meta
 
     def describe(self) -> dict[str, Any]:
         """Sizes of the model and the settings in force, as plain data."""
@@ -104,15 +118,9 @@ class SequenceTagger(StoredParser):
         labels, chances = np.empty(len(marginals), INDEX), np.empty(len(marginals), SCORE)
         count = offer_labels(atoms, parts.allowed_from, parts.allowed, marginals, float(beta), labels, chances, ends)
         offered = [(names[k], p) for k, p in zip(labels[:count].tolist(), chances[:count].tolist(), strict=True)]
-        found, start = [], 0
-        for end in ends.tolist():
-            found.append(offered[start:end])
-            start = end
-        return found
+        return [offered[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
-    def _run(
-        self, words: Sequence[str], tags: Sequence[str]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _run(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """(Atoms, marginals, their ends, best path) of a sentence; see `kernels.linear.tagging.tag_sentence`."""
         check_sentence(words, tags if self.needs_tags else words)
         parts = self.model.parts

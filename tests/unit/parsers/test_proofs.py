@@ -9,16 +9,14 @@ import pytest
 
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.model.container import container_from_bytes, container_kind
-from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.dependency.settings import DependencySettings
+from spacy_dtparse.parsers.dependency import DependencyParser, DependencySettings
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.pcfg.settings import PcfgSettings
 from spacy_dtparse.parsers.proofs import SENTENCES, sentences
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.span.settings import SpanSettings
 from spacy_dtparse.parsers.stored import StoredParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.parsers.tagging.settings import TaggerSettings
+from spacy_dtparse.parsers.tagging import SequenceTagger, TaggerSettings
 
 from ... import dependency_models, span_models
 from ...tagger_models import random_tagger
