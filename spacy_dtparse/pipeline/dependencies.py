@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ class BpmParser(ModelPipe):
 
     factory = "bpm_parser"
     EMBEDDED = "en_bpm"
+    LOADER = "load_dependency_parser"
     SPLITTERS = "senter, sentencizer"
     SETTINGS = {  # noqa: RUF012 (never changed)
         "decoder": one_of("projective", "spanning"),
@@ -47,13 +47,6 @@ class BpmParser(ModelPipe):
         "max_tokens": whole_number(1),
     }
     OWN = {"spans_key": (DEFAULT_KEY, KEY)}  # noqa: RUF012 (never changed)
-
-    @staticmethod
-    def read_parser(source: Path | bytes) -> Any:
-        """The dependency parser of a model file or of its bytes."""
-        from ..parsers import load_dependency_parser
-
-        return load_dependency_parser(source)
 
     @property
     def cfg(self) -> dict[str, Any]:
