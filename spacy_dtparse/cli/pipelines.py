@@ -61,14 +61,15 @@ def positive_number(text: str) -> int:
     return int(text)
 
 
-def some_trees(path: str, read: Callable[[str], Iterable[Tree]], most: int = 0) -> list[Tree]:
-    """The trees of a file ("-": standard input), `most` at most (0: all).
+def some_trees(path: str, read: Callable[..., Iterable[Tree]], most: int = 0, stdin: bool = False) -> list[Tree]:
+    """The trees of a file (with `stdin`, "-" is standard input), `most` at most (0: all).
 
     Raises TreeFormatError with file, line and column, TrainingDataError when there is no file or no tree in it.
     """
-    if path != "-" and not Path(path).is_file():
+    from_stdin = stdin and path == "-"
+    if not (from_stdin or Path(path).is_file()):
         raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
-    trees = list(islice(read(path), most or None))
+    trees = list(islice(read(sys.stdin.buffer if from_stdin else path), most or None))
     if not trees:
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     return trees

@@ -41,8 +41,7 @@ def run(options: argparse.Namespace) -> None:
 
     quiet_warnings()
     if options.trees is not None:
-        source = sys.stdin.buffer if options.trees == "-" else options.trees
-        trees = some_trees(options.trees, lambda _: read_trees(source))
+        trees = some_trees(options.trees, read_trees, stdin=True)
     elif options.text.strip():
         from ..pipeline import attributes
 
