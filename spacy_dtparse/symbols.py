@@ -11,46 +11,41 @@ from .errors import DtparseError
 
 
 class SymbolTable:
-    """An immutable, ordered set of strings; a string's number is its place.
+    """An immutable, ordered set of `strings`; a string's number is its place.
 
     Raises DtparseError when a string comes twice.
     """
 
-    __slots__ = ("_index", "_strings")
+    __slots__ = ("_index", "strings")
 
     def __init__(self, strings: Iterable[str]):
-        self._strings = tuple(strings)
-        self._index = {string: number for number, string in enumerate(self._strings)}
-        if len(self._index) != len(self._strings):
+        self.strings = tuple(strings)
+        self._index = {string: number for number, string in enumerate(self.strings)}
+        if len(self._index) != len(self.strings):
             seen: set[str] = set()
-            twice = next(s for s in self._strings if s in seen or seen.add(s))  # type: ignore[func-returns-value]
+            twice = next(s for s in self.strings if s in seen or seen.add(s))  # type: ignore[func-returns-value]
             raise DtparseError(f"symbol {twice!r} is listed twice; a symbol table lists each string once")
 
     def __len__(self) -> int:
-        return len(self._strings)
+        return len(self.strings)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._strings)
+        return iter(self.strings)
 
     def __contains__(self, string: object) -> bool:
         return string in self._index
 
     def __getitem__(self, number: int) -> str:
-        return self._strings[number]
+        return self.strings[number]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SymbolTable) and self._strings == other._strings
+        return isinstance(other, SymbolTable) and self.strings == other.strings
 
     def __hash__(self) -> int:
-        return hash(self._strings)
+        return hash(self.strings)
 
     def __repr__(self) -> str:
         return f"SymbolTable({len(self)} strings)"
-
-    @property
-    def strings(self) -> tuple[str, ...]:
-        """All strings in the order of their numbers."""
-        return self._strings
 
     def number(self, string: str, default: int = -1) -> int:
         """The number of `string`, or `default` when it is not in the table."""

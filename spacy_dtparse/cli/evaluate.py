@@ -6,11 +6,9 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DtparseError, TrainingDataError
+from ..errors import DtparseError
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -19,6 +17,7 @@ from .pipelines import (
     positive_number,
     quiet_warnings,
     sentence_pipes,
+    some_trees,
 )
 
 if TYPE_CHECKING:
@@ -51,13 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the scores."""
+    from ..pipeline.corpus import read_clean_trees
     from ..scoring import score_trees
     from ..trees.bracket_writer import write_tree
 
     quiet_warnings()
-    gold = read_gold(options.gold, options.limit)
+    gold = some_trees(options.gold, read_clean_trees, options.limit)
     if options.predicted is not None:
-        predicted = read_gold(options.predicted, options.limit)
+        predicted = some_trees(options.predicted, read_clean_trees, options.limit)
         if len(predicted) != len(gold):
             raise DtparseError(
                 f"{options.gold} has {len(gold)} trees and {options.predicted} {len(predicted)}; give one "
@@ -79,21 +79,6 @@ def run(options: argparse.Namespace) -> None:
             file.writelines(write_tree(tree) + "\n" for tree in predicted)
     report = score_trees(gold, predicted, strict=True)
     print(report.to_json() if options.json else report.to_table())
-
-
-def read_gold(path: str, limit: int) -> list[Tree]:
-    """The trees of a file without empty elements and function tags, `limit` at most (0: all).
-
-    Raises TreeFormatError with file, line and column, TrainingDataError when there is no tree.
-    """
-    from ..pipeline.corpus import read_clean_trees
-
-    if not Path(path).is_file():
-        raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
-    trees = list(islice(read_clean_trees(path), limit or None))
-    if not trees:
-        raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
-    return trees
 
 
 def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_process: int) -> list[Tree]:

@@ -6,11 +6,12 @@ import argparse
 import gc
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import DtparseError, ModelFormatError
+from ..errors import DtparseError, ModelFormatError, TrainingDataError
 from ..models import DEFAULT, HERE, PARSERS, embedded_model, find_model
 from ..parsers.kinds import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..parsers.base import ConstituentParser
     from ..pipeline.component import ConstituentPipe
     from ..pipeline.dependencies import BpmParser
+    from ..trees.tree import Tree
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +59,20 @@ def positive_number(text: str) -> int:
     if natural_number(text) == 0:
         raise argparse.ArgumentTypeError("the number must be at least 1")
     return int(text)
+
+
+def some_trees(path: str, read: Callable[..., Iterable[Tree]], most: int = 0, stdin: bool = False) -> list[Tree]:
+    """The trees of a file (with `stdin`, "-" is standard input), `most` at most (0: all).
+
+    Raises TreeFormatError with file, line and column, TrainingDataError when there is no file or no tree in it.
+    """
+    from_stdin = stdin and path == "-"
+    if not (from_stdin or Path(path).is_file()):
+        raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
+    trees = list(islice(read(sys.stdin.buffer if from_stdin else path), most or None))
+    if not trees:
+        raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
+    return trees
 
 
 def load_pipeline(

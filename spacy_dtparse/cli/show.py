@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
-from .pipelines import add_pipeline_arguments, get_component, load_pipeline, quiet_warnings
+from .pipelines import add_pipeline_arguments, get_component, load_pipeline, quiet_warnings, some_trees
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
@@ -36,11 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw."""
+    from ..trees.brackets import read_trees
     from ..viz import text_tree
 
     quiet_warnings()
     if options.trees is not None:
-        trees = read_any(options.trees)
+        trees = some_trees(options.trees, read_trees, stdin=True)
     elif options.text.strip():
         from ..pipeline import attributes
 
@@ -55,18 +56,6 @@ def run(options: argparse.Namespace) -> None:
     look = {"tags": not options.no_tags, "direction": "rtl" if options.rtl else "ltr", "theme": options.theme}
     for path in write_svg(trees, options.svg, **look):
         print(f"dtparse: wrote {path}", file=sys.stderr)
-
-
-def read_any(path: str) -> list[Tree]:
-    """The trees of a bracketed file as they are written. Raises DtparseError when there is none."""
-    from ..trees.brackets import read_trees
-
-    if path != "-" and not Path(path).is_file():
-        raise DtparseError(f"there is no file {path}; give a file of bracketed trees")
-    trees = list(read_trees(sys.stdin.buffer if path == "-" else path))
-    if not trees:
-        raise DtparseError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NN test))")
-    return trees
 
 
 def write_svg(trees: Sequence[Tree], target: str, **look: Any) -> list[str]:

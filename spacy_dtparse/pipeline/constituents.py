@@ -168,8 +168,8 @@ class ParsedSentence(NamedTuple):
 
 def write_constituents(
     doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = ""
-) -> SpanGroup:
-    """Set `doc.spans[key]` to the constituents of the sentences, in order, and return the group.
+) -> None:
+    """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;
     `scores`, one number or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`,
@@ -221,7 +221,6 @@ def write_constituents(
         "sentences": infos,
     }
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
-    return doc.spans[key]
 
 
 def _number(value: float) -> float | None:

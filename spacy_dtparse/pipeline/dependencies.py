@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, Span, Token
 
 from ..checks import one_of, whole_number
 from ..trees.heads import head_rules, tree_guide
@@ -40,6 +39,7 @@ class BpmParser(ModelPipe):
 
     factory = "bpm_parser"
     EMBEDDED = "en_bpm"
+    LOADER = "load_dependency_parser"
     SPLITTERS = "senter, sentencizer"
     SETTINGS = {  # noqa: RUF012 (never changed)
         "decoder": one_of("projective", "spanning"),
@@ -47,13 +47,6 @@ class BpmParser(ModelPipe):
         "max_tokens": whole_number(1),
     }
     OWN = {"spans_key": (DEFAULT_KEY, KEY)}  # noqa: RUF012 (never changed)
-
-    @staticmethod
-    def read_parser(source: Path | bytes) -> Any:
-        """The dependency parser of a model file or of its bytes."""
-        from ..parsers import load_dependency_parser
-
-        return load_dependency_parser(source)
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -77,7 +70,11 @@ class BpmParser(ModelPipe):
                 "pipeline, set spans_key to the key that it writes, or give a model without a guide"
             )
         for start, end, tokens in sentences:
-            self._parse(parser, read, doc, start, end, tokens, heads, labels)
+            if tokens:
+                _attach(self._links(parser, read, doc[start:end], tokens), start, end, tokens, heads, labels)
+            else:  # white space only
+                heads[start:end] = start - np.arange(start, end)
+                labels[start] = ROOT
         if len(doc):
             strings = doc.vocab.strings
             columns = np.empty((len(doc), 2), np.uint64)
@@ -103,37 +100,32 @@ class BpmParser(ModelPipe):
                 "the component before it that sets it",
             )
 
-    def _parse(
-        self, parser: Any, read: tuple[str, ...], doc: Doc, start: int, end: int, tokens: list[Token],
-        heads: np.ndarray, labels: list[str],
-    ) -> None:  # fmt: skip
-        """Set the part of `heads`, relative as spaCy has them, and of `labels` of the sentence [start, end), of whose
-        `tokens` the parser reads the attributes `read`."""
+    def _links(self, parser: Any, read: tuple[str, ...], sentence: Span, tokens: list[Token]) -> Any:
+        """The parse of a sentence, of whose visible `tokens` the parser reads the attributes `read`."""
         from ..features.linear.linkparts import TokenColumns
 
-        if not tokens:  # white space only
-            heads[start:end] = start - np.arange(start, end)
-            labels[start] = ROOT
-            return
-        places = [token.i for token in tokens]
         words = tuple(plain_word(token.text) for token in tokens)
-        tags, pos, lemmas = (
-            tuple(getattr(token, name) for token in tokens) if name in read else () for name in _SETTERS
-        )
+        tags, pos, lemmas = (tuple(getattr(t, name) for t in tokens) if name in read else () for name in _SETTERS)
         guide: tuple[tuple[int, ...], tuple[str, ...]] = (), ()
         if parser.needs_guide:
-            rules = head_rules(parser.meta.get("lang") or doc.lang_)
-            guide = tree_guide(to_tree(doc[start:end], self.spans_key), rules)
-        found = parser.parse(TokenColumns(words, tags, pos, lemmas, *guide))
-        for place, head, label in zip(places, found.heads, found.labels or [OTHER] * len(places), strict=True):
-            heads[place] = places[head] - place if head >= 0 else 0
-            labels[place] = label if head >= 0 else ROOT
-        visible, before = set(places), places[0]
-        for place in range(start, end):
-            if place in visible:
-                before = place
-            else:
-                heads[place] = before - place
+            rules = head_rules(parser.meta.get("lang") or sentence.doc.lang_)
+            guide = tree_guide(to_tree(sentence, self.spans_key), rules)
+        return parser.parse(TokenColumns(words, tags, pos, lemmas, *guide))
+
+
+def _attach(parse: Any, start: int, end: int, tokens: list[Token], heads: np.ndarray, labels: list[str]) -> None:
+    """Set the part of a sentence [start, end) in `heads`, relative as spaCy has them, and `labels`; white space depends
+    on the word before it."""
+    places = [token.i for token in tokens]
+    for place, head, label in zip(places, parse.heads, parse.labels or [OTHER] * len(places), strict=True):
+        heads[place] = places[head] - place if head >= 0 else 0
+        labels[place] = label if head >= 0 else ROOT
+    visible, before = set(places), places[0]
+    for place in range(start, end):
+        if place in visible:
+            before = place
+        else:
+            heads[place] = before - place
 
 
 def _keep_boundaries(doc: Doc, starts: list[int]) -> None:

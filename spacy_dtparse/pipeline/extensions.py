@@ -37,17 +37,13 @@ def register_extensions(force: bool = False) -> list[str]:
     import fails on a taken name. `force` takes them all. Creating a dtparse component does this; call it to read parsed
     Docs in a program that creates none.
     """
-    reserved = not force and _benepar_is_waiting()
+    waiting = "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None
     held = []
     for owner, name, getter in _EXTENSIONS:
-        if owner is not Doc and reserved and name not in _OURS:
+        if owner is not Doc and waiting and not force and name not in _OURS:
             held.append(f"{owner.__name__}.{name}")
         elif force or not owner.has_extension(name):
             owner.set_extension(name, getter=getter, force=force)
         elif owner.get_extension(name)[2] is not getter:
             held.append(f"{owner.__name__}.{name}")
     return held
-
-
-def _benepar_is_waiting() -> bool:
-    return "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None

@@ -12,6 +12,7 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Optional, Union
 
@@ -51,6 +52,8 @@ class ModelPipe(Pipe):
     """The settings that stay with the component, with their defaults."""
     EMBEDDED: ClassVar[str]
     """The name of the parser of the package that `model` = None means."""
+    LOADER: ClassVar[str] = "load_parser"
+    """The function of `parsers` that reads its models."""
     DONE: ClassVar[str] = "parsed"
     """What is done to sentences, for messages."""
     SPLITTERS: ClassVar[str] = "senter, parser, sentencizer"
@@ -92,8 +95,8 @@ class ModelPipe(Pipe):
         self._searching: Any = None
         if parser is not None:
             self.set_parser(parser)
-        elif self._source not in (None, SAVED):
-            path = self._find(str(model))
+        elif model is not None and self._source != SAVED:
+            path = find_model(model, self.factory)
             if path.exists():
                 self._load(path)
             else:
@@ -102,13 +105,6 @@ class ModelPipe(Pipe):
                     "loaded from disk (as spacy.load does), or with another `model`",
                     stacklevel=5,
                 )
-
-    @staticmethod
-    def read_parser(source: Path | bytes) -> Any:
-        """The parser of a model file or of its bytes."""
-        from ..parsers import load_parser
-
-        return load_parser(source)
 
     @classmethod
     def default_model(cls) -> str:
@@ -135,7 +131,7 @@ class ModelPipe(Pipe):
                     "while loading); save it again with its model, or set `model` to a path, or to null for the "
                     "embedded English one"
                 )
-            self._load(self._find(self.default_model() if self._source is None else self._source))
+            self._load(find_model(self.default_model() if self._source is None else self._source, self.factory))
         assert self._own_parser is not None
         return self._own_parser
 
@@ -179,12 +175,9 @@ class ModelPipe(Pipe):
             )
         return given
 
-    def _find(self, source: str) -> Path:
-        return find_model(Path(source), self.factory)
-
     def _load(self, source: Path | bytes) -> None:
         try:
-            self.set_parser(self.read_parser(source))
+            self.set_parser(getattr(import_module("..parsers", __package__), self.LOADER)(source))
         except ModelFormatError as error:
             if isinstance(source, bytes) or str(source) in str(error):
                 raise
@@ -260,7 +253,7 @@ class ModelPipe(Pipe):
         """
         if model is None:
             return
-        self._load(self._find(str(model)))
+        self._load(find_model(model, self.factory))
         self._source = str(model)
         if nlp is not None:
             self.attach(nlp)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from spacy.tokens import Doc
@@ -29,6 +28,7 @@ class SpineTagger(ModelPipe):
     """
 
     factory = "spine_tagger"
+    LOADER = "load_tagger"
     DONE = "tagged"
     SETTINGS = {"beam": whole_number(1), "share": share()}  # noqa: RUF012 (never changed)
     OWN = {  # noqa: RUF012 (never changed)
@@ -48,13 +48,6 @@ class SpineTagger(ModelPipe):
             "spine_tagger has no embedded model; name one of your own, nlp.add_pipe('spine_tagger', config={'model': "
             "'path/to/model'}), which `python -m training tagger-fit` trains"
         )
-
-    @staticmethod
-    def read_parser(source: Path | bytes) -> Any:
-        """The tagger of a model file or of its bytes."""
-        from ..parsers import load_tagger
-
-        return load_tagger(source)
 
     def prepare(self) -> None:
         """Register the attributes that read spines."""

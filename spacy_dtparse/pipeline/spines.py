@@ -19,8 +19,8 @@ Offer = Sequence[tuple[str, float]]
 """Spines of a word with their probabilities, best first."""
 
 
-def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: str = SPINES_KEY) -> SpanGroup:
-    """Set `doc.spans[key]` to the words at `places` (ascending), each labelled with its best spine; returns the group.
+def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: str = SPINES_KEY) -> None:
+    """Set `doc.spans[key]` to the words at `places` (ascending), each labelled with its best spine.
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, different spines; `offers`, for
     each word the number of each spine in `names` and its probability, by turns.
@@ -38,7 +38,6 @@ def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: 
         "version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(numbers), "offers": packed,
     }  # fmt: skip
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
-    return doc.spans[key]
 
 
 def spine(token: Token, key: str | None = None) -> str:

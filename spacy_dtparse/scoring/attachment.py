@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import TreeError
+from .report import ratio
 
 
 @dataclass
@@ -34,15 +35,11 @@ class AttachmentTotals:
 
     def to_dict(self) -> dict[str, float | int]:
         """Rates in [0, 1] (0 of nothing) and counts."""
-
-        def rate(part: int, whole: int) -> float:
-            return part / whole if whole else 0.0
-
         return {
-            "uas": rate(self.heads, self.tokens),
-            "las": rate(self.labelled, self.tokens),
-            "complete": rate(self.complete, self.sentences),
-            "complete_labelled": rate(self.complete_labelled, self.sentences),
+            "uas": ratio(self.heads, self.tokens),
+            "las": ratio(self.labelled, self.tokens),
+            "complete": ratio(self.complete, self.sentences),
+            "complete_labelled": ratio(self.complete_labelled, self.sentences),
             "tokens": self.tokens,
             "sentences": self.sentences,
         }
@@ -88,11 +85,10 @@ class AttachmentReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Both countings, and `root_accuracy` in [0, 1] per sentence."""
-        sentences = len(self.counts)
         return {
             "all": self.everything.to_dict(),
             "without_punctuation": self.words.to_dict(),
-            "root_accuracy": self.roots / sentences if sentences else 0.0,
+            "root_accuracy": ratio(self.roots, len(self.counts)),
         }
 
     def line(self) -> str:

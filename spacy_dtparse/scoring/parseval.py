@@ -91,11 +91,6 @@ def score_sentence(gold: Tree, predicted: Tree, convention: Convention = ALL) ->
     )
 
 
-def sentence_length(gold: Tree) -> int:
-    """The length that EVALB compares with its cutoff: all tokens but empty elements."""
-    return sum(tag != EMPTY_TAG for tag in gold.tags)
-
-
 def _check_words(gold: Tree, gold_places: list[int], predicted: Tree, own_places: list[int]) -> None:
     if len(gold_places) != len(own_places):
         raise TreeError(

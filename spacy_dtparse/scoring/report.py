@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import TreeError
+from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
-from .parseval import CONVENTIONS, SentenceScore, score_sentence, sentence_length
+from .parseval import CONVENTIONS, SentenceScore, score_sentence
 
 CUTOFF = 40
 """Sentences of at most this many tokens are also reported apart, as EVALB does."""
@@ -22,8 +23,8 @@ def f1(matched: int, gold: int, predicted: int) -> float:
 
 def _rates(matched: int, gold: int, predicted: int) -> dict[str, float]:
     return {
-        "precision": _ratio(matched, predicted),
-        "recall": _ratio(matched, gold),
+        "precision": ratio(matched, predicted),
+        "recall": ratio(matched, gold),
         "f1": f1(matched, gold, predicted),
     }
 
@@ -32,7 +33,8 @@ def _counts(matched: int, gold: int, predicted: int) -> dict[str, int]:
     return {"matched": matched, "gold": gold, "predicted": predicted}
 
 
-def _ratio(part: int, whole: int) -> float:
+def ratio(part: int, whole: int) -> float:
+    """The share, 0 of nothing."""
     return part / whole if whole else 0.0
 
 
@@ -70,14 +72,14 @@ class Totals:
         """Rates in [0, 1], `crossing` per sentence, and counts; labels by falling gold count."""
         return {
             **_rates(self.matched, self.gold, self.predicted),
-            "unlabelled_precision": _ratio(self.unlabelled, self.predicted),
-            "unlabelled_recall": _ratio(self.unlabelled, self.gold),
+            "unlabelled_precision": ratio(self.unlabelled, self.predicted),
+            "unlabelled_recall": ratio(self.unlabelled, self.gold),
             "unlabelled_f1": f1(self.unlabelled, self.gold, self.predicted),
-            "exact_match": _ratio(self.exact, self.sentences),
-            "crossing": _ratio(self.crossing, self.sentences),
-            "no_crossing": _ratio(self.no_crossing, self.sentences),
-            "two_or_less_crossing": _ratio(self.two_or_less_crossing, self.sentences),
-            "tag_accuracy": _ratio(self.tags, self.tokens),
+            "exact_match": ratio(self.exact, self.sentences),
+            "crossing": ratio(self.crossing, self.sentences),
+            "no_crossing": ratio(self.no_crossing, self.sentences),
+            "two_or_less_crossing": ratio(self.two_or_less_crossing, self.sentences),
+            "tag_accuracy": ratio(self.tags, self.tokens),
             "sentences": self.sentences,
             **_counts(self.matched, self.gold, self.predicted),
             "per_type": {
@@ -125,7 +127,7 @@ class ParsevalReport:
             self.counts[name].append(None if score is None else (score.matched, score.gold, score.predicted))
             if score is not None:
                 self.totals[name].add(score)
-                if sentence_length(gold) <= self.cutoff:
+                if sum(tag != EMPTY_TAG for tag in gold.tags) <= self.cutoff:
                     self.short[name].add(score)
 
     @property

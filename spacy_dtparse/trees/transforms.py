@@ -9,8 +9,9 @@ where it would, it removes none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import ClassVar, NamedTuple
 
@@ -26,7 +27,7 @@ def strip_empty(tree: Tree) -> Tree:
     Its inverse puts empty elements back where they stood, not in their old constituents; function tags do not come
     back.
     """
-    stripped = keep_tokens(tree, _without_empty(tree.tags))
+    stripped = keep_tokens(tree, _KEPT["strip_empty"](tree.tags))
     return stripped.with_labels([base_label(label) for label in stripped.labels])
 
 
@@ -46,12 +47,12 @@ def split_prt(tree: Tree) -> Tree:
 
 def remove_quotes(tree: Tree) -> Tree:
     """Without tokens whose tag is a quotation mark's."""
-    return keep_tokens(tree, _without_quotes(tree.tags))
+    return keep_tokens(tree, _KEPT["remove_quotes"](tree.tags))
 
 
 def remove_edge_punctuation(tree: Tree) -> Tree:
     """Without the punctuation at the beginning and the end of the sentence."""
-    return keep_tokens(tree, _without_edges(tree.tags))
+    return keep_tokens(tree, _KEPT["remove_edge_punctuation"](tree.tags))
 
 
 def raise_punctuation(tree: Tree) -> Tree:
@@ -101,12 +102,8 @@ def _tree(words: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, 
     return Tree.trusted(words, tags, labels, starts, ends)
 
 
-def _without_empty(tags: Sequence[str]) -> list[int]:
-    return [i for i, tag in enumerate(tags) if tag != EMPTY_TAG] or list(range(len(tags)))
-
-
-def _without_quotes(tags: Sequence[str]) -> list[int]:
-    return [i for i, tag in enumerate(tags) if tag not in QUOTE_TAGS] or list(range(len(tags)))
+def _without(tags: Sequence[str], left_out: Collection[str]) -> list[int]:
+    return [i for i, tag in enumerate(tags) if tag not in left_out] or list(range(len(tags)))
 
 
 def _without_edges(tags: Sequence[str]) -> list[int]:
@@ -120,9 +117,9 @@ _STEPS: dict[str, Callable[[Tree], Tree]] = {
         strip_empty, merge_prt, remove_quotes, remove_edge_punctuation, raise_punctuation, drop_repeated_unary,
     )
 }  # fmt: skip
-_KEPT = {
-    "strip_empty": _without_empty,
-    "remove_quotes": _without_quotes,
+_KEPT: dict[str, Callable[[Sequence[str]], list[int]]] = {
+    "strip_empty": partial(_without, left_out=(EMPTY_TAG,)),
+    "remove_quotes": partial(_without, left_out=QUOTE_TAGS),
     "remove_edge_punctuation": _without_edges,
 }
 STEPS = tuple(_STEPS)

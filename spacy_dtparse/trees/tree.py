@@ -10,6 +10,9 @@ from ..errors import TreeError
 TOP = "TOP"
 """The label of the root."""
 
+Strings = Iterable[str]
+Numbers = Iterable[int]
+
 
 class Tree:
     """An immutable constituent tree over n tokens with m constituents.
@@ -32,33 +35,19 @@ class Tree:
     ends: tuple[int, ...]
     _hash: int | None
 
-    def __init__(
-        self,
-        words: Iterable[str],
-        tags: Iterable[str],
-        labels: Iterable[str],
-        starts: Iterable[int],
-        ends: Iterable[int],
-    ):
+    def __init__(self, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers):
         self._fill(tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)), None)
         self._validate()
 
     @classmethod
-    def trusted(
-        cls,
-        words: Iterable[str],
-        tags: Iterable[str],
-        labels: Iterable[str],
-        starts: Iterable[int],
-        ends: Iterable[int],
-    ) -> Tree:
+    def trusted(cls, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers) -> Tree:
         """A tree from parts that are well formed by construction: nothing is checked or converted."""
         tree = cls.__new__(cls)
         tree._fill(tuple(words), tuple(tags), tuple(labels), tuple(starts), tuple(ends), None)
         return tree
 
     @classmethod
-    def from_spans(cls, words: Iterable[str], tags: Iterable[str], spans: Iterable[tuple[int, int, str]]) -> Tree:
+    def from_spans(cls, words: Strings, tags: Strings, spans: Iterable[tuple[int, int, str]]) -> Tree:
         """A tree from (start, end, label) triples in any order; spans of equal extent are given from top to bottom.
 
         Raises TreeError as the constructor does.
