@@ -7,36 +7,9 @@ import logging
 import sys
 import textwrap
 from collections.abc import Sequence
+from importlib import import_module
 
 from spacy_dtparse.errors import DtparseError
-
-from . import (
-    adapt,
-    assemble,
-    bpm,
-    bpm_evaluate,
-    clean,
-    collect,
-    conventions,
-    convert,
-    evaluate,
-    fit,
-    gate,
-    jackknife,
-    pcfg,
-    pcfgla,
-    pcfgla_study,
-    reproduce,
-    reproduce_report,
-    self_train,
-    self_train_compare,
-    span,
-    spines,
-    tag,
-    tagger_fit,
-    teacher,
-    verify,
-)
 
 GROUPS: dict[str, dict[str, str]] = {
     "Data": {
@@ -79,33 +52,9 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 """The commands by group, each with an example of its arguments."""
-COMMANDS = {
-    "collect": collect,
-    "verify": verify,
-    "convert": convert,
-    "conventions": conventions,
-    "jackknife": jackknife,
-    "tag": tag,
-    "spines": spines,
-    "tagger-fit": tagger_fit,
-    "span": span,
-    "fit": fit,
-    "gate": gate,
-    "pcfg": pcfg,
-    "pcfgla": pcfgla,
-    "bpm": bpm,
-    "bpm-evaluate": bpm_evaluate,
-    "evaluate": evaluate,
-    "assemble": assemble,
-    "teacher": teacher,
-    "self-train": self_train,
-    "adapt": adapt,
-    "clean": clean,
-    "self-train-compare": self_train_compare,
-    "reproduce": reproduce,
-    "reproduce-report": reproduce_report,
-    "pcfgla-study": pcfgla_study,
-}
+EXAMPLES = {name: example for group in GROUPS.values() for name, example in group.items()}
+COMMANDS = {name: import_module(f".{name.replace('-', '_')}", __package__) for name in EXAMPLES}
+"""The module of each command: its docstring says what it does, `add_arguments` and `run` do it."""
 
 
 def overview() -> str:
@@ -114,7 +63,8 @@ def overview() -> str:
     for group, commands in GROUPS.items():
         parts.append(f"{group}:\n")
         for name, example in commands.items():
-            does, first, *rest = _summary(name), *textwrap.wrap(f"python -m training {example}", 96)
+            does = str(COMMANDS[name].__doc__).splitlines()[0]
+            first, *rest = textwrap.wrap(f"python -m training {example}", 96)
             lines = [f"  {name:19} {does}", f"      $ {first}", *(f"          {line}" for line in rest)]
             if rest:
                 lines[1:-1] = [f"{line} \\" for line in lines[1:-1]]
@@ -135,23 +85,14 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--verbose", action="store_true", help="say more on standard error")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    examples = {name: example for group in GROUPS.values() for name, example in group.items()}
     for name, module in COMMANDS.items():
-        example = f"example:\n  python -m training {examples[name]}"
+        example, program = f"example:\n  python -m training {EXAMPLES[name]}", f"python -m training {name}"
         module.add_arguments(
             commands.add_parser(
-                name,
-                prog=f"python -m training {name}",
-                description=module.__doc__,
-                epilog=example,
-                formatter_class=plain,
+                name, prog=program, description=module.__doc__, epilog=example, formatter_class=plain
             )
         )
     return parser
-
-
-def _summary(name: str) -> str:
-    return str(COMMANDS[name].__doc__).splitlines()[0]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
 
-from .settings import add_settings
+from .settings import add_model, add_settings, model_facts
 
 SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
 
@@ -45,11 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, "training.dependency.options.DependencyOptions (members=20 stages=1 method=mira)")
     parser.add_argument("--workers", type=positive_number, default=2, help="processes, a learner in each (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps finished learners")
-    parser.add_argument("--name", default="bpm", help="the model's name in its meta")
-    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
-    parser.add_argument("--license", default="", help="licence of the model, for its meta")
-    parser.add_argument("--credit", action="append", default=[], metavar="TEXT", help="a credit for the meta")
-    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+    add_model(parser, "bpm", licence=True, credit="a credit for the meta")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -70,9 +66,8 @@ def run(options: argparse.Namespace) -> None:
                       "none" if options.guide is None else "constituents")  # fmt: skip
     start = DependencyOptions(rules=rules, decoder=options.decoder)
     chosen = changed_fields(start, options.set, but=("rules", "decoder"))
-    facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
     seconds = fit_dependency(
-        options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers,
+        options.train, options.dev, chosen, model_facts(options), options.out, options.workdir, options.workers,
         options.tagger, options.guide, options.jackknife, jackknifed_tags if options.jackknife else None,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError
 
-from .settings import add_settings
+from .settings import add_model, add_settings, model_facts
 from .treebanks import add_treebanks, treebanks_of
 
 
@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workdir", type=Path, required=True, help="folder for examples, checkpoints and logs"
     )
-    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
-    parser.add_argument("--name", default="dtparse", help="the model's name in its meta")
-    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
+    add_model(parser, "dtparse")
     parser.add_argument("--meta", type=Path, help="JSON file with more facts for the model's meta")
     add_settings(parser, "the recipe (path.patience=8 max_arity=5)")
 
@@ -54,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         dev,
         options.workdir,
         options.out,
-        {"name": options.name, "lang": options.lang, **extra},
+        {**model_facts(options), **extra},
     )
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
+from .settings import add_model, model_facts
 from .treebanks import add_treebanks, treebanks_of
 
 RECIPES = ("plain", "tm2006")
@@ -44,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("given", "own"),
         help="whether the parser keeps to a token's tag (default) or chooses tags itself",
     )
-    parser.add_argument("--name", default="pcfg", help="the model's name in its meta")
-    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
-    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+    add_model(parser, "pcfg")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -66,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
     )
     files, _ = treebanks_of(options)
     began = time.perf_counter()
-    meta = {"name": options.name, "lang": options.lang, **origin_of(files)}
+    meta = {**model_facts(options), **origin_of(files)}
     model = train_pcfg(read_files(files), chosen, meta)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     PcfgParser(model).to_disk(options.out)

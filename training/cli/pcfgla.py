@@ -13,6 +13,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
+from .settings import add_model, model_facts
 from .treebanks import add_treebanks, treebanks_of
 
 
@@ -48,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--threads", type=natural_number, default=2, help="of the expectation step (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps finished cycles")
-    parser.add_argument("--name", default="pcfgla", help="the model's name in its meta")
-    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
-    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+    add_model(parser, "pcfgla")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--threads is 0; give 1 or more")
     files, _ = treebanks_of(options)
     began = time.perf_counter()
-    meta = {"name": options.name, "lang": options.lang, **origin_of(files)}
+    meta = {**model_facts(options), **origin_of(files)}
     model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, partial(tell, None))
     write_atomically(options.out, PcfgParser(model).to_bytes())
     for part in model.latent:

@@ -11,7 +11,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-from .settings import add_settings
+from .settings import add_model, add_settings, model_facts
 from .treebanks import add_treebanks, treebank_spec, treebanks_of
 
 
@@ -32,12 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=natural_number, default=2, help="processes, as for networks (default: 2)")
     add_settings(parser, "training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished networks")
-    parser.add_argument("--name", default="span", help="the model's name in its meta")
-    parser.add_argument("--lang", default="en", help="language of the treebanks (default: en)")
-    parser.add_argument(
-        "--credit", action="append", default=[], metavar="TEXT", help="a credit for the meta, as for raw texts"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="the model file to write")
+    add_model(parser, "span", credit="a credit for the meta, as for raw texts")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -51,8 +46,7 @@ def run(options: argparse.Namespace) -> None:
     train, dev = treebanks_of(options)
     more = list(map(TreebankFile.parse, options.more))
     chosen = parse_settings(options.set, tuple(options.seeds))
-    facts = {"name": options.name, "lang": options.lang, "credits": options.credit}
     shards = all_shards(options.taught)
-    seconds = fit_span(train, dev, more, chosen, facts, options.out, options.workdir, options.workers,
+    seconds = fit_span(train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers,
                        options.teacher, shards, options.start, options.word_vectors)  # fmt: skip
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

@@ -11,7 +11,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
 
-from .settings import add_settings
+from .settings import add_model, add_settings, model_facts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--workers", type=positive_number, default=2, help="threads (default: 2)")
     parser.add_argument("--workdir", type=Path, help="folder that keeps unfinished runs")
-    parser.add_argument("--name", default="tagger", help="the model's name in its meta")
-    parser.add_argument("--lang", default="en", help="language of the sentences (default: en)")
-    parser.add_argument("--license", default="", help="licence of the model, for its meta")
-    parser.add_argument("--credit", action="append", default=[], metavar="TEXT", help="a credit for the meta")
-    parser.add_argument("--out", type=Path, required=True, help="the file to write: the model, or the sentences")
+    add_model(
+        parser, "tagger", of="sentences", licence=True, credit="a credit for the meta",
+        out="the file to write: the model, or the sentences",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -58,9 +57,9 @@ def run(options: argparse.Namespace) -> None:
             options.train, chosen, options.out, options.jackknife, options.workdir, options.workers, options.betas
         )
     else:
-        facts = {"name": options.name, "lang": options.lang, "license": options.license, "credits": options.credit}
         scores = fit_files(
-            options.train, options.dev, chosen, facts, options.out, options.workdir, options.workers, options.betas
+            options.train, options.dev, chosen, model_facts(options), options.out, options.workdir, options.workers,
+            options.betas,
         )
     if scores:
         print(report(scores))
