@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -62,14 +60,6 @@ def write_labelled(sentences: Iterable[LabelledSentence]) -> str:
         columns = (words, tags, labels) if tags else (words, labels)
         parts += ["\t".join(row) + "\n" for row in zip(*columns, strict=True)] + ["\n"]
     return "".join(parts)
-
-
-def digest(sentences: Iterable[LabelledSentence]) -> str:
-    """What tells sentences from others, as 16 characters."""
-    found = hashlib.sha256()
-    for sentence in sentences:
-        found.update(json.dumps(sentence).encode())
-    return found.hexdigest()[:16]
 
 
 class SequenceData(NamedTuple):

@@ -17,9 +17,9 @@ from spacy_dtparse.model.linear.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..data.folds import fold_numbers
-from ..runs.resuming import own_folder
+from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .corpus import LabelledSentence, digest, make_data
+from .corpus import LabelledSentence, make_data
 from .learners import train_loglinear, train_online
 from .listing import list_features
 from .options import SequenceOptions

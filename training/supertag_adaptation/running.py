@@ -22,11 +22,11 @@ from spacy_dtparse.trees.categories import written_categories
 from ..data.assemble import check_target
 from ..data.corpus import Sentence
 from ..data.treebanks import read_files
-from ..loglinear_tagger.corpus import LabelledSentence, digest
+from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import fit_tagger
 from ..loglinear_tagger.running import model_facts
 from ..runs.files import read_result, write_atomically
-from ..runs.resuming import own_folder, run_folder
+from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import tell
 from ..self_train import Teaching, teach
 from .measuring import Offering, Prunable, best_betas, measure
