@@ -39,8 +39,7 @@ def learn(
     return (weights - sums / clock).astype(np.float32), wrong_links
 
 
-def member_file(folder: Path, key: Sequence[int]) -> Path:
-    """Where a learner's weights are kept."""
+def _member_file(folder: Path, key: Sequence[int]) -> Path:
     return folder / f"member-{'-'.join(map(str, key))}.npz"
 
 
@@ -49,7 +48,7 @@ def train_member(
 ) -> list[int]:
     """One learner from the listing in `folder` to its file, unless that is there; returns its wrong links by pass.
     Sentences of the fold `left_out`, -1 for none, are not learned from."""
-    path = member_file(folder, key)
+    path = _member_file(folder, key)
     if path.is_file():
         with saved_arrays(path) as arrays:
             return [int(count) for count in arrays["wrong"]]
@@ -63,7 +62,7 @@ def train_member(
 def members_weights(folder: Path, keys: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
     """The weights of learners that have been trained."""
     for key in keys:
-        with saved_arrays(member_file(folder, key)) as arrays:
+        with saved_arrays(_member_file(folder, key)) as arrays:
             yield arrays["weights"].astype(np.float64)
 
 
@@ -82,10 +81,10 @@ def train_members(
     yield from zip(keys, results, strict=True)
 
 
-def label_list(labels: Sequence[Sequence[str]], root: str = "root") -> tuple[str, ...]:
+def label_list(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The label of the root's dependent, then the others, the most frequent first."""
-    counts = Counter(label for sentence in labels for label in sentence if label != root)
-    return (root, *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
+    counts = Counter(label for sentence in labels for label in sentence if label != "root")
+    return ("root", *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def train_labels(

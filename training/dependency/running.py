@@ -100,9 +100,7 @@ def find_tagger(name: str) -> Language | SequenceTagger:
         raise ConfigError(f"--tagger {name}: there is no such spaCy pipeline ({error})") from None
 
 
-def tagged(
-    nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]
-) -> list[DependencySentence]:
+def tagged(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
     """The sentences with a pipeline's fine tags, or a tagger's parts of speech."""
     if isinstance(nlp, SequenceTagger):
         return retagged(nlp, sentences)
@@ -110,16 +108,13 @@ def tagged(
     return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
 
 
-def guided(
-    parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str
-) -> list[DependencySentence]:
+def guided(parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
     """The sentences with the dependencies of a constituent parser's trees as their guide."""
     rules = head_rules(lang)
     made = []
     for sentence in sentences:
         columns = sentence.columns
-        tree = parser.parse(columns.words, columns.tags).tree
-        heads, labels = tree_guide(tree, rules)
+        heads, labels = tree_guide(parser.parse(columns.words, columns.tags).tree, rules)
         made.append(replace(sentence, columns=columns._replace(guide_heads=heads, guide_labels=labels)))
     return made
 

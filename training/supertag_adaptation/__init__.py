@@ -2,7 +2,7 @@
 and then offers fewer of them, so that the parser's search is shorter.
 
 `plan` (what is asked for), `sentences` (the parser's trees as sentences with categories), `measuring` (speed, and
-agreement with the parser alone), `tables`, `packing` (pipelines in and out), `running` (all of it).
+agreement with the parser alone), `packing` (pipelines in and out), `running` (all of it).
 """
 
 from .plan import BETAS, Adaptation

@@ -29,11 +29,10 @@ from ..runs.files import read_result, write_atomically
 from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import tell
 from ..self_train import Teaching, teach
-from .measuring import Offering, Prunable, best_betas, measure
+from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
 from .plan import ANNOTATE, Adaptation
 from .sentences import labelled, split
-from .tables import report
 
 RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
 

@@ -104,9 +104,7 @@ class DependencyModel:
 
 def write_model(model: DependencyModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
     """The model as a container; equal models and proofs give equal bytes."""
-    arrays = {
-        "word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds,
-    }  # fmt: skip
+    arrays = {"word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds}
     for number, stage in enumerate(model.stages):
         arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
     if model.labels is not None:
@@ -139,8 +137,6 @@ def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Dependency
         LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], int(grid))
         for number, grid in enumerate(meta["grids"])
     )
-    labels = None
-    if meta["label_grid"] is not None:
-        labels = read_labels(arrays, int(meta["label_grid"]))
+    labels = None if meta["label_grid"] is None else read_labels(arrays, int(meta["label_grid"]))
     parts = LinkParts.from_parts(meta["parts"], arrays)
     return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))
