@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
+from ...kernels.linear.feature_table import PairTable, make_slots, pack_pair
 from ..reading import FETCH
 
 LEVELS = 32767
@@ -24,6 +25,10 @@ class LabelStage(NamedTuple):
     labels: np.ndarray
     weights: np.ndarray
     grid: int
+
+    def table(self) -> PairTable:
+        """The stage as kernels take it, in units of the grid."""
+        return PairTable(*make_slots(self.keys), self.starts, pack_pair(self.labels, self.weights))
 
 
 def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]:
@@ -68,7 +73,9 @@ def pack_pairs(
 
 
 def check_labels(stage: LabelStage, n_labels: int) -> None:
-    """Raise ModelFormatError unless all places and labels are in range."""
+    """Raise ModelFormatError unless weights are int16, and all places and labels in range."""
+    if stage.weights.dtype != np.int16:
+        raise ModelFormatError(f"the model's weights are of type {stage.weights.dtype}; {FETCH}")
     check_keys(stage.keys, len(stage.starts) - 1)
     pairs = len(stage.labels)
     fits = (
