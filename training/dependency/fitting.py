@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..data.dependencies import DependencySentence
 from ..data.folds import folds_of
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .learning import label_list, members_weights, train_labels, train_members
+from .learning import label_list, members_weights, train_labels, train_member
 from .listing import Example, feature_keys, write_listing
 from .options import DependencyOptions
 
@@ -180,14 +181,18 @@ class _Stage:
         """The heads of the best trees."""
         return [tree_heads(example, rows, weights, self.options.decoder == "projective") for example in examples]
 
+    def learn(self, keys: Sequence[tuple[int, ...]], left_out: Sequence[int]) -> Iterable[list[int]]:
+        """Train a learner for each key, in parallel where there is an executor; wrong links by pass, in order."""
+        work = partial(train_member, self.folder, self.n_features, self.options)
+        return map(work, left_out, keys) if self.executor is None else self.executor.map(work, left_out, keys)
+
     def train(self, dev_examples: Sequence[Example], dev: Sequence[DependencySentence]) -> np.ndarray:
         """The mean of the stage's learners, float64 (F,)."""
         keys = [(self.number, member) for member in range(self.options.members)]
         mean = np.zeros(self.n_features)
-        trained = train_members(self.folder, self.n_features, self.options, keys, [-1] * len(keys), self.executor)
-        for count, (key, wrong) in enumerate(trained, 1):
+        for count, wrong in enumerate(self.learn(keys, [-1] * len(keys)), 1):
             began = time.perf_counter()
-            weights = next(members_weights(self.folder, [key]))
+            weights = next(members_weights(self.folder, [keys[count - 1]]))
             mean += weights
             facts: dict[str, Any] = {"stage": self.number, "member": count, "wrong_links": wrong}
             for name, values in (("alone", weights), ("mean", mean / count)) if dev else ():
@@ -206,8 +211,7 @@ class _Stage:
         folds = folds_of(len(examples), self.options.folds)
         used = sorted(set(folds.tolist()))
         keys = [(_GUIDE, self.number, fold, member) for fold in used for member in range(self.options.guide_members)]
-        left_out = [key[2] for key in keys]
-        list(train_members(self.folder, self.n_features, self.options, keys, left_out, self.executor))
+        list(self.learn(keys, [key[2] for key in keys]))
         guides = [np.zeros(0, INDEX)] * len(examples)
         right = total = 0
         for fold in used:

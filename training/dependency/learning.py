@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +29,9 @@ def learn(
     mira = options.method == "mira"
     most, change = (float(options.step), np.zeros(n_features)) if mira else (0.0, np.zeros(0))
     wrong_links: list[int] = []
+    projective = options.decoder == "projective"
     for epoch in range(options.epochs):
         order = np.random.default_rng((options.seed, *key, epoch)).permutation(chosen)
-        projective = options.decoder == "projective"
         wrong, clock = link_pass(order, *listed, weights, sums, clock, projective, most, change)
         wrong_links.append(int(wrong))
     return (weights - sums / clock).astype(np.float32), wrong_links
@@ -64,21 +62,6 @@ def members_weights(folder: Path, keys: Sequence[Sequence[int]]) -> Iterator[np.
     for key in keys:
         with saved_arrays(_member_file(folder, key)) as arrays:
             yield arrays["weights"].astype(np.float64)
-
-
-def train_members(
-    folder: Path,
-    n_features: int,
-    options: DependencyOptions,
-    keys: Sequence[tuple[int, ...]],
-    left_out: Sequence[int],
-    executor: Executor | None,
-) -> Iterator[tuple[tuple[int, ...], list[int]]]:
-    """Train a learner for each key, in parallel where there is an executor; gives (key, wrong links by pass) in
-    order."""
-    work = partial(train_member, folder, n_features, options)
-    results = map(work, left_out, keys) if executor is None else executor.map(work, left_out, keys)
-    yield from zip(keys, results, strict=True)
 
 
 def label_list(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ _HELD_OUT = 10
 _UNLIKELY = 1e-30
 """Probability that a label counts as having at least, so that one sentence cannot decide on the scale alone."""
 
+
 def fit_tagger(
     train: Sequence[LabelledSentence],
     dev: Sequence[LabelledSentence],
@@ -76,8 +77,8 @@ def fit_tagger(
         codes, weights = train_online(data, parts, listing, options, state, tell)
     else:
         codes, weights = train_loglinear(data, parts, listing, options, state, tell, workers)
-    tables = listing.tables(parts, codes, weights)
-    stage = pack_pairs(listing.keys, tables.starts, tables.labels, weights, options.max_weights, options.levels)
+    features, labels = (found.astype(np.int64) for found in np.divmod(codes, np.uint64(len(parts.labels))))
+    stage = pack_pairs(listing.keys, features, labels, weights, options.max_weights, options.levels)
     scale = fit_scale(parts, stage, held_out) if options.online else 1.0
     model = TaggerModel(parts, stage, scale, meta)
     tell(weights=len(stage.weights), scale=scale, seconds=round(time.perf_counter() - began, 1))
