@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from ..data.treebanks import TreebankFile, blocks, read_files
 from ..runs.files import write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import run_folder
-from ..runs.telling import tell
+from ..runs.telling import teller
 from .fitting import fit_model
 from .options import DependencyOptions
 
@@ -152,7 +151,7 @@ def fit_dependency(
         sentences, held_out = tagged(nlp, sentences), tagged(nlp, held_out)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(run_folder(workdir))
-        log = partial(tell, None if workdir is None else folder / "log.jsonl")
+        log = teller(workdir)
         if jackknife is not None:
             sentences, own = jackknife(sentences, options.rules, folds, folder / "tags", workers, log, facts)
             held_out, tags = retagged(own, held_out), f"jackknifed, {folds} folds"

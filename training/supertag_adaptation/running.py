@@ -27,7 +27,7 @@ from ..loglinear_tagger.fitting import fit_tagger
 from ..loglinear_tagger.running import model_facts
 from ..runs.files import read_result, write_atomically
 from ..runs.resuming import digest, own_folder, run_folder
-from ..runs.telling import tell
+from ..runs.telling import teller
 from ..self_train import Teaching, teach
 from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
@@ -159,8 +159,7 @@ def _trained(
             return tagger, facts
     given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
     meta = model_facts(given, sentences, adaptation.options)
-    log_file = own / "log.jsonl"
-    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, partial(tell, log_file))
+    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, teller(own))
     tagger = SequenceTagger(model)
     write_atomically(path, tagger.to_bytes())
     return tagger, facts

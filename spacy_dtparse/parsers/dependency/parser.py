@@ -203,8 +203,7 @@ class DependencyParser(StoredParser):
         allowed = ALL_LINKS
         for number, (rows, weights) in enumerate(self._tables):
             if number:
-                allowed = np.zeros(scores.shape, np.bool_)
-                likely_heads(scores, self.settings.heads, allowed)
+                allowed = likely_heads(scores, self.settings.heads)
                 heads, _ = best_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)
