@@ -19,9 +19,9 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from ..data.folds import fold_numbers
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .corpus import LabelledSentence, make_data
+from .corpus import LabelledSentence
 from .learners import train_loglinear, train_online
-from .listing import list_features
+from .listing import list_features, make_data
 from .options import SequenceOptions
 
 BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)

@@ -14,10 +14,9 @@ from spacy_dtparse.features.linear.tagparts import TagParts
 
 from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import Tell
-from .corpus import SequenceData
 from .kernels import expectations, online_pass
 from .lbfgs import Lbfgs
-from .listing import Listing, with_pairs
+from .listing import Listing, SequenceData, with_pairs
 from .options import SequenceOptions
 
 SHARDS = 8
