@@ -15,7 +15,7 @@ from tests.unit.kernels.harness import hand_made
 from training.data.corpus import Sentence
 from training.supertag_adaptation import measuring
 from training.supertag_adaptation.measuring import Offering, best_betas, breakdown, changes, measure, no_collecting
-from training.supertag_adaptation.sentences import labelled
+from training.supertag_adaptation.running import labelled
 
 
 def test_breakdown_by_search_and_categories():

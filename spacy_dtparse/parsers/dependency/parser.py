@@ -186,8 +186,7 @@ class DependencyParser(StoredParser):
         wanted += ("lemmas",) if self.needs_lemmas else ()
         if self.needs_guide:
             wanted += ("guide_heads", "guide_labels")
-        for name in ("tags", "pos", "lemmas", "guide_heads", "guide_labels"):
-            column: Sequence[str] = getattr(sentence, name)
+        for name, column in zip(TokenColumns._fields, sentence, strict=True):
             if len(column) != n and name in wanted:
                 raise DtparseError(f"{n} words but {len(column)} {name}; the model reads them: give one per word")
             if len(column) not in (0, n):
