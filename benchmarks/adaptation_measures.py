@@ -162,7 +162,7 @@ def figures(
 
 
 def shaped(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
-    """A run on held-out text as `training.supertag_adaptation.tables.changes` takes it."""
+    """A run on held-out text as `training.supertag_adaptation.measuring.changes` takes it."""
     seconds, searches, offered = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
     return {
         "size": int(run.name.split("-")[1]),

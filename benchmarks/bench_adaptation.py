@@ -46,8 +46,8 @@ from training.loglinear_tagger.running import jackknife
 from training.runs.files import write_atomically
 from training.runs.telling import tell
 from training.self_train import Reading, Teaching, teach, text_files
-from training.supertag_adaptation.sentences import labelled, split
-from training.supertag_adaptation.tables import changes
+from training.supertag_adaptation.measuring import changes
+from training.supertag_adaptation.running import labelled, split
 
 FOLDS = 5
 TREEBANKS, TEXT, HELD, ALONE = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"

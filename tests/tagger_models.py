@@ -9,8 +9,8 @@ import numpy as np
 from spacy_dtparse.features.linear.tagparts import TagParts
 from spacy_dtparse.model.linear.features import pack_pairs
 from spacy_dtparse.model.linear.tagger import TaggerModel
-from training.loglinear_tagger.corpus import LabelledSentence, make_data
-from training.loglinear_tagger.listing import list_features
+from training.loglinear_tagger.corpus import LabelledSentence
+from training.loglinear_tagger.listing import list_features, make_data
 
 SENTENCES = [
     LabelledSentence(
@@ -45,9 +45,8 @@ def random_tagger(seed: int = 0, scale: float = 0.7, tagged: bool = True, **opti
     sentences = [s if tagged else s._replace(tags=()) for s in SENTENCES]
     keys = list_features(make_data(sentences, parts), parts, 1).keys
     used = rng.random((len(keys), len(parts.labels))) < 0.5
-    labels = np.nonzero(used)[1]
-    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-    stage = pack_pairs(keys, starts, labels, rng.standard_normal(len(labels)))
+    features, labels = np.nonzero(used)
+    stage = pack_pairs(keys, features, labels, rng.standard_normal(len(labels)))
     return TaggerModel(parts, stage, scale, {"name": "random", "lang": "en"})
 
 

@@ -11,11 +11,10 @@ import pytest
 from tests.reference import tagging as slow
 from tests.tagger_models import SENTENCES, allowed_labels, small_parts
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
-from training.loglinear_tagger.corpus import make_data
 from training.loglinear_tagger.kernels import expectations, online_pass
 from training.loglinear_tagger.lbfgs import Lbfgs
 from training.loglinear_tagger.learners import Likelihood, gis_step
-from training.loglinear_tagger.listing import list_features, with_pairs
+from training.loglinear_tagger.listing import list_features, make_data, with_pairs
 
 pytestmark = KERNEL_MARKS
 

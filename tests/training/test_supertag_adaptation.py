@@ -35,7 +35,7 @@ from training.self_train.teaching import Lesson, Taught
 from training.supertag_adaptation import Adaptation
 from training.supertag_adaptation.measuring import Offering, measure
 from training.supertag_adaptation.packing import open_pipeline, write_pipeline
-from training.supertag_adaptation.sentences import labelled, split
+from training.supertag_adaptation.running import labelled, split
 
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[2]

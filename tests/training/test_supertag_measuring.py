@@ -14,9 +14,8 @@ from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import hand_made
 from training.data.corpus import Sentence
 from training.supertag_adaptation import measuring
-from training.supertag_adaptation.measuring import Offering, best_betas, breakdown, measure, no_collecting
-from training.supertag_adaptation.sentences import labelled
-from training.supertag_adaptation.tables import changes
+from training.supertag_adaptation.measuring import Offering, best_betas, breakdown, changes, measure, no_collecting
+from training.supertag_adaptation.running import labelled
 
 
 def test_breakdown_by_search_and_categories():

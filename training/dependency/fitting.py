@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,9 @@ from spacy_dtparse.scoring.attachment import AttachmentReport
 
 from ..data.dependencies import DependencySentence
 from ..data.folds import folds_of
-from ..runs.resuming import own_folder
+from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .learning import label_list, members_weights, train_labels, train_members
+from .learning import label_list, members_weights, train_labels, train_member
 from .listing import Example, feature_keys, write_listing
 from .options import DependencyOptions
 
@@ -58,16 +57,6 @@ def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> 
     ]  # fmt: skip
 
 
-def unlabelled(
-    examples: Sequence[Example], found: Sequence[np.ndarray], sentences: Sequence[DependencySentence]
-) -> AttachmentReport:
-    """Attachment scores of heads."""
-    report = AttachmentReport()
-    for example, heads, sentence in zip(examples, found, sentences, strict=True):
-        report.add(example.heads[1:].tolist(), heads[1:].tolist(), sentence.punctuation)
-    return report
-
-
 def fit_model(
     train: Sequence[DependencySentence],
     dev: Sequence[DependencySentence],
@@ -88,7 +77,8 @@ def fit_model(
         raise TrainingDataError(
             f"there is no sentence of at most {options.max_words} tokens (max_words) to learn from; give treebanks"
         )
-    _own(workdir, options, train)
+    facts = ([sentence.columns, sentence.heads, sentence.labels] for sentence in train)
+    own_folder(workdir, {"options": options.facts(), "sentences": digest(facts)})
     parts = LinkParts.build((sentence.columns for sentence in train), options.rules)
     examples, dev_examples = make_examples(chosen, parts), make_examples(dev, parts)
     names = label_list([sentence.labels for sentence in chosen])
@@ -99,33 +89,20 @@ def fit_model(
     labels, labellers = _train_labels(examples, chosen, names, options, tell)
     stages: list[LinkStage] = []
     for number in range(options.stages):
-        folder = workdir / f"stage{number}"
         began = time.perf_counter()
         keys = feature_keys(examples, options.least)
-        listed = write_listing(examples, keys, folder)
+        stage = _Stage(number, workdir / f"stage{number}", make_families(keys), len(keys), options, executor, tell)
+        listed = write_listing(examples, keys, stage.folder)
         tell(
             stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features),
             seconds=round(time.perf_counter() - began),
         )  # fmt: skip
-        table = make_families(keys)
-        mean = _train_stage(folder, number, table, len(keys), options, dev_examples, dev, executor, tell)
-        stages.append(pack_links(keys, mean, options.max_features))
+        stages.append(pack_links(keys, stage.train(dev_examples, dev), options.max_features))
         if number + 1 < options.stages:
-            guides = _jackknife(folder, number, table, len(keys), options, examples, executor, tell)
-            final = stages[-1]
-            packed = make_families(final.keys)
-            weights = packed.weights(final.weights * 2.0**-final.grid)
-            projective = options.decoder == "projective"
-            dev_guides = [tree_heads(example, packed.rows, weights, projective) for example in dev_examples]
             folds = folds_of(len(examples), options.folds).tolist()
-            examples = [
-                _guided(example, guide, labellers.get(fold))
-                for example, guide, fold in zip(examples, guides, folds, strict=True)
-            ]
-            dev_examples = [
-                _guided(example, guide, labellers.get(-1))
-                for example, guide in zip(dev_examples, dev_guides, strict=True)
-            ]
+            examples = _guided(examples, stage.jackknife(examples), [labellers.get(fold) for fold in folds])
+            dev_guides = stage.trees(dev_examples, *stages[-1].table())
+            dev_examples = _guided(dev_examples, dev_guides, [labellers.get(-1)] * len(dev))
     model = DependencyModel(parts, tuple(stages), labels, names, options.decoder, meta)
     if dev:
         reports = []
@@ -167,10 +144,15 @@ def _train_labels(
     return stage, labellers
 
 
-def _guided(example: Example, heads: np.ndarray, labeller: Labeller | None) -> Example:
-    """The example with a guide and, where there is a labeller, its labels."""
-    labels = None if labeller is None else label_atoms(labeller.label(example.atoms, heads))
-    return replace(example, guide=heads, guide_labels=labels)
+def _guided(
+    examples: Sequence[Example], guides: Sequence[np.ndarray], labellers: Sequence[Labeller | None]
+) -> list[Example]:
+    """The examples with guides and, where there is a labeller, their labels."""
+    made = []
+    for example, heads, labeller in zip(examples, guides, labellers, strict=True):
+        labels = None if labeller is None else label_atoms(labeller.label(example.atoms, heads))
+        made.append(replace(example, guide=heads, guide_labels=labels))
+    return made
 
 
 def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> AttachmentReport:
@@ -183,74 +165,63 @@ def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> 
     return report
 
 
-def _train_stage(
-    folder: Path,
-    number: int,
-    table: FamilyTable,
-    n_features: int,
-    options: DependencyOptions,
-    dev_examples: Sequence[Example],
-    dev: Sequence[DependencySentence],
-    executor: Executor | None,
-    tell: Tell,
-) -> np.ndarray:
-    """The mean of the stage's learners, float64 (F,)."""
-    keys = [(number, member) for member in range(options.members)]
-    projective = options.decoder == "projective"
-    mean = np.zeros(n_features)
-    trained = train_members(folder, n_features, options, keys, [-1] * len(keys), executor)
-    for count, (key, wrong) in enumerate(trained, 1):
-        began = time.perf_counter()
-        weights = next(members_weights(folder, [key]))
-        mean += weights
-        facts: dict[str, Any] = {"stage": number, "member": count, "wrong_links": wrong}
-        if dev:
-            for name, values in (("alone", weights), ("mean", mean / count)):
-                by_place = table.weights(values)
-                found = [tree_heads(example, table.rows, by_place, projective) for example in dev_examples]
-                report = unlabelled(dev_examples, found, dev)
+@dataclass(frozen=True)
+class _Stage:
+    """A stage in training: its place, the folder of its listing, the table of its features and their number."""
+
+    number: int
+    folder: Path
+    features: FamilyTable
+    n_features: int
+    options: DependencyOptions
+    executor: Executor | None
+    tell: Tell
+
+    def trees(self, examples: Sequence[Example], rows: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        """The heads of the best trees."""
+        return [tree_heads(example, rows, weights, self.options.decoder == "projective") for example in examples]
+
+    def learn(self, keys: Sequence[tuple[int, ...]], left_out: Sequence[int]) -> Iterable[list[int]]:
+        """Train a learner for each key, in parallel where there is an executor; wrong links by pass, in order."""
+        work = partial(train_member, self.folder, self.n_features, self.options)
+        return map(work, left_out, keys) if self.executor is None else self.executor.map(work, left_out, keys)
+
+    def train(self, dev_examples: Sequence[Example], dev: Sequence[DependencySentence]) -> np.ndarray:
+        """The mean of the stage's learners, float64 (F,)."""
+        keys = [(self.number, member) for member in range(self.options.members)]
+        mean = np.zeros(self.n_features)
+        for count, wrong in enumerate(self.learn(keys, [-1] * len(keys)), 1):
+            began = time.perf_counter()
+            weights = next(members_weights(self.folder, [keys[count - 1]]))
+            mean += weights
+            facts: dict[str, Any] = {"stage": self.number, "member": count, "wrong_links": wrong}
+            for name, values in (("alone", weights), ("mean", mean / count)) if dev else ():
+                found = self.trees(dev_examples, self.features.rows, self.features.weights(values))
+                report = AttachmentReport()
+                for sentence, heads in zip(dev, found, strict=True):
+                    report.add(sentence.heads, heads[1:].tolist(), sentence.punctuation)
                 facts[f"{name}_uas"] = 100 * report.to_dict()["all"]["uas"]
                 facts[f"{name}_uas_words"] = 100 * report.to_dict()["without_punctuation"]["uas"]
-        tell(**facts, judged=round(time.perf_counter() - began, 1))
-    return mean / options.members
+            self.tell(**facts, judged=round(time.perf_counter() - began, 1))
+        return mean / self.options.members
 
-
-def _jackknife(
-    folder: Path,
-    number: int,
-    table: FamilyTable,
-    n_features: int,
-    options: DependencyOptions,
-    examples: Sequence[Example],
-    executor: Executor | None,
-    tell: Tell,
-) -> list[np.ndarray]:
-    """A guide for each sentence, from learners that have not learned from its fold. (The features of all folds have a
-    number, but those that only the left-out fold has keep the weight 0.)"""
-    folds = folds_of(len(examples), options.folds)
-    used = sorted(set(folds.tolist()))
-    keys = [(_GUIDE, number, fold, member) for fold in used for member in range(options.guide_members)]
-    for _ in train_members(folder, n_features, options, keys, [key[2] for key in keys], executor):
-        pass
-    guides = [np.zeros(0, INDEX)] * len(examples)
-    right = total = 0
-    for fold in used:
-        own = [key for key in keys if key[2] == fold]
-        by_place = table.weights(sum(members_weights(folder, own), np.zeros(n_features)) / len(own))
-        for place in np.flatnonzero(folds == fold).tolist():
-            heads = tree_heads(examples[place], table.rows, by_place, options.decoder == "projective")
-            right += int((heads[1:] == examples[place].heads[1:]).sum())
-            total += len(heads) - 1
-            guides[place] = heads
-    tell(stage=number, guides=len(guides), guides_uas=100 * right / total)
-    return guides
-
-
-def _own(workdir: Path, options: DependencyOptions, sentences: Sequence[DependencySentence]) -> None:
-    """Make `workdir` this run's, or check that it is. Raises TrainingDataError when it is not."""
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        digest.update(json.dumps([sentence.columns, sentence.heads, sentence.labels]).encode())
-    facts = {"options": options.facts(), "sentences": digest.hexdigest()[:16]}
-    own_folder(workdir, facts)
-
+    def jackknife(self, examples: Sequence[Example]) -> list[np.ndarray]:
+        """A guide for each sentence, from learners that have not learned from its fold. (The features of all folds have
+        a number, but those that only the left-out fold has keep the weight 0.)"""
+        folds = folds_of(len(examples), self.options.folds)
+        used = sorted(set(folds.tolist()))
+        keys = [(_GUIDE, self.number, fold, member) for fold in used for member in range(self.options.guide_members)]
+        list(self.learn(keys, [key[2] for key in keys]))
+        guides = [np.zeros(0, INDEX)] * len(examples)
+        right = total = 0
+        for fold in used:
+            own = [key for key in keys if key[2] == fold]
+            mean = sum(members_weights(self.folder, own), np.zeros(self.n_features)) / len(own)
+            places = np.flatnonzero(folds == fold).tolist()
+            found = self.trees([examples[k] for k in places], self.features.rows, self.features.weights(mean))
+            for place, heads in zip(places, found, strict=True):
+                right += int((heads[1:] == examples[place].heads[1:]).sum())
+                total += len(heads) - 1
+                guides[place] = heads
+        self.tell(stage=self.number, guides=len(guides), guides_uas=100 * right / total)
+        return guides

@@ -9,10 +9,11 @@ from spacy_dtparse.kernels.linear.link_labels import best_label
 from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree
 
 
-@inner_kernel
-def _link_scores(features, ends, weights, scores):
-    """Fill scores[h, d] from the sentence's lists (see `kernels.linear.links.list_features`)."""
-    n = scores.shape[0] - 1
+@kernel
+def _decoded(features, ends, n, weights, projective):
+    """(Scores of a sentence's links, float64 (n + 1, n + 1), from its lists (see `kernels.linear.links.list_features`);
+    heads of the best tree, int32 (n + 1,))."""
+    scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
     first = np.int64(0)
     for h in range(n + 1):
         for d in range(1, n + 1):
@@ -22,22 +23,6 @@ def _link_scores(features, ends, weights, scores):
                 total += weights[features[k]]
             scores[h, d] = total
             first = end
-
-
-@inner_kernel
-def _add_link(features, ends, n, h, d, amount, values):
-    """Add `amount` to the values of a link's features."""
-    link = h * n + d - 1
-    first = np.int64(ends[link - 1]) if link > 0 else np.int64(0)
-    for k in range(first, np.int64(ends[link])):
-        values[features[k]] += amount
-
-
-@kernel
-def _decoded(features, ends, n, weights, projective):
-    """(Scores of a sentence's links, float64 (n + 1, n + 1); heads of the best tree, int32 (n + 1,))."""
-    scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
-    _link_scores(features, ends, weights, scores)
     if projective:
         projective_tree(scores, found)
     else:
@@ -46,23 +31,19 @@ def _decoded(features, ends, n, weights, projective):
 
 
 @inner_kernel
-def _prefer(features, ends, heads, found, d, amount, values):
-    """Add `amount` to the values of the right link's features, and take it from those of the one that was found."""
-    n = heads.shape[0] - 1
-    _add_link(features, ends, n, heads[d], d, amount, values)
-    _add_link(features, ends, n, found[d], d, -amount, values)
+def _places(ends, n, h, d):
+    """Where a link's features begin and end."""
+    link = h * n + d - 1
+    return np.int64(ends[link - 1]) if link > 0 else np.int64(0), np.int64(ends[link])
 
 
 @inner_kernel
-def _take_squares(features, ends, n, h, d, change):
-    """The sum of squares of `change` at a link's features, which become 0."""
-    link = h * n + d - 1
-    first = np.int64(ends[link - 1]) if link > 0 else np.int64(0)
-    total = 0.0
-    for k in range(first, np.int64(ends[link])):
-        total += change[features[k]] * change[features[k]]
-        change[features[k]] = 0.0
-    return total
+def _prefer(features, ends, heads, found, d, amount, values):
+    """Add `amount` to the values of the right link's features, and take it from those of the one that was found."""
+    for h, share in ((heads[d], amount), (found[d], -amount)):
+        first, end = _places(ends, heads.shape[0] - 1, h, d)
+        for k in range(first, end):
+            values[features[k]] += share
 
 
 @inner_kernel
@@ -74,8 +55,11 @@ def _mira_step(features, ends, heads, found, loss, margin, most, change):
             _prefer(features, ends, heads, found, d, 1.0, change)
     for d in range(1, n + 1):
         if found[d] != heads[d]:
-            squares += _take_squares(features, ends, n, heads[d], d, change)
-            squares += _take_squares(features, ends, n, found[d], d, change)
+            for h in (heads[d], found[d]):
+                first, end = _places(ends, n, h, d)
+                for k in range(first, end):
+                    squares += change[features[k]] * change[features[k]]
+                    change[features[k]] = 0.0
     return min(most, (loss - margin) / squares) if squares > 0.0 else 0.0
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,16 +29,15 @@ def learn(
     mira = options.method == "mira"
     most, change = (float(options.step), np.zeros(n_features)) if mira else (0.0, np.zeros(0))
     wrong_links: list[int] = []
+    projective = options.decoder == "projective"
     for epoch in range(options.epochs):
         order = np.random.default_rng((options.seed, *key, epoch)).permutation(chosen)
-        projective = options.decoder == "projective"
         wrong, clock = link_pass(order, *listed, weights, sums, clock, projective, most, change)
         wrong_links.append(int(wrong))
     return (weights - sums / clock).astype(np.float32), wrong_links
 
 
-def member_file(folder: Path, key: Sequence[int]) -> Path:
-    """Where a learner's weights are kept."""
+def _member_file(folder: Path, key: Sequence[int]) -> Path:
     return folder / f"member-{'-'.join(map(str, key))}.npz"
 
 
@@ -49,7 +46,7 @@ def train_member(
 ) -> list[int]:
     """One learner from the listing in `folder` to its file, unless that is there; returns its wrong links by pass.
     Sentences of the fold `left_out`, -1 for none, are not learned from."""
-    path = member_file(folder, key)
+    path = _member_file(folder, key)
     if path.is_file():
         with saved_arrays(path) as arrays:
             return [int(count) for count in arrays["wrong"]]
@@ -63,29 +60,14 @@ def train_member(
 def members_weights(folder: Path, keys: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
     """The weights of learners that have been trained."""
     for key in keys:
-        with saved_arrays(member_file(folder, key)) as arrays:
+        with saved_arrays(_member_file(folder, key)) as arrays:
             yield arrays["weights"].astype(np.float64)
 
 
-def train_members(
-    folder: Path,
-    n_features: int,
-    options: DependencyOptions,
-    keys: Sequence[tuple[int, ...]],
-    left_out: Sequence[int],
-    executor: Executor | None,
-) -> Iterator[tuple[tuple[int, ...], list[int]]]:
-    """Train a learner for each key, in parallel where there is an executor; gives (key, wrong links by pass) in
-    order."""
-    work = partial(train_member, folder, n_features, options)
-    results = map(work, left_out, keys) if executor is None else executor.map(work, left_out, keys)
-    yield from zip(keys, results, strict=True)
-
-
-def label_list(labels: Sequence[Sequence[str]], root: str = "root") -> tuple[str, ...]:
+def label_list(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The label of the root's dependent, then the others, the most frequent first."""
-    counts = Counter(label for sentence in labels for label in sentence if label != root)
-    return (root, *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
+    counts = Counter(label for sentence in labels for label in sentence if label != "root")
+    return ("root", *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def train_labels(

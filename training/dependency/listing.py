@@ -66,7 +66,7 @@ def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -
     folder.mkdir(parents=True, exist_ok=True)
     rows, numbers = make_families(keys)
     room = np.empty(1 << 20, INDEX)
-    feature_from, end_from, gold_from = [0], [0], [0]
+    sizes = []
     with (folder / "features.i32").open("wb") as features, (folder / "ends.i32").open("wb") as ends:
         for example in examples:
             n, guide = len(example.heads) - 1, make_guide(example.guide, example.guide_labels)
@@ -74,17 +74,13 @@ def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -
             count = list_features(example.atoms, guide, rows, numbers, own_ends, room)
             if count > len(room):
                 room = np.empty(2 * count, INDEX)
-                count = list_features(example.atoms, guide, rows, numbers, own_ends, room)
+                list_features(example.atoms, guide, rows, numbers, own_ends, room)
             features.write(room[:count].tobytes())
             ends.write(own_ends.tobytes())
-            feature_from.append(feature_from[-1] + count)
-            end_from.append(end_from[-1] + len(own_ends))
-            gold_from.append(gold_from[-1] + n + 1)
-    np.savez(
-        folder / "listing.npz",
-        feature_from=np.array(feature_from), end_from=np.array(end_from), gold_from=np.array(gold_from),
-        gold=np.concatenate([example.heads for example in examples]).astype(INDEX),
-    )  # fmt: skip
+            sizes.append((count, len(own_ends), n + 1))
+    gold = np.concatenate([example.heads for example in examples]).astype(INDEX)
+    starts = np.cumsum([(0, 0, 0), *sizes], axis=0).T
+    np.savez(folder / "listing.npz", feature_from=starts[0], end_from=starts[1], gold_from=starts[2], gold=gold)
     return open_listing(folder)
 
 

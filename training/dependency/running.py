@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from ..data.treebanks import TreebankFile, blocks, read_files
 from ..runs.files import write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import run_folder
-from ..runs.telling import tell
+from ..runs.telling import teller
 from .fitting import fit_model
 from .options import DependencyOptions
 
@@ -100,9 +99,7 @@ def find_tagger(name: str) -> Language | SequenceTagger:
         raise ConfigError(f"--tagger {name}: there is no such spaCy pipeline ({error})") from None
 
 
-def tagged(
-    nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]
-) -> list[DependencySentence]:
+def tagged(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
     """The sentences with a pipeline's fine tags, or a tagger's parts of speech."""
     if isinstance(nlp, SequenceTagger):
         return retagged(nlp, sentences)
@@ -110,16 +107,13 @@ def tagged(
     return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
 
 
-def guided(
-    parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str
-) -> list[DependencySentence]:
+def guided(parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
     """The sentences with the dependencies of a constituent parser's trees as their guide."""
     rules = head_rules(lang)
     made = []
     for sentence in sentences:
         columns = sentence.columns
-        tree = parser.parse(columns.words, columns.tags).tree
-        heads, labels = tree_guide(tree, rules)
+        heads, labels = tree_guide(parser.parse(columns.words, columns.tags).tree, rules)
         made.append(replace(sentence, columns=columns._replace(guide_heads=heads, guide_labels=labels)))
     return made
 
@@ -157,7 +151,7 @@ def fit_dependency(
         sentences, held_out = tagged(nlp, sentences), tagged(nlp, held_out)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(run_folder(workdir))
-        log = partial(tell, None if workdir is None else folder / "log.jsonl")
+        log = teller(workdir)
         if jackknife is not None:
             sentences, own = jackknife(sentences, options.rules, folds, folder / "tags", workers, log, facts)
             held_out, tags = retagged(own, held_out), f"jackknifed, {folds} folds"

@@ -1,19 +1,12 @@
-"""Labelled sentences: files of a token to the line, and their arrays."""
+"""Labelled sentences: files of a token to the line."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.linear.tagparts import TagParts
-from spacy_dtparse.kernels.linear.tagging import COLUMNS, EDGE, FIRST_LABEL, START
 
 
 class LabelledSentence(NamedTuple):
@@ -62,31 +55,3 @@ def write_labelled(sentences: Iterable[LabelledSentence]) -> str:
         columns = (words, tags, labels) if tags else (words, labels)
         parts += ["\t".join(row) + "\n" for row in zip(*columns, strict=True)] + ["\n"]
     return "".join(parts)
-
-
-def digest(sentences: Iterable[LabelledSentence]) -> str:
-    """What tells sentences from others, as 16 characters."""
-    found = hashlib.sha256()
-    for sentence in sentences:
-        found.update(json.dumps(sentence).encode())
-    return found.hexdigest()[:16]
-
-
-class SequenceData(NamedTuple):
-    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
-    `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at
-    edges."""
-
-    atoms: np.ndarray
-    starts: np.ndarray
-    gold: np.ndarray
-
-
-def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> SequenceData:
-    """The arrays of sentences; a label that `parts` lacks becomes the first one."""
-    starts = np.cumsum([0, *(len(s.words) + 2 * EDGE for s in sentences)]).astype(OFFSET)
-    atoms, gold = np.empty((int(starts[-1]), COLUMNS), INDEX), np.full(int(starts[-1]), START, INDEX)
-    for sentence, start, end in zip(sentences, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        atoms[start:end] = parts.encode(sentence.words, sentence.tags)
-        gold[start + EDGE : end - EDGE] = FIRST_LABEL + parts.labels.encode(sentence.labels, default=0)
-    return SequenceData(atoms, starts, gold)

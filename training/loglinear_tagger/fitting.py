@@ -17,11 +17,11 @@ from spacy_dtparse.model.linear.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
 from ..data.folds import fold_numbers
-from ..runs.resuming import own_folder
+from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .corpus import LabelledSentence, digest, make_data
+from .corpus import LabelledSentence
 from .learners import train_loglinear, train_online
-from .listing import list_features
+from .listing import list_features, make_data
 from .options import SequenceOptions
 
 BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)
@@ -30,6 +30,7 @@ _HELD_OUT = 10
 """Without development sentences one block of sentences in so many is kept from an online learner, for the scale."""
 _UNLIKELY = 1e-30
 """Probability that a label counts as having at least, so that one sentence cannot decide on the scale alone."""
+
 
 def fit_tagger(
     train: Sequence[LabelledSentence],
@@ -76,8 +77,8 @@ def fit_tagger(
         codes, weights = train_online(data, parts, listing, options, state, tell)
     else:
         codes, weights = train_loglinear(data, parts, listing, options, state, tell, workers)
-    tables = listing.tables(parts, codes, weights)
-    stage = pack_pairs(listing.keys, tables.starts, tables.labels, weights, options.max_weights, options.levels)
+    features, labels = (found.astype(np.int64) for found in np.divmod(codes, np.uint64(len(parts.labels))))
+    stage = pack_pairs(listing.keys, features, labels, weights, options.max_weights, options.levels)
     scale = fit_scale(parts, stage, held_out) if options.online else 1.0
     model = TaggerModel(parts, stage, scale, meta)
     tell(weights=len(stage.weights), scale=scale, seconds=round(time.perf_counter() - began, 1))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.kernels.linear.feature_table import find_features
 from spacy_dtparse.kernels.linear.tagging import (
     EDGE,
     ENTRY,
@@ -17,7 +18,6 @@ from spacy_dtparse.kernels.linear.tagging import (
     MAX_HISTORY_KEYS,
     MAX_TOKEN_KEYS,
     START,
-    find_features,
     history_keys,
     to_probabilities,
     token_keys,

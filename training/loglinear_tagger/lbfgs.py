@@ -26,15 +26,12 @@ class Lbfgs:
 
     def advance(self) -> bool:
         """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
-        direction = self._direction()
-        found = self._search(direction)
-        if found is None:
-            if not self._pairs:
-                return False
+        found = self._search(self._direction())
+        if found is None and self._pairs:
             self._pairs.clear()  # steepest descent: what was remembered misleads
             found = self._search(self._direction())
-            if found is None:
-                return False
+        if found is None:
+            return False
         point, value, gradient = found
         step, change = point - self.point, gradient - self.gradient
         if float(step @ change) > 1e-10 * float(change @ change):

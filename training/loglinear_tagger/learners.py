@@ -14,10 +14,9 @@ from spacy_dtparse.features.linear.tagparts import TagParts
 
 from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import Tell
-from .corpus import SequenceData
 from .kernels import expectations, online_pass
 from .lbfgs import Lbfgs
-from .listing import Listing, with_pairs
+from .listing import Listing, SequenceData, with_pairs
 from .options import SequenceOptions
 
 SHARDS = 8
@@ -89,9 +88,7 @@ class Likelihood:
         return float(weights @ weights) / (2 * self._variance) - self.likelihood, gradient
 
 
-def gis_step(
-    weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: int, variance: float
-) -> np.ndarray:
+def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: int, variance: float) -> np.ndarray:
     """The step of generalised iterative scaling: how much to add to each weight so that seen = expected e^(most step)
     + (weight + step) / variance (Chen & Rosenfeld 1999). `most`: features of an example, at most."""
     expected = np.maximum(expected, 1e-300)
@@ -113,9 +110,7 @@ def train_loglinear(
     return listing.codes, train(function, listing, options, state, tell)
 
 
-def _train_gis(
-    function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
-) -> np.ndarray:
+def _train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell) -> np.ndarray:
     weights, iteration, before = np.zeros(len(listing.codes)), 0, -np.inf
     if state.is_file():
         with saved_arrays(state) as arrays:

@@ -1,22 +1,43 @@
-"""The features of training sentences, and which labels each has weights for."""
+"""Arrays of labelled sentences, their features, and which labels each feature has weights for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.features.linear.tagparts import TagParts
 from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.tagging import COLUMNS, EDGE, FIRST_LABEL, START
 
 from ..data.tallies import tallied
-from .corpus import SequenceData
+from .corpus import LabelledSentence
 from .kernels import MAX_KEYS, LearnerTables, gold_features
 
 _CHUNK = 1000
 """Sentences whose features are counted at once."""
+
+
+class SequenceData(NamedTuple):
+    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
+    `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at
+    edges."""
+
+    atoms: np.ndarray
+    starts: np.ndarray
+    gold: np.ndarray
+
+
+def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> SequenceData:
+    """The arrays of sentences; a label that `parts` lacks becomes the first one."""
+    starts = np.cumsum([0, *(len(s.words) + 2 * EDGE for s in sentences)]).astype(OFFSET)
+    atoms, gold = np.empty((int(starts[-1]), COLUMNS), INDEX), np.full(int(starts[-1]), START, INDEX)
+    for sentence, start, end in zip(sentences, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        atoms[start:end] = parts.encode(sentence.words, sentence.tags)
+        gold[start + EDGE : end - EDGE] = FIRST_LABEL + parts.labels.encode(sentence.labels, default=0)
+    return SequenceData(atoms, starts, gold)
 
 
 class Listing(NamedTuple):

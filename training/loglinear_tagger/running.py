@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,10 @@ from ..data.folds import folds_of
 from ..data.parts_of_speech import part_labels, with_labels
 from ..runs.files import write_atomically
 from ..runs.resuming import run_folder
-from ..runs.telling import Tell, tell
+from ..runs.telling import Tell, teller
 from .corpus import LabelledSentence, read_labelled, write_labelled
 from .fitting import fit_tagger, judge
 from .options import SequenceOptions
-
-
-def _log(workdir: Path | None) -> Tell:
-    return partial(tell, None if workdir is None else workdir / "log.jsonl")
 
 
 def _read(paths: Sequence[Path]) -> list[LabelledSentence]:
@@ -66,11 +61,11 @@ def fit_files(
     sentences, held_out = _read(train), _read(dev)
     with run_folder(workdir) as folder:
         meta = model_facts(facts, sentences, options)
-        model = fit_tagger(sentences, held_out, options, folder, meta, workers, _log(workdir))
+        model = fit_tagger(sentences, held_out, options, folder, meta, workers, teller(workdir))
         scores = judge(SequenceTagger(model), held_out, betas) if held_out else {}
         model.meta["dev"] = scores
         write_atomically(out, SequenceTagger(model).to_bytes())
-        _log(workdir)(out=str(out), megabytes=out.stat().st_size / 1e6, seconds=time.perf_counter() - began)
+        teller(workdir)(out=str(out), megabytes=out.stat().st_size / 1e6, seconds=time.perf_counter() - began)
     return scores
 
 
@@ -122,7 +117,7 @@ def jackknife(
     """Write the sentences of files as `jackknifed` labels them to `out`, and return its scores. Raises as it does."""
     sentences = _read(train)
     with run_folder(workdir) as folder:
-        found, scores = jackknifed(sentences, options, folds, folder, workers, betas, _log(workdir))
+        found, scores = jackknifed(sentences, options, folds, folder, workers, betas, teller(workdir))
     write_atomically(out, write_labelled(found).encode())
     return scores
 

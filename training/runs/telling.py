@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ from .files import append_line
 
 Tell = Callable[..., None]
 """What hears of facts by name."""
+
+
+def teller(workdir: Path | None) -> Tell:
+    """`tell` with the log of a folder, none where there is no folder."""
+    return partial(tell, None if workdir is None else workdir / "log.jsonl")
 
 
 def tell(log_file: Path | None, /, **facts: Any) -> None:

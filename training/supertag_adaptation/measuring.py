@@ -1,4 +1,4 @@
-"""How fast a parser is with a tagger's spines, and what that costs."""
+"""How fast a parser is with a tagger's spines, and what that costs; tables of it, as Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -25,6 +25,8 @@ Prunable = DtreeParser | PcfgParser
 
 SEARCHES = ("earlier", "same", "later")
 AMBIGUITIES = ("fewer", "equal", "more")
+_TEXT = ("tags a word", "right tag offered", "sentences/s", "equal trees", "F1 of the parser's trees")
+_DEV = ("dev: tags a word", "right tag offered", "sentences/s", "F1")
 
 
 class Offering(NamedTuple):
@@ -34,14 +36,13 @@ class Offering(NamedTuple):
     betas: tuple[float, ...]
 
 
-@dataclass
-class _Run:
-    """What was met with one tagger, sentence by sentence."""
+class _Met(NamedTuple):
+    """What was met on a sentence with one tagger."""
 
-    trees: list[Tree] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    searches: list[int] = field(default_factory=list)
-    offered: list[list[int]] = field(default_factory=list)
+    tree: Tree
+    seconds: float
+    searches: int
+    offered: list[int]
 
 
 @contextmanager
@@ -72,16 +73,16 @@ def measure(
     `seconds` (CPU time, tagging included), `searches`, and `offered`, how many categories its words have together at
     each β; `tokens` of all. `tagging`: what `judge` says of the tagger, `labels` being the right ones.
     """
-    runs = [_Run() for _ in offerings]
+    runs: list[list[_Met]] = [[] for _ in offerings]
     parsers = [parser if tagger is None else parser.with_settings(betas=betas) for tagger, betas in offerings]
     with no_collecting():
         for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
             for own, offering, run in zip(parsers, offerings, runs, strict=True):
-                _parse(own, offering, sentence, run)
+                run.append(_parse(own, offering, sentence))
     if agreement:
-        sentences = [replace(s, tree=tree) for s, tree in zip(sentences, runs[0].trees[1:], strict=True)]
+        sentences = [replace(s, tree=met.tree) for s, met in zip(sentences, runs[0][1:], strict=True)]
     return [
-        _figures(run, sentences, None if tagger is None else judge(tagger, labels, betas))
+        _figures(run[1:], sentences, None if tagger is None else judge(tagger, labels, betas))
         for (tagger, betas), run in zip(offerings, runs, strict=True)
     ]
 
@@ -103,28 +104,25 @@ def best_betas(
     return max(zip(found, choices, strict=True), key=lambda pair: pair[0]["f1"])[1]
 
 
-def _parse(parser: Prunable, offering: Offering, sentence: Sentence, run: _Run) -> None:
+def _parse(parser: Prunable, offering: Offering, sentence: Sentence) -> _Met:
     words, tags, (tagger, betas) = sentence.tree.words, sentence.tags, offering
     began = time.process_time()
     offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))
     result = parser.parse(words, tags, offers)
-    run.seconds.append(time.process_time() - began)
-    run.trees.append(result.tree)
-    run.searches.append(result.n_searches)
-    run.offered.append([sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas])
+    seconds = time.process_time() - began
+    offered = [sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas]
+    return _Met(result.tree, seconds, result.n_searches, offered)
 
 
-def _figures(run: _Run, sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
-    """The figures of a run whose first sentence does not count."""
-    trees = run.trees[1:]
-    total, _ = score_trees(sentences, trees)
+def _figures(run: Sequence[_Met], sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
+    """The figures of a run."""
+    total, _ = score_trees(sentences, [met.tree for met in run])
+    equal = [_shape(s.tree) == _shape(met.tree) for s, met in zip(sentences, run, strict=True)]
     return {
         "f1": total.to_dict()["all"]["f1"],
-        "equal": sum(_shape(s.tree) == _shape(t) for s, t in zip(sentences, trees, strict=True)) / len(sentences),
+        "equal": sum(equal) / len(equal),
         "tokens": sum(len(sentence.tags) for sentence in sentences),
-        "seconds": run.seconds[1:],
-        "searches": run.searches[1:],
-        "offered": run.offered[1:],
+        **{name: [getattr(met, name) for met in run] for name in ("seconds", "searches", "offered")},
         "tagging": tagging,
     }
 
@@ -170,3 +168,56 @@ def _in_search(offered: Sequence[int], number: int) -> float:
 def _order(first: float, second: float) -> int:
     """1 if it goes up, -1 if down."""
     return (second > first) - (second < first)
+
+
+def report(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
+    """The table by sizes and, where there are several, for each but the first the breakdown of its change of speed."""
+    parts = [table(plain, results)]
+    parts += [changes(results[0], result) for result in results[1:]]
+    return "\n".join(parts)
+
+
+def table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
+    """A row for each size after that of the parser without spines (`plain`). Tags a word are those at the first β, as
+    is the share of words whose tag is among them: in text the one of the parser's own tree."""
+    heads = ["parser's trees", "β", *(f"text: {_TEXT[0]}", *_TEXT[1:]), *(_DEV if plain["dev"] else ())]
+    lines = [f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads)]
+    for result in (plain, *results):
+        cells = ["no tagger" if result is plain else f"{result['size']:,}"]
+        cells.append("–" if result is plain else ", ".join(f"{beta:g}" for beta in result["betas"]))
+        for part, agrees in (("text", True), ("dev", False)):
+            measured = result[part]
+            if measured is not None:
+                cells += [*_tagging(measured), f"{speed(measured):.1f}"]
+                cells += [f"{100 * measured['equal']:.1f} %"] if agrees else []
+                cells.append(f"{100 * measured['f1']:.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _tagging(measured: dict[str, Any]) -> list[str]:
+    """Tags a word and the share of right ones at the first β."""
+    if measured["tagging"] is None:
+        return ["–", "–"]
+    at_first = next(iter(measured["tagging"]["betas"].values()))
+    return [f"{at_first['labels']:.3f}", f"{100 * at_first['accuracy']:.2f} %"]
+
+
+def changes(first: dict[str, Any], other: dict[str, Any]) -> str:
+    """The breakdown of the time on held-out text of one size against that of the first."""
+    rows = breakdown(first["text"], other["text"])
+    n, total = len(first["text"]["seconds"]), sum(row["seconds"] for row in rows)
+    lines = [
+        f"Time with {other['size']:,} trees of the parser against {first['size']:,}, on {n:,} held-out sentences:",
+        "",
+        "| search | categories | sentences | mean change, ms | total change, s | share of the change |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        count, seconds = row["sentences"], row["seconds"]
+        cells = [row["search"], row["categories"], f"{count:,}", "–", "–", "–"]
+        if count:
+            share = f"{100 * seconds / total:.0f} %" if total else "–"
+            cells[3:] = [f"{1000 * seconds / count:+.2f}", f"{seconds:+.3f}", share]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,29 +14,38 @@ from typing import Any
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import get_component
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.parsers import load_tagger
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
+from spacy_dtparse.trees import Recipe, Tree, parse_tree
 from spacy_dtparse.trees.categories import written_categories
 
 from ..data.assemble import check_target
 from ..data.corpus import Sentence
+from ..data.spines import categorised
 from ..data.treebanks import read_files
-from ..loglinear_tagger.corpus import LabelledSentence, digest
+from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import fit_tagger
 from ..loglinear_tagger.running import model_facts
 from ..runs.files import read_result, write_atomically
-from ..runs.resuming import own_folder, run_folder
-from ..runs.telling import tell
+from ..runs.resuming import digest, own_folder, run_folder
+from ..runs.telling import teller
 from ..self_train import Teaching, teach
-from .measuring import Offering, Prunable, best_betas, measure
+from ..self_train.selecting import WHOLE
+from ..self_train.teaching import Lesson
+from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
 from .plan import ANNOTATE, Adaptation
-from .sentences import labelled, split
-from .tables import report
 
 RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
+HELD_OUT = 10
+"""One of so many sentences is not learned from."""
+_BLOCK = 10
+"""At most so many neighbours are held out together: sentences of one text are alike."""
+_LEARNED = (*WHOLE, "greedy")
+"""Statuses of parses that are learned from."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +127,54 @@ def _material(
     return _Material(parser, digested, label(train), known, (held, label(held)), scored)
 
 
+def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
+    """(trees to learn from, in an order of their own that does not change; held out). The first are without those that
+    the parser did not finish, the others are all of every tenth block of neighbours.
+
+    Raises TrainingDataError for fewer sentences than HELD_OUT, and when there is nothing left to learn from.
+    """
+    n = len(lesson.sentences)
+    if n < HELD_OUT:
+        raise TrainingDataError(f"{n} sentences are too few to learn from and to measure on; give more text")
+    block = max(1, min(_BLOCK, n // (HELD_OUT * _BLOCK)))
+    train: list[Sentence] = []
+    held: list[Sentence] = []
+    for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
+        shape = parse_tree(taught.tree)
+        tree = Tree.trusted(sentence.words, sentence.tags, shape.labels, shape.starts, shape.ends)
+        name = lesson.counts[sentence.file]["name"]
+        if number // block % HELD_OUT == HELD_OUT - 1:
+            held.append(Sentence(tree, sentence.tags, name))
+        elif taught.status in _LEARNED:
+            train.append(Sentence(tree, sentence.tags, name))
+    if not train:
+        raise TrainingDataError(
+            f"the parser finished none of the {n} sentences; give other text, or boosted trees a larger budget"
+        )
+    random.Random(0).shuffle(train)
+    return train, held
+
+
+def labelled(
+    sentences: Sequence[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
+) -> list[LabelledSentence]:
+    """The words and tags that parser and tagger get, with the categories of the tree that the parser builds (see
+    `categorised`); a token that the recipe takes out has that of the tree as it is.
+
+    Raises TrainingDataError for a tree that has no categories.
+    """
+    made = []
+    for sentence, tokens in zip(sentences, categorised(sentences, recipe, categories), strict=True):
+        words, tags = sentence.tree.words, sentence.tags
+        labels = [token.category for token in tokens]
+        if len(labels) < len(words):
+            own, labels = labels, [t.category for t in categorised([sentence], Recipe(()), categories)[0]]
+            for place, label in zip(recipe.prepare(words, tags).kept, own, strict=True):
+                labels[place] = label
+        made.append(LabelledSentence(words, tags, tuple(labels)))
+    return made
+
+
 def _helps(
     parser: Prunable,
     tagger: SequenceTagger,
@@ -160,8 +218,7 @@ def _trained(
             return tagger, facts
     given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
     meta = model_facts(given, sentences, adaptation.options)
-    log_file = own / "log.jsonl"
-    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, partial(tell, log_file))
+    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, teller(own))
     tagger = SequenceTagger(model)
     write_atomically(path, tagger.to_bytes())
     return tagger, facts

@@ -70,11 +70,8 @@ class TagParts:
             and int(allowed.min()) >= 0
             and int(allowed.max()) < n
             and np.array_equal(allowed[: starts[1]], np.arange(n))
+            and bool((np.diff(np.repeat(np.arange(entries), np.diff(starts)) * n + allowed) > 0).all())
         )
-        if fits:
-            inside = np.ones(len(allowed), bool)
-            inside[starts[:-1]] = False
-            fits = bool((np.diff(allowed)[inside[1:]] > 0).all())
         if not fits:
             raise DtparseError(
                 f"the tag dictionary does not fit its {entries} entries and {n} labels; each has one or more, ascending"

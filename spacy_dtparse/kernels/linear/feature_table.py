@@ -58,6 +58,45 @@ def make_slots(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slots, numbers
 
 
+@inner_kernel
+def find_features(keys, count, slots, numbers, features):
+    """Write the numbers of the keys that the table has, in order; returns how many there are."""
+    found = 0
+    for k in range(count):
+        slot = find_slot(slots, keys[k])
+        if slots[slot] != np.uint64(0):
+            features[found] = numbers[slot]
+            found += 1
+    return found
+
+
+class PairTable(NamedTuple):
+    """Features with weights for labels. `slots`, `numbers`: see `make_slots`. Feature f has the pairs starts[f] to
+    starts[f + 1], int32, each a label and a whole number in one int32: half the bytes to be fetched, most of a tagger's
+    time."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+    pairs: np.ndarray
+
+
+def pack_pair(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The pairs of labels below 2**12 and weights, int16."""
+    return (weights.astype(np.int32) << 16) | labels.astype(np.int32)
+
+
+@inner_kernel
+def add_scores(keys, count, tables, features, scores):
+    """Add the whole numbers of the features that keys[:count] name, by a PairTable, to the scores of all labels, int32
+    (L,). `features`: room for `count`, int32."""
+    for k in range(find_features(keys, count, tables.slots, tables.numbers, features)):
+        feature = features[k]
+        for place in range(tables.starts[feature], tables.starts[feature + 1]):
+            pair = tables.pairs[place]
+            scores[pair & 0xFFFF] += pair >> 16
+
+
 class FamilyTable(NamedTuple):
     """`rows`: uint64 (S, 2), the key of a family's first, and where the family begins times 2**16 plus a bit for each
     bin that it has. `numbers`: int32 (F + 1,), the number of the key at each place from 1, family by family."""

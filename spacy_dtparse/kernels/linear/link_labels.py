@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import inner_kernel, kernel
-from .feature_table import find_slot
+from .feature_table import add_scores
 from .links import ONE, STEM, TAG, WORD, WORD_TAG, put_fours, put_two, put_twos, tag_at, tag_pair, with_distance
 
 MAX_LABEL_KEYS = 48
@@ -101,24 +101,16 @@ def best_label(scores, root_label):
 
 
 @kernel
-def label_links(atoms, guide, slots, numbers, starts, pair_labels, pair_weights, n_labels, root_label, found):
-    """Write each token's label, int32 (n + 1,) from place 1: the one of the greatest score, the first of equals.
-
-    `slots`, `numbers`: the table of features. Feature f has the pairs starts[f] to starts[f + 1] of a label, int32, and
-    its weight, float32. Only the dependent of the root has `root_label`.
-    """
+def label_links(atoms, guide, table, n_labels, root_label, found):
+    """Write each token's label, int32 (n + 1,) from place 1: the one of the greatest score by a PairTable, the first of
+    equals. Only the dependent of the root has `root_label`."""
     n = guide.heads.shape[0] - 1
-    keys, scores = np.empty(MAX_LABEL_KEYS, np.uint64), np.empty(n_labels)
+    keys, features = np.empty(MAX_LABEL_KEYS, np.uint64), np.empty(MAX_LABEL_KEYS, np.int32)
+    scores = np.empty(n_labels, np.int32)
     for dependent in range(1, n + 1):
-        if guide.heads[dependent] == 0:
-            found[dependent] = root_label
-            continue
-        scores[:] = 0.0
-        for k in range(label_keys(atoms, guide, dependent, keys)):
-            slot = find_slot(slots, keys[k])
-            if slots[slot] != np.uint64(0):
-                feature = numbers[slot]
-                for pair in range(starts[feature], starts[feature + 1]):
-                    scores[pair_labels[pair]] += pair_weights[pair]
-        best = best_label(scores, root_label)
+        best = -1
+        if guide.heads[dependent] != 0:
+            scores[:] = 0
+            add_scores(keys, label_keys(atoms, guide, dependent, keys), table, features, scores)
+            best = best_label(scores, root_label)
         found[dependent] = best if best >= 0 else root_label

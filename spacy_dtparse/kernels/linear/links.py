@@ -275,13 +275,11 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
                 degree = guide.near[m, n + 1]
                 inside += degree - 2 * (guide.near[m, high] - guide.near[m, low + 1])
             ends[m] = count
-            tag = atoms[m + 1, TAG]
-            known = False
-            for k in range(n_tags):
-                known = known or tags[k] == tag
-            if not known:
-                tags[n_tags] = tag
-                n_tags += 1
+            k = 0
+            while k < n_tags and tags[k] != atoms[m + 1, TAG]:
+                k += 1
+            tags[k] = atoms[m + 1, TAG]
+            n_tags = max(n_tags, k + 1)
             kinds[atoms[m + 1, KIND]] += 1
             m += step
     return count
@@ -308,21 +306,15 @@ def tree_keys(atoms, guide, heads, written):
     return count
 
 
-@kernel
-def likely_heads(scores, most, allowed):
-    """Mark in `allowed`, bool as `scores`, the `most` best heads of each dependent, those that are equal to the last of
-    them, and the root."""
-    n = scores.shape[0] - 1
-    column = np.empty(n, np.float64)
-    for m in range(1, n + 1):
-        count = 0
-        for head in range(n + 1):
-            if head != m:
-                column[count] = scores[head, m]
-                count += 1
-        least = np.sort(column)[n - most] if most < n else -np.inf
-        for head in range(n + 1):
-            allowed[head, m] = head == 0 or (head != m and scores[head, m] >= least)
+def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
+    """Which links to look at, bool as `scores`: those from the `most` best heads of each dependent, those that are
+    equal to the last of them, and those from the root."""
+    others = scores.copy()
+    np.fill_diagonal(others, -np.inf)
+    allowed = others >= (np.sort(others, axis=0)[-most] if most < len(scores) - 1 else -np.inf)
+    np.fill_diagonal(allowed, False)
+    allowed[0] = True
+    return allowed
 
 
 @kernel

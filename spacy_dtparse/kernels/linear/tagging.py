@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inner_kernel, kernel
-from .feature_table import find_slot
+from .feature_table import add_scores
 from .links import ONE, put_fours, put_two, put_twos, tag_pair
 
 WORD, TAG, ENTRY, SHAPE, AFFIXES = 0, 1, 2, 3, 4
@@ -41,8 +41,7 @@ _HISTORY = 64
 
 
 class TagTables(NamedTuple):
-    """A tagger's model as kernels take it. `slots`, `numbers`: its features, see `feature_table`. Feature f has the
-    pairs starts[f] to starts[f + 1], int32, of a label and a whole number (see `pack_pair`). Entry e of the tag
+    """A tagger's model as kernels take it: a PairTable, and more. Entry e of the tag
     dictionary allows the labels allowed[allowed_from[e] : allowed_from[e + 1]], ascending; entry 0 allows all. `scale`:
     times which a sum of whole numbers is a log-probability."""
 
@@ -53,12 +52,6 @@ class TagTables(NamedTuple):
     allowed_from: np.ndarray
     allowed: np.ndarray
     scale: float
-
-
-def pack_pair(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Labels below 2**12 and weights, int16, in one int32 each: half the bytes to be fetched, most of a tagger's
-    time."""
-    return (weights.astype(np.int32) << 16) | labels.astype(np.int32)
 
 
 @inner_kernel
@@ -92,28 +85,6 @@ def history_keys(atoms, row, last, second, keys, count):
     w, t = atoms[row, WORD], atoms[row, TAG]
     count = put_twos(keys, count, _HISTORY, ((ONE, last), (second, last), (last, t), (w, last)))
     return put_fours(keys, count, _HISTORY + 4, ((ONE, second, last, t), (ONE, last, t, atoms[row + 1, TAG])))
-
-
-@inner_kernel
-def find_features(keys, count, slots, numbers, features):
-    """Write the numbers of the keys that the table has, in order; returns how many there are."""
-    found = 0
-    for k in range(count):
-        slot = find_slot(slots, keys[k])
-        if slots[slot] != np.uint64(0):
-            features[found] = numbers[slot]
-            found += 1
-    return found
-
-
-@inner_kernel
-def _add_scores(keys, count, tables, features, scores):
-    """Add the whole numbers of the features that keys[:count] name to the scores of all labels, int32 (L,)."""
-    for k in range(find_features(keys, count, tables.slots, tables.numbers, features)):
-        feature = features[k]
-        for place in range(tables.starts[feature], tables.starts[feature + 1]):
-            pair = tables.pairs[place]
-            scores[pair & 0xFFFF] += pair >> 16
 
 
 @inner_kernel
@@ -234,14 +205,14 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
         first, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
         size = end - first
         own[:] = 0
-        _add_scores(keys, token_keys(atoms, row, keys), tables, features, own)
+        add_scores(keys, token_keys(atoms, row, keys), tables, features, own)
         n_columns = _share_columns(last[i], n_states, columns, column_of)
         n_cells = size * n_columns
         sums[:n_cells], bests[:n_cells], origins[:n_cells] = 0.0, 0.0, 0
         for state in range(n_states):
             scores[:] = own
             count = history_keys(atoms, row, last[i, state], second[state], keys, 0)
-            _add_scores(keys, count, tables, features, scores)
+            add_scores(keys, count, tables, features, scores)
             to_probabilities(scores, tables.allowed, first, end, tables.scale, chances)
             _add_state(
                 state, sum_of[state], best_of[state], chances[:size], column_of[state], n_columns, sums, bests, origins

@@ -33,6 +33,11 @@ class LinkStage(NamedTuple):
     weights: np.ndarray
     grid: int
 
+    def table(self) -> tuple[np.ndarray, np.ndarray]:
+        """(Rows and weights of a FamilyTable), as the kernels take them."""
+        table = make_families(self.keys)
+        return table.rows, table.weights(self.weights * np.float32(2.0**-self.grid))
+
 
 def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LinkStage:
     """The stage of ascending keys and float weights (F,): the `most` greatest by size, without those that round to 0.
@@ -64,7 +69,7 @@ class DependencyModel:
     decoder: str
     meta: dict[str, Any]
     tables: tuple[tuple[np.ndarray, np.ndarray], ...] = field(init=False, repr=False, compare=False)
-    """(Rows and weights of a FamilyTable) of each stage, as the kernels take them."""
+    """Of each stage, see `LinkStage.table`."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.stages) <= MAX_STAGES:
@@ -80,12 +85,9 @@ class DependencyModel:
             )
         if not self.label_names:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")
-        tables = []
         for stage in self.stages:
             check_keys(stage.keys, len(stage.weights))
-            table = make_families(stage.keys)
-            tables.append((table.rows, table.weights(stage.weights * np.float32(2.0**-stage.grid))))
-        object.__setattr__(self, "tables", tuple(tables))
+        object.__setattr__(self, "tables", tuple(stage.table() for stage in self.stages))
         if self.labels is not None:
             check_labels(self.labels, len(self.label_names))
 
@@ -102,9 +104,7 @@ class DependencyModel:
 
 def write_model(model: DependencyModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
     """The model as a container; equal models and proofs give equal bytes."""
-    arrays = {
-        "word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds,
-    }  # fmt: skip
+    arrays = {"word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds}
     for number, stage in enumerate(model.stages):
         arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
     if model.labels is not None:
@@ -137,8 +137,6 @@ def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Dependency
         LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], int(grid))
         for number, grid in enumerate(meta["grids"])
     )
-    labels = None
-    if meta["label_grid"] is not None:
-        labels = read_labels(arrays, int(meta["label_grid"]))
+    labels = None if meta["label_grid"] is None else read_labels(arrays, int(meta["label_grid"]))
     parts = LinkParts.from_parts(meta["parts"], arrays)
     return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))

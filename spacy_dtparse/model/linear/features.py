@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
+from ...kernels.linear.feature_table import PairTable, make_slots, pack_pair
 from ..reading import FETCH
 
 LEVELS = 32767
@@ -25,6 +26,10 @@ class LabelStage(NamedTuple):
     weights: np.ndarray
     grid: int
 
+    def table(self) -> PairTable:
+        """The stage as kernels take it, in units of the grid."""
+        return PairTable(*make_slots(self.keys), self.starts, pack_pair(self.labels, self.weights))
+
 
 def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]:
     """(int16 weights, grid): the finest power of two on which the greatest weight is at most `levels`."""
@@ -38,37 +43,30 @@ def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]
 def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LabelStage:
     """`pack_pairs` of a weight for every pair, (F, labels)."""
     features, labels = np.nonzero(weights)
-    starts = np.zeros(len(keys) + 1, np.int64)
-    np.cumsum(np.bincount(features, minlength=len(keys)), out=starts[1:])
-    return pack_pairs(keys, starts, labels, weights[features, labels], most)
+    return pack_pairs(keys, features, labels, weights[features, labels], most)
 
 
 def pack_pairs(
-    keys: np.ndarray,
-    starts: np.ndarray,
-    labels: np.ndarray,
-    weights: np.ndarray,
-    most: int | None = None,
+    keys: np.ndarray, features: np.ndarray, labels: np.ndarray, weights: np.ndarray, most: int | None = None,
     levels: int = LEVELS,
-) -> LabelStage:
-    """The stage of pairs as in LabelStage, with float weights (P,): the `most` greatest, without those that round to 0,
-    and without features that have none. `levels`: see `on_grid`."""
+) -> LabelStage:  # fmt: skip
+    """The stage of pairs, in order, of a feature, its place in `keys`, and a label, with float weights, (P,) each: the
+    `most` greatest, without those that round to 0, and without features that have none. `levels`: see `on_grid`."""
     packed, grid = on_grid(weights, levels)
     if most is not None and np.count_nonzero(packed) > most:
         order = np.argsort(-np.abs(packed.astype(np.int32)), kind="stable")
         packed[order[most:]] = 0
     kept = np.flatnonzero(packed)
-    counts = np.bincount(np.repeat(np.arange(len(keys)), np.diff(starts))[kept], minlength=len(keys))
+    counts = np.bincount(features[kept], minlength=len(keys))
     used = counts > 0
-    left = np.zeros(np.count_nonzero(used) + 1, INDEX)
-    np.cumsum(counts[used], out=left[1:])
-    return LabelStage(
-        np.ascontiguousarray(keys[used]), left, np.ascontiguousarray(labels[kept], INDEX), packed[kept], grid
-    )
+    starts = np.append(0, np.cumsum(counts[used])).astype(INDEX)
+    return LabelStage(keys[used], starts, labels[kept].astype(INDEX), packed[kept], grid)
 
 
 def check_labels(stage: LabelStage, n_labels: int) -> None:
-    """Raise ModelFormatError unless all places and labels are in range."""
+    """Raise ModelFormatError unless weights are int16, and all places and labels in range."""
+    if stage.weights.dtype != np.int16:
+        raise ModelFormatError(f"the model's weights are of type {stage.weights.dtype}; {FETCH}")
     check_keys(stage.keys, len(stage.starts) - 1)
     pairs = len(stage.labels)
     fits = (
@@ -99,7 +97,7 @@ def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:
 
 def read_labels(arrays: Mapping[str, np.ndarray], grid: int) -> LabelStage:
     """The reverse of `label_arrays`."""
-    starts = np.concatenate([[0], np.cumsum(arrays["labels.counts"])]).astype(INDEX)
+    starts = np.append(0, np.cumsum(arrays["labels.counts"])).astype(INDEX)
     labels = np.ascontiguousarray(arrays["labels.labels"], INDEX)
     return LabelStage(from_steps(arrays["labels.keys"]), starts, labels, arrays["labels.weights"], grid)
 

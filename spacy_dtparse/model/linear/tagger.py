@@ -12,8 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
 from ...features.linear.tagparts import TagParts
-from ...kernels.linear.feature_table import make_slots
-from ...kernels.linear.tagging import TagTables, pack_pair
+from ...kernels.linear.tagging import TagTables
 from ..container import container_to_bytes
 from ..reading import FETCH, read_checked
 from .features import LabelStage, check_labels, label_arrays, read_labels
@@ -39,10 +38,9 @@ class TaggerModel:
     def __post_init__(self) -> None:
         if not 0.0 < self.scale < float("inf"):
             raise ModelFormatError(f"the model's scale is {self.scale!r}; it must be above 0 and finite; {FETCH}")
-        if self.weights.weights.dtype != np.int16:
-            raise ModelFormatError(f"the model's weights are of type {self.weights.weights.dtype}; {FETCH}")
         check_labels(self.weights, len(self.parts.labels))
-        object.__setattr__(self, "tables", make_tables(self.parts, self.weights, self.scale))
+        table, scale = self.weights.table(), float(self.scale) * 2.0**-self.weights.grid
+        object.__setattr__(self, "tables", TagTables(*table, self.parts.allowed_from, self.parts.allowed, scale))
 
     def fingerprint(self) -> str:
         """Digest of all that decides a label (16 hex digits)."""
@@ -51,16 +49,6 @@ class TaggerModel:
         for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:16]
-
-
-def make_tables(parts: TagParts, stage: LabelStage, scale: float) -> TagTables:
-    """A model as kernels take it."""
-    slots, numbers = make_slots(stage.keys)
-    starts = np.ascontiguousarray(stage.starts, INDEX)
-    pairs = pack_pair(stage.labels, stage.weights)
-    return TagTables(
-        slots, numbers, starts, pairs, parts.allowed_from, parts.allowed, float(scale) * 2.0**-stage.grid
-    )
 
 
 def write_model(model: TaggerModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:

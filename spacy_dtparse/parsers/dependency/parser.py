@@ -186,8 +186,7 @@ class DependencyParser(StoredParser):
         wanted += ("lemmas",) if self.needs_lemmas else ()
         if self.needs_guide:
             wanted += ("guide_heads", "guide_labels")
-        for name in ("tags", "pos", "lemmas", "guide_heads", "guide_labels"):
-            column: Sequence[str] = getattr(sentence, name)
+        for name, column in zip(TokenColumns._fields, sentence, strict=True):
             if len(column) != n and name in wanted:
                 raise DtparseError(f"{n} words but {len(column)} {name}; the model reads them: give one per word")
             if len(column) not in (0, n):
@@ -203,8 +202,7 @@ class DependencyParser(StoredParser):
         allowed = ALL_LINKS
         for number, (rows, weights) in enumerate(self._tables):
             if number:
-                allowed = np.zeros(scores.shape, np.bool_)
-                likely_heads(scores, self.settings.heads, allowed)
+                allowed = likely_heads(scores, self.settings.heads)
                 heads, _ = best_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)

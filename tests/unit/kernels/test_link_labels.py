@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.feature_table import PairTable, make_slots, pack_pair
 from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.link_labels import label_links
 from spacy_dtparse.kernels.linear.links import LONG
@@ -54,19 +54,16 @@ def test_a_link_gets_the_label_of_the_greatest_sum() -> None:
     key_of = paired(keys, features)
     table = np.unique(np.concatenate(list(keys.values())).astype(np.uint64))[::2]
     rng = np.random.default_rng(13)
-    dense = rng.integers(-2, 3, (len(table), n_labels)) / 4 * (rng.random((len(table), n_labels)) < 0.3)
+    dense = rng.integers(-2, 3, (len(table), n_labels)) * (rng.random((len(table), n_labels)) < 0.3)
     rows, pair_labels = np.nonzero(dense)
     starts = np.zeros(len(table) + 1, np.int32)
     np.cumsum(np.bincount(rows, minlength=len(table)), out=starts[1:])
     weights = {key: dense[row] for row, key in enumerate(table.tolist())}
-    slots, numbers = make_slots(table)
+    tables = PairTable(*make_slots(table), starts, pack_pair(pair_labels, dense[rows, pair_labels].astype(np.int16)))
     ties = 0
     for number, case in enumerate(several):
         found = np.full(case.n + 1, -1, np.int32)
-        label_links(
-            case.atoms, make_guide(np.array(case.tree, np.int32)), slots, numbers, starts,
-            pair_labels.astype(np.int32), dense[rows, pair_labels].astype(np.float32), n_labels, root, found,
-        )  # fmt: skip
+        label_links(case.atoms, make_guide(np.array(case.tree, np.int32)), tables, n_labels, root, found)
         assert found[0] == -1
         for d in range(1, case.n + 1):
             if case.tree[d] == 0:
@@ -83,10 +80,7 @@ def test_a_link_gets_the_label_of_the_greatest_sum() -> None:
 
 def test_without_another_label_all_have_the_roots() -> None:
     case = random_case(3, np.random.default_rng(1), False)
-    slots, numbers = make_slots(np.zeros(0, np.uint64))
+    empty = PairTable(*make_slots(np.zeros(0, np.uint64)), np.zeros(1, np.int32), np.zeros(0, np.int32))
     found = np.full(4, -1, np.int32)
-    label_links(
-        case.atoms, make_guide(np.array(case.tree, np.int32)), slots, numbers, np.zeros(1, np.int32),
-        np.zeros(0, np.int32), np.zeros(0, np.float32), 1, 0, found,
-    )  # fmt: skip
+    label_links(case.atoms, make_guide(np.array(case.tree, np.int32)), empty, 1, 0, found)
     assert found.tolist() == [-1, 0, 0, 0]

@@ -245,8 +245,7 @@ def test_links_that_are_not_likely_are_not_looked_at(guided: bool) -> None:
         scores, some = np.full((n + 1, n + 1), 77.0), np.full((n + 1, n + 1), 77.0)
         score_links(case.atoms, guide_of(case), table.rows, by_place, ALL_LINKS, scores)
         for most in (1, 2, n + 5):
-            allowed = np.zeros((n + 1, n + 1), np.bool_)
-            likely_heads(scores, most, allowed)
+            allowed = likely_heads(scores, most)
             score_links(case.atoms, guide_of(case), table.rows, by_place, allowed, some)
             for d in range(1, n + 1):
                 heads = [head for head in range(n + 1) if head != d]

@@ -113,13 +113,13 @@ def test_lists_that_do_not_fit_are_refused() -> None:
 
 
 def test_the_greatest_weights_are_kept() -> None:
-    keys, starts = np.array([3, 5, 8, 9], np.uint64), np.array([0, 2, 2, 3, 5])
+    keys, features = np.array([3, 5, 8, 9], np.uint64), np.array([0, 0, 2, 3, 3])
     labels, weights = np.array([1, 2, 0, 0, 2]), np.array([1.0, -2.0, 0.0001, -4.0, 8.0])
-    stage = pack_pairs(keys, starts, labels, weights)
+    stage = pack_pairs(keys, features, labels, weights)
     assert (stage.keys.tolist(), stage.starts.tolist()) == ([3, 9], [0, 2, 4])
     assert (stage.labels.tolist(), (stage.weights * 2.0**-stage.grid).tolist()) == ([1, 2, 0, 2], [1, -2, -4, 8])
-    few = pack_pairs(keys, starts, labels, weights, 3)
+    few = pack_pairs(keys, features, labels, weights, 3)
     assert (few.keys.tolist(), few.starts.tolist(), few.labels.tolist()) == ([3, 9], [0, 1, 3], [2, 0, 2])
-    coarse = pack_pairs(keys, starts, labels, weights, levels=8)
+    coarse = pack_pairs(keys, features, labels, weights, levels=8)
     assert coarse.grid == 0 and coarse.weights.tolist() == [1, -2, -4, 8]
-    assert len(pack_pairs(keys, starts, labels, np.zeros(5)).keys) == 0
+    assert len(pack_pairs(keys, features, labels, np.zeros(5)).keys) == 0
