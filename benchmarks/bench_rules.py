@@ -14,13 +14,13 @@ import argparse
 import time
 
 import numpy as np
+from treewalk import concat, stack, walk_forest
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
 from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.trees.rules import make_scratch, rules_batch
-from spacy_dtparse.kernels.trees.treewalk import walk_forest
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble, concat, stack, stats
-from spacy_dtparse.model.trees.rules import compile_rules
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
+from spacy_dtparse.model.trees.rules import compile_rules, conjunctions
 
 SLOTS, CLASSES = 70, 40
 
@@ -126,14 +126,11 @@ def main() -> None:
     group, shared = 5, 30
     examples[:, :shared] = np.repeat(examples[::group, :shared], group, axis=0)[: len(examples)]
 
-    total = [stats(ensemble) for ensemble in ensembles]
-    leaves = sum(s.nonzero_leaves for s in total)
-    print(f"{trees.sum()} trees, {leaves} non-zero leaves, {world.n_atoms} atoms,", end=" ")
+    found = conjunctions(ensembles, world.n_atoms)
     print(
-        f"{sum(s.mean_splits * s.nonzero_leaves for s in total) / leaves:.1f} splits above a non-zero leaf,",
-        end=" ",
+        f"{trees.sum()} trees, {len(found.units)} rules, {world.n_atoms} atoms, "
+        f"{np.diff(found.start).mean():.1f} conditions a rule, {np.mean(found.literal % 2 == 0):.1%} negated"
     )
-    print(f"{sum(s.share_negated * s.nonzero_leaves for s in total) / leaves:.1%} negated")
 
     forest, label_tree = stack(ensembles)
     walked = np.zeros((len(examples), args.labels))

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 from common import arguments, dev_sentences, save
+from treewalk import stack, walk_forest
 
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.features.trees.templates import compile_templates
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.rules import make_scratch, rules_score
-from spacy_dtparse.kernels.trees.treewalk import walk_forest
-from spacy_dtparse.model.trees.ensemble import stack
+from spacy_dtparse.kernels.trees.rules import make_scratch, rules_batch
 from spacy_dtparse.model.trees.model import DtreeModel
 from spacy_dtparse.model.trees.rules import compile_rules
 from spacy_dtparse.models import embedded_model, find_model
@@ -47,7 +46,8 @@ def walk_all(forest, label_tree, stamp, start, atoms, scores):
 def score_all(rules, scratch, start, atoms, scores):
     """Scores of all candidates by the rules, each candidate on its own."""
     for c in range(scores.shape[0]):
-        rules_score(rules, scratch, atoms[start[c] :], start[c + 1] - start[c], scores[c])
+        scratch.batch[0, 0], scratch.batch[0, 1] = start[c + 1] - start[c], c
+        rules_batch(rules, scratch, atoms[start[c] :], np.int64(0), 1, scores)
 
 
 def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list[np.ndarray]:

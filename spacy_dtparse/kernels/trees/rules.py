@@ -6,7 +6,8 @@ still *awaited*. An active atom only ever clears bits, of rules that negate it i
 that await it in the others, so the order of atoms does not matter and repeats do no harm: what all candidates
 of a state share is applied once, and so is what a candidate shares with all that come after it (`rules_batch`).
 A rule counts if it is alive and awaits nothing; the values are added up as integers in units of
-`CONFIDENCE_GRID`, so that the score is exactly the sum of the leaves that `treewalk` reaches, bit for bit.
+`CONFIDENCE_GRID`, so that the score is exactly the sum of the leaves that a walk through the trees
+reaches, bit for bit.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import BITS, CONFIDENCE_GRID, INDEX
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel
 
 
 class RuleSet(NamedTuple):
@@ -184,13 +185,3 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
             _apply(rules, atoms, lo if step == 0 else middle, middle if step == 0 else hi, bits)
         _sum(rules, bits, scores[batch[k, 1]])
         lo = end
-
-
-@bare_kernel
-def rules_score(rules, scratch, atoms, n, out):
-    """Scores of all labels to `out` float64 (L,) for the one candidate with the compact atoms atoms[:n]."""
-    base = scratch.shared
-    for b in range(base.shape[0]):
-        base[b] = rules.fresh[b]
-    _apply(rules, atoms, np.int64(0), n, base)
-    _sum(rules, base, out)

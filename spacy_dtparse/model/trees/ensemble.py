@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,42 +35,6 @@ def empty_ensemble() -> LabelEnsemble:
     """An ensemble without trees: it scores everything 0."""
     none = np.zeros(0, dtype=INDEX)
     return LabelEnsemble(none, none.copy(), none.copy(), none.copy(), np.zeros(0, dtype=SCORE))
-
-
-def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
-    """One ensemble with the trees of `parts` in order; its score is the sum of theirs. New arrays
-    throughout."""
-    parts = [empty_ensemble(), *parts]
-    shift = np.concatenate([[0], np.cumsum([len(part.atom) for part in parts])])
-    if shift[-1] > np.iinfo(INDEX).max:
-        raise ModelFormatError(
-            f"{shift[-1]} nodes in one ensemble; at most {np.iinfo(INDEX).max} can be numbered"
-        )
-
-    def shifted(field: str) -> np.ndarray:
-        moved = [
-            np.where(getattr(p, field) < 0, -1, getattr(p, field) + s)
-            for p, s in zip(parts, shift, strict=False)
-        ]
-        return np.concatenate(moved).astype(INDEX)
-
-    return LabelEnsemble(
-        shifted("roots"),
-        np.concatenate([part.atom for part in parts]).astype(INDEX),
-        shifted("yes"),
-        shifted("no"),
-        np.concatenate([part.value for part in parts]).astype(SCORE),
-    )
-
-
-def stack(ensembles: Sequence[LabelEnsemble]) -> tuple[LabelEnsemble, np.ndarray]:
-    """The trees of all labels in one forest, and int32 (L + 1,): label k owns trees start[k] .. start[k + 1].
-
-    For `kernels.trees.treewalk.walk_forest`.
-    """
-    start = np.zeros(len(ensembles) + 1, dtype=INDEX)
-    np.cumsum([len(ensemble.roots) for ensemble in ensembles], out=start[1:])
-    return concat(ensembles), start
 
 
 def _tree_of_nodes(ensemble: LabelEnsemble) -> np.ndarray:
@@ -154,46 +117,3 @@ def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -
     lost = _tree_of_nodes(ensemble) < 0  # every node has one parent, so what no root reaches runs in a circle
     if lost.any():
         fail("circle of nodes", nodes[lost], "following yes and no must end at leaves")
-
-
-class EnsembleStats(NamedTuple):
-    """Counts of one ensemble, as in section 4.2 of Turian & Melamed (2006a); `mean_*` and `share_*` are 0
-    without leaves.
-
-    `trees`, `leaves`, `nonzero_leaves`: counts. `mean_splits`: splits above a non-zero leaf. `share_negated`:
-    of these, the share passed on the side where the atom is absent. `mean_confidence`: mean absolute
-    confidence of the non-zero leaves.
-    """
-
-    trees: int
-    leaves: int
-    nonzero_leaves: int
-    mean_splits: float
-    share_negated: float
-    mean_confidence: float
-
-
-def stats(ensemble: LabelEnsemble) -> EnsembleStats:
-    """Count trees, leaves and the splits above non-zero leaves of a valid ensemble."""
-    _, atom, yes, no, value = ensemble
-    inner = np.flatnonzero(atom >= 0)
-    parent = np.full(len(atom), -1, dtype=np.int64)
-    parent[yes[inner]] = parent[no[inner]] = inner
-    absent = np.zeros(len(atom), dtype=bool)
-    absent[no[inner]] = True
-    leaves = np.flatnonzero((atom < 0) & (value != 0))
-    splits = negated = 0
-    nodes = leaves[parent[leaves] >= 0]
-    while len(nodes):
-        splits += len(nodes)
-        negated += int(np.count_nonzero(absent[nodes]))
-        nodes = parent[nodes]
-        nodes = nodes[parent[nodes] >= 0]
-    return EnsembleStats(
-        trees=len(ensemble.roots),
-        leaves=int(np.count_nonzero(atom < 0)),
-        nonzero_leaves=len(leaves),
-        mean_splits=splits / len(leaves) if len(leaves) else 0.0,
-        share_negated=negated / splits if splits else 0.0,
-        mean_confidence=float(np.abs(value[leaves]).mean()) if len(leaves) else 0.0,
-    )

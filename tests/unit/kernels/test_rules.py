@@ -1,4 +1,4 @@
-"""The bit-parallel scorer against the tree walk, and both against trees as nested tuples."""
+"""The bit-parallel scorer against trees as nested tuples."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import pytest
 
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import rules as rule_kernels
-from spacy_dtparse.kernels.trees.rules import BATCH, make_scratch, rules_score
-from spacy_dtparse.kernels.trees.treewalk import walk_forest, walk_score
-from spacy_dtparse.model.trees.ensemble import stack
+from spacy_dtparse.kernels.trees.rules import BATCH, make_scratch
 from spacy_dtparse.model.trees.rules import compile_rules
 from tests.reference.decision_trees import GRID, flatten, random_list, random_tree, score
 
@@ -56,18 +54,10 @@ def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
     rules = compile_rules(ensembles, n_atoms, dense_share=dense_share)
     words = np.bincount(rules.word_label, minlength=len(labels))
     assert words.tolist()[:2] == [0, 0] and words.max() > 1
-    forest, label_tree = stack(ensembles)
-    scratch, stamp = make_scratch(rules), np.zeros(n_atoms, dtype=np.int64)
-    scores, walked = np.zeros(len(labels)), np.zeros(len(labels))
-    for mark, active in enumerate(subsets(n_atoms), start=1):
+    scratch = make_scratch(rules)
+    for active in subsets(n_atoms):
         expected = [score(trees, set(active)) * GRID for trees in labels]
-        atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), scores)
-        stamp[list(active)] = mark
-        walk_forest(forest, label_tree, stamp, mark, walked)
-        assert same_bits(scores, expected)
-        assert same_bits(walked, expected)
-        assert walk_score(ensembles[3], stamp, mark) == expected[3]
+        assert same_bits(alone(rules, scratch, active, len(labels)), expected)
 
 
 def batch_scores(rules, scratch, context, candidates, n_labels) -> np.ndarray:
@@ -81,13 +71,18 @@ def batch_scores(rules, scratch, context, candidates, n_labels) -> np.ndarray:
     return scores[::-1]
 
 
+def alone(rules, scratch, atoms, n_labels) -> np.ndarray:
+    """Scores (labels,) of one candidate without a state."""
+    return batch_scores(rules, scratch, [], [atoms], n_labels)[0]
+
+
 @pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
 def test_candidates_of_one_state_score_as_each_alone(dense_share):
     """Any division into the state's and the candidates' atoms, with repeats in both, scores as the union."""
     rng, n_atoms = random.Random(7), 12
     labels = label_trees(rng, n_atoms)
     rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
-    scratch, alone, one = make_scratch(rules), make_scratch(rules), np.zeros(len(labels))
+    scratch = make_scratch(rules)
     in_both = trailing = 0
     for size in (1, 1, 2, 3, 4, 5, 6, 2, 4, 7):
         context = [rng.randrange(n_atoms) for _ in range(rng.randint(0, 6))]
@@ -96,9 +91,7 @@ def test_candidates_of_one_state_score_as_each_alone(dense_share):
         trailing += size > 1 and bool(set(many[-1]) & set(many[-2]))
         for own, got in zip(many, batch_scores(rules, scratch, context, many, len(labels)), strict=True):
             assert same_bits(got, [score(trees, {*context, *own}) * GRID for trees in labels])
-            atoms = compact(rules, [*context, *own])
-            rules_score(rules, alone, atoms, len(atoms), one)
-            assert same_bits(got, one)
+            assert same_bits(got, alone(rules, scratch, [*context, *own], len(labels)))
     assert in_both > 5 and trailing > 3
 
 
@@ -132,12 +125,8 @@ def test_rules_with_several_present_atoms_need_all_of_them():
     both = (0, (1, (2, 0, 8), 0), 0)  # 0 and 1 present, 2 absent
     rules = compile_rules([flatten([both])], 3)
     assert rules.layer.tolist() == [1, 2, 3]  # one word, and two of awaited bits
-    scratch, out = make_scratch(rules), np.zeros(1)
-    got = {}
-    for active in subsets(3):
-        atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), out)
-        got[active] = out[0] / GRID
+    scratch = make_scratch(rules)
+    got = {active: alone(rules, scratch, active, 1)[0] / GRID for active in subsets(3)}
     assert {active for active, units in got.items() if units} == {(0, 1)}
     assert got[0, 1] == 8
 
@@ -155,11 +144,10 @@ def test_a_label_of_many_words():
     trees = [(atom, 0, 1 << (atom % 16)) for atom in range(300)]
     rules = compile_rules([flatten([]), flatten(trees), flatten(trees[:64])], 300)
     assert rules.word_label.tolist() == [1, 1, 1, 1, 1, 2]
-    scratch, out, rng = make_scratch(rules), np.zeros(3), random.Random(1)
+    scratch, rng = make_scratch(rules), random.Random(1)
     for _ in range(20):
         active = rng.sample(range(300), 80)
-        atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), out)
+        out = alone(rules, scratch, active, 3)
         assert same_bits(out, [0.0, score(trees, set(active)) * GRID, score(trees[:64], set(active)) * GRID])
 
 
@@ -167,8 +155,8 @@ def test_no_labels_and_no_rules():
     for ensembles in ([], [flatten([])], [flatten([]), flatten([3])]):
         rules = compile_rules(ensembles, 4)
         assert len(rules.fresh) == 0 and not (rules.atom_map >= 0).any()
-        scratch, out = make_scratch(rules), np.full(len(ensembles), 9.0)
-        rules_score(rules, scratch, np.zeros(0, dtype=np.int32), 0, out)
+        scratch = make_scratch(rules)
+        out = alone(rules, scratch, [], len(ensembles))
         assert same_bits(out, [0.0, 3 * GRID][: len(ensembles)])
         got = batch_scores(rules, scratch, [1], [[2], []], len(ensembles))
         assert same_bits(got, [out, out])
@@ -180,8 +168,6 @@ def test_values_beyond_int32_stay_exact():
     trees = [(0, 0, top)] * 40 + [(1, 0, -top + 1)] * 30 + [(1, (0, 1, 0), 0)]
     rules = compile_rules([flatten(trees)], 2)
     assert 40 * top > 2**31 and rules.word_label.tolist() == [0]
-    scratch, out = make_scratch(rules), np.zeros(1)
+    scratch = make_scratch(rules)
     for active in subsets(2):
-        atoms = compact(rules, active)
-        rules_score(rules, scratch, atoms, len(atoms), out)
-        assert out[0] == score(trees, set(active)) * GRID
+        assert alone(rules, scratch, active, 1)[0] == score(trees, set(active)) * GRID

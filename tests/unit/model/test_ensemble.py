@@ -1,4 +1,4 @@
-"""Well-formedness, counts and concatenation of ensembles."""
+"""Well-formedness of ensembles."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.trees.ensemble import (
-    MAX_CONFIDENCE,
-    LabelEnsemble,
-    concat,
-    empty_ensemble,
-    stack,
-    stats,
-    validate,
-)
+from spacy_dtparse.model.trees.ensemble import MAX_CONFIDENCE, LabelEnsemble, empty_ensemble, validate
 from tests.reference.decision_trees import GRID, flatten, random_tree
 
 TREE = (2, 0, (1, 8, (0, 0, -4)))  # nodes 0 (atom 2), 1 leaf, 2 (atom 1), 3 leaf, 4 (atom 0), 5 and 6 leaves
@@ -94,31 +86,3 @@ def test_circles_and_lost_nodes():
 def test_wrong_types_and_lengths(field, array, message):
     with pytest.raises(ModelFormatError, match=message):
         validate(flatten([TREE, 5])._replace(**{field: array}), 3)
-
-
-def test_stats_count_by_hand():
-    counted = stats(flatten([TREE, 5, 0]))
-    assert (counted.trees, counted.leaves, counted.nonzero_leaves) == (3, 6, 3)
-    assert counted.mean_splits == (2 + 3 + 0) / 3  # leaf 8 below two splits, -4 below three, 5 below none
-    assert counted.share_negated == (1 + 3) / 5
-    assert counted.mean_confidence == (8 + 4 + 5) * GRID / 3
-    assert stats(empty_ensemble()) == (0, 0, 0, 0.0, 0.0, 0.0)
-    assert stats(flatten([0])) == (1, 1, 0, 0.0, 0.0, 0.0)
-
-
-def test_concat_keeps_trees_and_order():
-    rng = random.Random(1)
-    trees = [random_tree(rng, 9, rng.randint(0, 9)) for _ in range(12)]
-    joined = concat([flatten(trees[:5]), empty_ensemble(), flatten(trees[5:6]), flatten(trees[6:])])
-    assert all(np.array_equal(a, b) for a, b in zip(joined, flatten(trees), strict=True))
-    validate(joined, 9)
-    validate(concat([]), 0)
-    alone = flatten(trees)
-    assert not any(np.shares_memory(a, b) for a, b in zip(concat([alone]), alone, strict=True))
-
-
-def test_stack_gives_each_label_its_trees():
-    forest, start = stack([flatten([TREE]), flatten([]), flatten([5, TREE])])
-    assert start.tolist() == [0, 1, 1, 3] and start.dtype == np.int32
-    assert forest.roots.tolist() == [0, 7, 8]
-    assert stack([])[1].tolist() == [0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble, concat
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 NODE = np.uint16
 """Node numbers of one tree, kept per example while it is percolated: a tree has at most 65,535 nodes."""
@@ -30,6 +31,20 @@ class Tree(NamedTuple):
 def single_leaf() -> Tree:
     """The tree without a split: every example stays at the root."""
     return Tree(*(np.full(1, -1, dtype=INDEX) for _ in range(3)))
+
+
+def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
+    """One ensemble with the trees of `parts`, at least one, in order; its score is the sum of theirs."""
+    shifts = np.cumsum([0, *(len(part.atom) for part in parts)])
+    if shifts[-1] > np.iinfo(INDEX).max:
+        raise ValueError(f"{shifts[-1]} nodes in one ensemble; at most {np.iinfo(INDEX).max} can be numbered")
+
+    def moved(field: str) -> np.ndarray:
+        pairs = [(getattr(part, field), shift) for part, shift in zip(parts, shifts, strict=False)]
+        return np.concatenate([np.where(numbers < 0, -1, numbers + shift) for numbers, shift in pairs]).astype(INDEX)
+
+    atom, value = (np.concatenate([getattr(part, field) for part in parts]) for field in ("atom", "value"))
+    return LabelEnsemble(moved("roots"), atom, moved("yes"), moved("no"), value)
 
 
 def concatenate(ensemble: LabelEnsemble, trees: list[tuple[Tree, np.ndarray]]) -> LabelEnsemble:
