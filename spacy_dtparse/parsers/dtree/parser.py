@@ -69,7 +69,7 @@ class DtreeParser(StoredParser):
     def from_bytes(cls, data: bytes, settings: SearchSettings | None = None) -> DtreeParser:
         """See StoredParser."""
         model, proofs = read_model(data)
-        parser = cls(model, settings, compile_model(model, checked=True), bytes(data))
+        parser = cls(model, settings, compile_model(model), bytes(data))
         finish_compiling()
         return parser.proven(proofs)
 
