@@ -7,8 +7,6 @@ can be told apart. White space at a span's edges does not count: `sent._.parse_s
 trailing newline.
 """
 
-from __future__ import annotations
-
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ among them unless the sentence has no other constituent that covers it. The memb
 the same extent, so each span's `id_` gives its level in its chain: "level-1" is the highest.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -82,8 +80,7 @@ def link(spans: list[tuple[int, int, str]]) -> Constituents:
         if stack and end > ends[stack[-1]]:
             other = stack[-1]
             raise TreeError(
-                f"constituents {labels[other]} [{starts[other]}, {ends[other]}) and {labels[k]} "
-                f"[{start}, {end}) "
+                f"constituents {labels[other]} [{starts[other]}, {ends[other]}) and {labels[k]} [{start}, {end}) "
                 "cross; the constituents of a Doc must nest"
             )
         parents.append(stack[-1] if stack else -1)
@@ -106,8 +103,7 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     name = group_key(doc, key)
     if name is None:
         raise NotParsedError(
-            f"this Doc has no constituents (doc.spans[{key or DEFAULT_KEY!r}]): add 'dtparse' to the "
-            "pipeline. "
+            f"this Doc has no constituents (doc.spans[{key or DEFAULT_KEY!r}]): add 'dtparse' to the pipeline. "
             "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself"
         )
     group = doc.spans[name]
@@ -127,8 +123,7 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
 
 def _stale(key: str) -> str:
     return (
-        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer "
-        "fits them: "
+        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer fits them: "
         "retokenize before 'dtparse' in the pipeline, or parse again"
     )
 
@@ -159,9 +154,7 @@ class ParsedSentence(NamedTuple):
     result: ParseResult | Tree | None
 
 
-def write_constituents(
-    doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = ""
-) -> None:
+def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "") -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;

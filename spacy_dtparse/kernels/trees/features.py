@@ -1,12 +1,10 @@
-"""The feature kernel: the atoms of one candidate inference. Search and replay both call it; nothing else makes features.
+"""The feature kernel: the atoms of one candidate inference. Search and replay call it; nothing else makes features.
 
 A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the terminal
 left of the span, the head child of the first child, ...). A *slot* is an attribute of the node at a place. A template
 turns slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections
 4.1, 4.2 and table 3). All numbers here are codes that `features.trees.templates` compiles; nothing here reads text.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -47,7 +45,7 @@ class TemplateTable(NamedTuple):
     `slots` int32 (S, 2): place, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the direct
     map. `tuples` int32 (T, 4): up to three slots (-1: unused) and the template's number (hash seed).
     `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
-    attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, -1 if there is none.
+    attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, or -1.
     `bounds` int32 (2, 8): per part, [lo, hi) of places, slots, unary and tuples; groups and sequence are always OWN.
     """
 

@@ -1,7 +1,5 @@
 """Boosted confidence-rated decision trees of one label, as plain arrays (Turian & Melamed 2006a, section 3.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 A label's score is a sum over its rules: each is a conjunction of atoms that must be there and atoms that must not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -114,8 +112,7 @@ def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
 
 
 def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.ndarray, list[int]]:
-    """The derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and the item of each action (-1: a shift).
-    """
+    """The derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and each action's item (-1: a shift)."""
     strategy, n_labels = int(model.grammar().options[0]), len(model.lexicon.labels)
     actions: list[tuple[int, int, int]] = []
     items: list[int] = []

@@ -1,7 +1,5 @@
 """The boosted-tree parser's model: tables, templates, atoms and ensembles, and their one compiled form for search."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Children are stored relative to their parent, atoms by rank of frequency, values
 node keeps its number, so the tree walk over unpacked ensembles is the trainer's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ conjunctions. Values are whole multiples of `CONFIDENCE_GRID`, so neither mergin
 a bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -129,9 +127,7 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return start, codes[take], units[possible]
 
 
-def compile_rules(
-    ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_share: float = DENSE_SHARE
-) -> RuleSet:
+def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_share: float = DENSE_SHARE) -> RuleSet:
     """Pack the well-formed ensembles of all labels, over atoms 0 .. n_atoms - 1, for `kernels.trees.rules`.
 
     `dense_share` only trades memory for speed.

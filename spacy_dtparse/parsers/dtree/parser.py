@@ -28,6 +28,7 @@ from .settings import SearchSettings
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
 """Nothing is left out."""
 
+
 class DtreeParser(StoredParser):
     """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
 
