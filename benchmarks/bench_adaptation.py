@@ -33,8 +33,8 @@ from spacy.tokens import Doc
 from spacy_dtparse.parsers import load_parser, load_tagger
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.trees.categories import written_categories
 from spacy_dtparse.trees.heads import COLLINS
+from spacy_dtparse.trees.sided import written_categories
 from training.data.corpus import Sentence
 from training.data.reading import load_tagger as tagging_pipeline
 from training.data.spines import Token, without_rare

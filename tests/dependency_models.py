@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.features.linear.linkparts import LinkParts, TextRules, TokenColumns
-from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
-from spacy_dtparse.kernels.linear.links import tree_keys
+from spacy_dtparse.kernels.linear.links import make_guide, tree_keys
 from spacy_dtparse.model.linear.dependency import DependencyModel, LinkStage, pack_links
 from spacy_dtparse.model.linear.features import LabelStage, pack_labels
 

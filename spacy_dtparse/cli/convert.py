@@ -3,7 +3,7 @@
 import argparse
 
 from ..errors import ConfigError
-from ..trees.categories import CATEGORIES
+from ..trees.sided import CATEGORIES
 from .pipelines import natural_number, positive_number
 
 

@@ -17,10 +17,10 @@ from spacy.vocab import Vocab
 from ..errors import ConfigError, TrainingDataError, TreeError
 from ..text import raw_word, unescape_token
 from ..trees.brackets import read_trees
-from ..trees.categories import check_categories, written_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
 from ..trees.psd import SUFFIX
+from ..trees.sided import check_categories, written_categories
 from ..trees.transforms import Recipe, strip_empty
 from ..trees.tree import Tree
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents

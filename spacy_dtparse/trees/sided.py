@@ -4,10 +4,11 @@ A spine says which constituents a word heads. Its sides say where these have chi
 where the highest one stands among its parent's children. Together they decide between shift and reduce.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from ..errors import TreeError
+from ..errors import ConfigError, TreeError
 from .heads import COLLINS, HeadRules
 from .spines import EMPTY_SPINE, SEPARATOR, Spine, read_spine, spines, tree_from_spines, write_spine
 from .tree import TOP, Tree
@@ -183,3 +184,30 @@ def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, sided: bool = Fal
     except TreeError as error:
         return str(error)
     return "" if again == tree else f"another tree comes back: {again}"
+
+
+def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
+    """The spine of each token as text. Raises TreeError as `write_spine` does."""
+    return [write_spine(spine) for spine in spines(tree, rules)]
+
+
+def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
+    """The sided spine of each token as text. Raises TreeError as `write_sided` does."""
+    return [write_sided(spine) for spine in sided_spines(tree, rules)]
+
+
+_WRITTEN = {"spine": written_spines, "sided": written_sided}
+CATEGORIES = tuple(_WRITTEN)
+"""The kinds of categories that a token may have."""
+
+
+def check_categories(name: str) -> None:
+    """Raise ConfigError unless it is one of CATEGORIES."""
+    if name not in CATEGORIES:
+        raise ConfigError(f"categories are {name!r}; they must be one of {', '.join(CATEGORIES)}")
+
+
+def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
+    """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
+    check_categories(name)
+    return partial(_WRITTEN[name], rules=rules)

@@ -24,7 +24,7 @@ from spacy_dtparse.pipeline import attributes
 from spacy_dtparse.pipeline.corpus import convert_brackets, create_bracket_corpus, guess_spaces, read_docs
 from spacy_dtparse.pipeline.spines import spine, spines
 from spacy_dtparse.trees import COLLINS, Recipe
-from spacy_dtparse.trees.categories import CATEGORIES, written_categories
+from spacy_dtparse.trees.sided import CATEGORIES, written_categories
 from training.data.corpus import read_treebank
 from training.data.spines import categorised
 

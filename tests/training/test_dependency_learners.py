@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
-from spacy_dtparse.kernels.linear.links import tree_keys
+from spacy_dtparse.kernels.linear.links import make_guide, tree_keys
 from tests.reference.dependencies import trees
 from tests.reference.link_learning import LabelWeights, label_online_pass, numbered, online_pass
 from tests.training.dependency_samples import FEW, examples_of, sentences

@@ -11,8 +11,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from training.cli import main
-from training.studies.matsuzaki2005.plan import PLAN, chosen_runs
-from training.studies.matsuzaki2005.running import RESULT, Study, execute, read_result
+from training.studies.matsuzaki2005.running import PLAN, RESULT, Study, chosen_runs, execute, read_result
 from training.studies.matsuzaki2005.tables import TABLES, count
 from training.studies.pages import fill_blocks
 

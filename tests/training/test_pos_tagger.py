@@ -16,15 +16,14 @@ from spacy.training import Example
 
 from spacy_dtparse.errors import ConfigError, TreeFormatError
 from training.cli import main
-from training.data.folds import fold_numbers
+from training.data.corpus import fold_numbers
 from training.data.tokens import add_tokens
 from training.pos_tagger import fit as fit_module
 from training.pos_tagger import jackknife as jackknife_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, curly_words, title_words
+from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, add_forms, curly_words, title_words
 from training.pos_tagger.final import train_final
 from training.pos_tagger.fit import batch_sizes, fit, learn_rate, tag_sentences
-from training.pos_tagger.forms import add_forms
 from training.pos_tagger.jackknife import jackknife, plan_folds
 from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences

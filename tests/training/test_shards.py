@@ -17,7 +17,7 @@ from training.cli import main
 from training.data.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
 from training.data.treebanks import TreebankFile
 from training.pos_tagger.treebanks import Treebank
-from training.teacher.mixing import mixed
+from training.teacher.examples import mixed
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
 from training.teacher.trees import best_tree, trees_of
 

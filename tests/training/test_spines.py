@@ -12,7 +12,7 @@ import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
-from spacy_dtparse.trees.categories import written_spines
+from spacy_dtparse.trees.sided import written_spines
 from training.cli import main
 from training.data.corpus import Sentence, read_treebank
 from training.data.spines import SHARES, Inventory, Token, categorised, check_file, entropy, report, without_rare

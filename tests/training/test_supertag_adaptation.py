@@ -18,7 +18,7 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided, write_tree
-from spacy_dtparse.trees.categories import written_categories
+from spacy_dtparse.trees.sided import written_categories
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made

@@ -9,7 +9,7 @@ import pytest
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import COLLINS
-from spacy_dtparse.trees.categories import written_categories
+from spacy_dtparse.trees.sided import written_categories
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import hand_made
 from training.data.corpus import Sentence

@@ -27,8 +27,7 @@ from training.data.spans import crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
 from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked
 from training.teacher.examples import Lists, TeacherExample, make_example, numbers_of, partial_sentences
-from training.teacher.fitting import TeacherOptions, fit_teacher, one_pass
-from training.teacher.loss import BracketLoss, batch_loss
+from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, fit_teacher, one_pass
 from training.teacher.model import Belief, Teacher
 from training.teacher.network import Read, Reader, TeacherNetwork
 

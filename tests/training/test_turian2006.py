@@ -15,15 +15,13 @@ from training.cli import main
 from training.dtree.boosting.labels import open_label_data
 from training.dtree.boosting.rows import seconds_used
 from training.runs.files import read_result
+from training.studies.pages import markdown
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
-from training.studies.tables import markdown
 from training.studies.turian2006.measuring import example_counts, measure_scale
 from training.studies.turian2006.plan import KINDS, PLAN, chosen_runs, run_recipe
-from training.studies.turian2006.profiling import profile_trees
-from training.studies.turian2006.report import draw_plots, fill_page, load_results
+from training.studies.turian2006.profiling import above_nodes, ensemble_statistics, margin_statistics, profile_trees
 from training.studies.turian2006.running import RESULT
-from training.studies.turian2006.statistics import above_nodes, ensemble_statistics, margin_statistics
-from training.studies.turian2006.tables import PAPER, TABLES, at_lambda
+from training.studies.turian2006.tables import PAPER, TABLES, at_lambda, draw_plots, fill_page, load_results
 
 pytestmark = pytest.mark.slow
 

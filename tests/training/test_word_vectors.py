@@ -14,8 +14,8 @@ from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
 from training.data.treebanks import TreebankFile
 from training.data.word_vectors import WordVectors, read_vectors, save_vectors
+from training.span.fitting import begin_with, reduced
 from training.span.running import fit_span, parse_settings
-from training.span.vectors import begin_with, reduced
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample"
 

@@ -29,8 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run what is asked for and say a line for each run; or fill a page."""
-    from training.studies.matsuzaki2005.plan import PLAN, chosen_runs
-    from training.studies.matsuzaki2005.running import RESULT, Study, execute, read_result
+    from training.studies.matsuzaki2005.running import PLAN, RESULT, Study, chosen_runs, execute, read_result
     from training.studies.matsuzaki2005.tables import TABLES
     from training.studies.pages import fill_blocks
     from training.studies.plans import run_each

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fill the page and draw the plots, and say which."""
-    from training.studies.turian2006.report import draw_plots, fill_page, load_results
+    from training.studies.turian2006.tables import draw_plots, fill_page, load_results
 
     results = load_results(options.results)
     filled = fill_page(options.page, results)

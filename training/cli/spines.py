@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.trees.categories import written_categories
+from spacy_dtparse.trees.sided import written_categories
 
 from .pcfg import RECIPES
 

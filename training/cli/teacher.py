@@ -198,8 +198,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     from spacy_dtparse.parsers import load_parser
 
     from ..data.treebanks import TreebankFile, read_files
+    from ..teacher.examples import Believer, Beside
     from ..teacher.fitting import judge
-    from ..teacher.mixing import Believer, Beside
     from ..teacher.model import load_teacher
 
     if not 0 <= options.share <= 1:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree, read_trees
@@ -101,3 +103,24 @@ def survey(trees: Iterable[Tree], children: Callable[[Tree], list[list[int]]], m
             report.repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]
     report.labels_once = tuple(sorted(label for label, count in labels.items() if count == 1))
     return report
+
+
+_BLOCK = 10
+"""Neighbouring sentences share a fold: fewer documents are torn apart, and yet each fold has a part of every genre."""
+
+
+def fold_numbers(size: int, folds: int, block: int = 200) -> np.ndarray:
+    """int32 [size]: the fold of each sentence. Blocks of consecutive sentences go round the folds in turn.
+
+    Blocks (of at most ``block`` sentences, shorter in small treebanks so that each fold gets about four) keep
+    most of a document on one side, and still show every fold each genre of a treebank sorted by genre.
+    """
+    if folds < 2:
+        raise ValueError(f"jackknifing needs at least 2 folds, seen: {folds}")
+    block = max(1, min(block, size // (4 * folds)))
+    return ((np.arange(size) // block) % folds).astype(np.int32)
+
+
+def folds_of(n: int, folds: int) -> np.ndarray:
+    """The fold of each of n sentences, int64."""
+    return np.arange(n) // _BLOCK % folds

@@ -14,16 +14,15 @@ from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linear.linkparts import LinkParts
 from spacy_dtparse.kernels.linear.feature_table import FamilyTable, make_families
-from spacy_dtparse.kernels.linear.guides import label_atoms, make_guide
-from spacy_dtparse.kernels.linear.links import ALL_LINKS, score_links
+from spacy_dtparse.kernels.linear.links import ALL_LINKS, label_atoms, make_guide, score_links
 from spacy_dtparse.model.linear.dependency import MAX_LABELS, DependencyModel, LinkStage, pack_links
 from spacy_dtparse.model.linear.features import LabelStage, pack_labels
 from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.dependency.decoding import Labeller, best_tree
+from spacy_dtparse.parsers.dependency.parser import Labeller, best_tree
 from spacy_dtparse.scoring.attachment import AttachmentReport
 
+from ..data.corpus import folds_of
 from ..data.dependencies import DependencySentence
-from ..data.folds import folds_of
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
 from .learning import label_list, members_weights, train_labels, train_member

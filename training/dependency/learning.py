@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
+from spacy_dtparse.kernels.linear.links import make_guide
 
-from ..data.folds import folds_of
+from ..data.corpus import folds_of
 from ..runs.resuming import save_arrays, saved_arrays
 from .kernels import label_pass, link_pass
 from .listing import Example, Listed, open_listing

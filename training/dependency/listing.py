@@ -9,8 +9,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.kernels.linear.feature_table import make_families
-from spacy_dtparse.kernels.linear.guides import make_guide
-from spacy_dtparse.kernels.linear.links import list_features, tree_keys
+from spacy_dtparse.kernels.linear.links import list_features, make_guide, tree_keys
 
 from ..data.tallies import tallied
 

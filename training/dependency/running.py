@@ -16,9 +16,8 @@ from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
-from ..data.dependencies import DependencySentence, from_tree, read_conllu
+from ..data.dependencies import DependencySentence, from_tree, read_conllu, retagged
 from ..data.evaluate import tag_lists
-from ..data.parts_of_speech import retagged
 from ..data.treebanks import TreebankFile, blocks, read_files
 from ..runs.files import write_atomically
 from ..runs.processes import worker_pool

@@ -14,7 +14,7 @@ from spacy_dtparse.model.linear.features import LabelStage, pack_pairs
 from spacy_dtparse.model.linear.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
-from ..data.folds import fold_numbers
+from ..data.corpus import fold_numbers
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
 from .corpus import LabelledSentence

@@ -12,9 +12,8 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
-from ..data.dependencies import DependencySentence
-from ..data.folds import folds_of
-from ..data.parts_of_speech import part_labels, with_labels
+from ..data.corpus import folds_of
+from ..data.dependencies import DependencySentence, part_labels, with_labels
 from ..runs.files import write_atomically
 from ..runs.resuming import run_folder
 from ..runs.telling import Tell, teller

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from spacy.attrs import NORM, ORTH
@@ -197,3 +197,29 @@ class DocumentSampler:
 def _space(which: int) -> _Tokens:
     # A whitespace token belongs to the sentence before it, as in spaCy's own training data.
     return _Tokens([_BREAKS[which]], [None], [SPACE_TAG], [False])
+
+
+_ENDINGS = "com|org|net|edu|gov|mil|info|biz|io|tv|eu|uk|de|fr|es|nl|se|ch|at|ca|au|nz|jp|cn|ru|br|pl|dk|no|fi"
+_EMOJI = "\U0001f000-\U0001faff\u2600-\u2605\u2615\u2639-\u263b\u2661\u2665\u26a1\u2728\u2764\u2b50\u200d\ufe0f"
+FORMS = {
+    "ADD": (
+        r"^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Ww][Ww][Ww]\.)\S+$",
+        rf"^[A-Za-z0-9-]{{2,}}(?:\.[A-Za-z0-9-]+)*\.(?:{_ENDINGS})(?:[/:?]\S*)?$",
+        r"^[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$",
+        r"^@\w{2,}$",
+    ),
+    "NFP": (rf"^[{_EMOJI}]+$",),
+    ":": (r"^\u2026+$",),
+}
+"""Regular expressions of whole tokens by tag."""
+NAME = "attribute_ruler"
+
+
+def add_forms(nlp: Language, tags: Collection[str]) -> None:
+    """Add spaCy's `attribute_ruler` after the tagger, with FORMS for those of the tags that there are."""
+    known = {tag: forms for tag, forms in FORMS.items() if tag in tags}
+    if not known:
+        return
+    ruler = cast(Any, nlp.add_pipe(NAME, after="tagger"))
+    for tag, forms in known.items():
+        ruler.add([[{"TEXT": {"REGEX": form}}] for form in forms], {"TAG": tag})

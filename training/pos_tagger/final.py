@@ -10,9 +10,8 @@ from spacy.language import Language
 from training.data.tokens import add_tokens
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import FINAL, AugmentConfig, TaggingConfig
-from training.pos_tagger.documents import SPACE_TAG, DocumentSampler
+from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, add_forms
 from training.pos_tagger.fit import fit, tag_sentences
-from training.pos_tagger.forms import add_forms
 from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Treebank, accuracy, tag_set
 from training.runs.files import append_line

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from training.data.folds import fold_numbers
+from training.data.corpus import fold_numbers
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import JACKKNIFE, TaggingConfig
 from training.pos_tagger.fit import fit, tag_sentences

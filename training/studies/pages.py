@@ -1,8 +1,9 @@
 """Fill the marked blocks of a Markdown page: `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
@@ -28,3 +29,18 @@ def fill_blocks(page: Path, prefix: str, makers: Mapping[str, Callable[[], str |
     pattern = re.compile(rf"({start}([\w-]+) -->\n).*?({end})", re.DOTALL)
     page.write_text(pattern.sub(block, page.read_text(encoding="utf8")), encoding="utf8")
     return filled
+
+
+NO = "–"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table, the first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A fraction as a percentage, without the sign."""
+    return NO if value is None else f"{100 * value:.{digits}f}"

@@ -5,7 +5,6 @@ and then offers fewer of them, so that the parser's search is shorter.
 `running` (the parser's trees as sentences with categories, and all of it).
 """
 
-from .plan import BETAS, Adaptation
-from .running import adapt
+from .running import BETAS, Adaptation, adapt
 
 __all__ = ["BETAS", "Adaptation", "adapt"]

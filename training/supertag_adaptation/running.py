@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,30 +12,96 @@ from typing import Any
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import get_component
-from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.parsers import load_tagger
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
-from spacy_dtparse.trees.categories import written_categories
+from spacy_dtparse.trees.sided import check_categories, written_categories
 
 from ..data.assemble import check_target
 from ..data.corpus import Sentence
 from ..data.spines import categorised
-from ..data.treebanks import read_files
+from ..data.treebanks import TreebankFile, read_files
 from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import fit_tagger
+from ..loglinear_tagger.options import SequenceOptions
 from ..loglinear_tagger.running import model_facts
 from ..runs.files import read_result, write_atomically
 from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import teller
-from ..self_train import Teaching, teach
+from ..self_train import Reading, Teaching, TextFile, teach
 from ..self_train.selecting import WHOLE
 from ..self_train.teaching import Lesson
 from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
-from .plan import ANNOTATE, Adaptation
+
+BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
+"""What betas are chosen from where nothing else is said."""
+
+ANNOTATE = (0.1, 0.01)
+"""The betas of the treebanks' tagger while the parser annotates the text."""
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """A pipeline and the text that its parser's search is to become faster on.
+
+    `pipeline`: a spaCy pipeline by folder or package name, "embedded": the English one. `files`, `reading`: the text
+    and what is read of it. `parser`: a model file that takes the place of the pipeline's own parser ("embedded": the
+    English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: trees that the tagger learns from, too.
+    `dev`: trees to score on. `categories`: one of `trees.categories.CATEGORIES`. `options`: of the tagger's training.
+    `betas`: of the search, in place of the parser's own. `sizes`: a tagger for each of these numbers of the parser's
+    trees, None: one for all that there are; the last one goes into the pipeline. `tune`: each tagger gets the betas
+    of these with which the parser is fastest at no less F1 than alone on every other sentence of `dev`; it is scored
+    on the others. `annotate`: the betas with which the parser parses the text, its search pruned by a tagger of the
+    treebanks alone, as Kummerfeld et al. (2010) do; (): the parser parses it alone, None: ANNOTATE where the parser has
+    a chart (boosted trees gain nothing by spines) and is at least as accurate so as alone on the trees of `dev`, every
+    other one where betas are chosen on them.
+
+    Raises ConfigError for values out of range.
+    """
+
+    pipeline: str
+    files: tuple[TextFile, ...]
+    reading: Reading = field(default_factory=Reading)
+    parser: Path | None = None
+    treebank: tuple[TreebankFile, ...] = ()
+    dev: tuple[TreebankFile, ...] = ()
+    categories: str = "sided"
+    options: SequenceOptions = field(default_factory=SequenceOptions)
+    betas: tuple[float, ...] | None = None
+    sizes: tuple[int, ...] | None = None
+    tune: tuple[tuple[float, ...], ...] = ()
+    annotate: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise ConfigError("there is no text to adapt to; give files or folders of plain text (--text)")
+        check_categories(self.categories)
+        sizes = self.sizes
+        if sizes is not None and (not sizes or min(sizes) < 0 or sorted(set(sizes)) != list(sizes)):
+            raise ConfigError(f"the sizes are {list(sizes)}; give whole numbers from 0, the smallest first (--sizes)")
+        if sizes is not None and sizes[0] == 0 and not self.treebank:
+            raise ConfigError("a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too")
+        if self.tune and self.betas is not None:
+            raise ConfigError("betas are given and to be chosen; give --betas or --tune, not both")
+        if self.tune and not self.dev:
+            raise ConfigError("betas are chosen by the parser's F1 on trees; give some of the text's kind (--dev FILE)")
+        if self.annotate and not self.treebank:
+            raise ConfigError(
+                "a tagger of treebanks is to help the parser with the text (--annotate-betas), but there is no "
+                "treebank; give --treebank FILE, too"
+            )
+        if any(not 0 <= beta <= 1 for beta in self.annotate or ()):
+            raise ConfigError(f"betas are {list(self.annotate or ())}; give numbers from 0 to 1 (--annotate-betas)")
+        for betas in self.tune:
+            if not betas or any(not 0 <= beta <= 1 for beta in betas):
+                raise ConfigError(
+                    f"betas to choose from are {list(betas)}; give numbers from 0 to 1, such as 0.1,0.01 (--tune)"
+                )
+
 
 RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
 HELD_OUT = 10

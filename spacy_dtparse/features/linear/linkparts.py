@@ -11,8 +11,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
-from ...kernels.linear.guides import label_atoms
-from ...kernels.linear.links import CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB
+from ...kernels.linear.links import CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB, label_atoms
 from ...symbols import SymbolTable
 
 STEMS = ("prefix", "first", "lemma")

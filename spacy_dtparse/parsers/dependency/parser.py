@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from ...checks import one_of, optional, whole_number
+from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...features.linear.linkparts import TokenColumns
-from ...kernels.linear.guides import label_atoms, make_guide
-from ...kernels.linear.links import ALL_LINKS, likely_heads, score_links
+from ...kernels.linear.link_labels import label_links
+from ...kernels.linear.links import ALL_LINKS, label_atoms, likely_heads, make_guide, score_links
+from ...kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 from ...model.linear.dependency import DECODERS, KIND, DependencyModel, read_model, write_model
+from ...model.linear.features import LabelStage
 from ..proofs import Proof
 from ..stored import Settings, StoredParser
-from .decoding import Labeller, best_tree, best_trees
 
 
 @dataclass(frozen=True)
@@ -248,3 +251,62 @@ def _leads_to_roots(heads: Sequence[int]) -> bool:
     for _ in range(len(above).bit_length()):
         above = above[above]  # twice as far up, or the end
     return not above.any()
+
+
+def best_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, float]:
+    """(heads int32 (n + 1,) with heads[0] = -1, sum of their scores) of the best tree; see `kernels.linear.spanning`.
+
+    Raises DtparseError when forbidden links leave no tree.
+    """
+    heads = np.full(len(scores), -1, INDEX)
+    if not (projective_tree if projective else spanning_tree)(scores, heads):
+        raise DtparseError("no tree is left: every one has a forbidden link (score -inf)")
+    return heads, tree_score(scores, heads)[0]
+
+
+def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.ndarray, float]]:
+    """The `k` best different trees as `best_tree` gives them, the best first; fewer where there are no more.
+
+    By branching (Lawler 1972; Murty 1968): what is not the best tree differs from it first at some token, so each token
+    gives a part of the remaining trees, of which again the best is found; n times as long as one tree for each of k.
+    The order among equals is the decoders'.
+    """
+    found: list[tuple[np.ndarray, float]] = []
+    queue: list[tuple] = []
+    decode = projective_tree if projective else spanning_tree
+
+    def offer(allowed: np.ndarray, fixed: int) -> None:
+        """Queue the best tree of those that `allowed`, bool as scores, leaves; tokens up to `fixed` have their
+        heads."""
+        heads = np.full(len(scores), -1, INDEX)
+        if decode(np.where(allowed, scores, -np.inf), heads):
+            score, tie = tree_score(scores, heads)
+            heapq.heappush(queue, (-score, -tie, len(queue), heads, allowed, fixed))
+
+    offer(np.isfinite(scores), 0)
+    while queue and len(found) < k:
+        score, _, _, heads, allowed, fixed = heapq.heappop(queue)
+        found.append((heads, -score))
+        if len(found) == k:
+            break
+        kept = allowed.copy()
+        for token in range(fixed + 1, len(scores)):
+            other = kept.copy()
+            other[heads[token], token] = False
+            offer(other, token - 1)
+            kept[:, token] = False
+            kept[heads[token], token] = True
+    return found
+
+
+class Labeller:
+    """A LabelStage for `n_labels` labels at work; label 0 is the root's and no other link's."""
+
+    def __init__(self, stage: LabelStage, n_labels: int):
+        self._table, self._n_labels = stage.table(), n_labels
+
+    def label(self, atoms: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """The number of each link's label, int32 (n + 1,) from place 1, for heads as decoders give them."""
+        found = np.zeros(len(heads), INDEX)
+        label_links(atoms, make_guide(heads), self._table, self._n_labels, 0, found)
+        return found

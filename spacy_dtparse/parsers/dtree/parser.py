@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dtypes import INDEX, OFFSET, SCORE
-from ...features.offers import Offered, check_offered
+from ...dtypes import INDEX, OFFSET, PLACES, SCORE, SIDES
+from ...features.offers import Offered, OfferReader, check_offered
 from ...kernels.trees.search import STATUSES, search
-from ...kernels.trees.spines import CHAIN, Offers, no_offers
+from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
 from ...kernels.trees.state import make_nodes
 from ...model.ahead import finish_compiling
 from ...model.trees.bundle import KIND, read_model, write_model
@@ -22,7 +22,6 @@ from ...trees.tree import Tree
 from ..base import ParseResult
 from ..proofs import Proof
 from ..stored import StoredParser, check_sentence
-from .offers import Pruning, SpineReader
 from .settings import SearchSettings
 
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
@@ -195,3 +194,31 @@ class DtreeParser(StoredParser):
 
 
 __all__ = ["KIND", "DtreeParser"]
+
+
+class Pruning(NamedTuple):
+    """What is left of the offers: `levels` as in `kernels.trees.spines.Offers`, and the `number` of spines that all
+    tokens have together."""
+
+    levels: np.ndarray
+    number: int
+
+
+class SpineReader:
+    """Reads offers for a model with these `labels`, TOP the last."""
+
+    def __init__(self, labels: Sequence[str]):
+        self._reader = OfferReader([*labels[:-1], None])
+        self._width = len(labels) + 1 + SIDES + PLACES
+        self.usable = len(labels) <= MOST_LABELS
+
+    def pruning(self, offered: Offered, beta: float) -> Pruning | None:
+        """What the search takes of the spines that are at least `beta` times as likely as a token's likeliest; None
+        when a token is left without one. Of more than MOST_SPINES spines the least likely are left out."""
+        spines = self._reader.spines(offered, beta, MOST_SPINES)
+        if spines is None:
+            return None
+        highest = int(np.diff(spines.ends, prepend=0).max())
+        levels = np.zeros((len(offered), highest + 1, self._width), np.uint64)
+        fill_levels(*spines, levels)
+        return Pruning(levels, len(spines.ends))

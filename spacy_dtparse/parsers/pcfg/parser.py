@@ -10,9 +10,8 @@ import numpy as np
 
 from ...errors import ConfigError
 from ...features.offers import Offered, check_offered
-from ...model.pcfg.bundle import read_model, write_model
 from ...model.pcfg.latent_part import LatentPart
-from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel
+from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
@@ -25,8 +24,7 @@ from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
 from .settings import PcfgSettings
-from .spans import label_posteriors, plain_mass
-from .spine_masks import SpineMasks
+from .spine_masks import SpineMasks, label_posteriors, plain_mass
 
 RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take

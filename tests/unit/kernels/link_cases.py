@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
-from spacy_dtparse.kernels.linear.links import COLUMNS, LONG, MAX_KEYS, tree_keys
+from spacy_dtparse.kernels.linear.links import COLUMNS, LONG, MAX_KEYS, make_guide, tree_keys
 from tests.reference.dependencies import Feature, Heads, label_features, link_features, tokens, trees
 from tests.unit.kernels.harness import SLOW
 

@@ -15,7 +15,7 @@ from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import viterbi
 from spacy_dtparse.parsers.pcfg.kbest import Edges, KBest, chart_trees, forest_trees
 from spacy_dtparse.parsers.pcfg.latent import LEAST, best, forest, posteriors, shares
-from spacy_dtparse.parsers.pcfg.spans import label_posteriors, plain_mass
+from spacy_dtparse.parsers.pcfg.spine_masks import label_posteriors, plain_mass
 
 from .harness import KERNEL_MARKS
 from .test_decoders import plain, q_of, spans, spans_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from spacy_dtparse.kernels.linear.feature_table import PairTable, make_slots, pack_pair
-from spacy_dtparse.kernels.linear.guides import make_guide
 from spacy_dtparse.kernels.linear.link_labels import label_links
-from spacy_dtparse.kernels.linear.links import LONG
+from spacy_dtparse.kernels.linear.links import LONG, make_guide
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.link_cases import (
     Case,

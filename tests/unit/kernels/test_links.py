@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.linear.feature_table import WITHOUT_BIN, FamilyTable, make_families
-from spacy_dtparse.kernels.linear.guides import label_atoms, make_guide
 from spacy_dtparse.kernels.linear.links import (
     ALL_LINKS,
     COLUMNS,
@@ -17,8 +16,10 @@ from spacy_dtparse.kernels.linear.links import (
     LONG,
     TAG,
     UNLIKELY,
+    label_atoms,
     likely_heads,
     list_features,
+    make_guide,
     score_links,
     tree_keys,
 )

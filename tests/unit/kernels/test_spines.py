@@ -13,7 +13,7 @@ from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import spines as kernels
 from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.dtree.offers import SpineReader
+from spacy_dtparse.parsers.dtree.parser import SpineReader
 from spacy_dtparse.trees import COLLINS, Tree, sided_spines
 from tests.reference.search import agenda, exhaustive
 from tests.reference.spines import Offer, PrunedRules, built_by_head

@@ -14,12 +14,11 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
 from spacy_dtparse.features.linear.linkparts import TokenColumns
-from spacy_dtparse.kernels.linear.guides import make_guide
-from spacy_dtparse.kernels.linear.links import ALL_LINKS, score_links
+from spacy_dtparse.kernels.linear.links import ALL_LINKS, make_guide, score_links
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser, DependencyResult, DependencySettings
-from spacy_dtparse.parsers.dependency.decoding import best_tree
-from spacy_dtparse.parsers.dependency.decoding import best_trees as k_best
+from spacy_dtparse.parsers.dependency.parser import best_tree
+from spacy_dtparse.parsers.dependency.parser import best_trees as k_best
 from spacy_dtparse.parsers.span import SpanParser
 from tests.dependency_models import LABELS, SENTENCES, random_model
 from tests.reference.dependencies import best_trees, is_projective, is_tree

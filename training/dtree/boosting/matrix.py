@@ -7,8 +7,7 @@ import numpy as np
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .bits import LOW6, ONE, SIX, ZERO
-from .columns import Columns, lower_bound
+from .columns import LOW6, ONE, SIX, ZERO, Columns, lower_bound
 
 
 class Matrix(NamedTuple):

@@ -21,9 +21,8 @@ from ...runs.files import append_line, read_lines, write_json
 from ...runs.resuming import check_facts
 from .checkpoints import load_state
 from .config import LearnerConfig, PathConfig
-from .labels import Label
+from .labels import Label, survey_data
 from .rows import best_row, checked_scores, make_row, progress_bar, waited
-from .survey import survey_data
 from .task import STOP_FILE, LevelReport, LevelTask, root_gradient, run_level
 from .tree import first_trees
 

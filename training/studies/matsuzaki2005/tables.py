@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import NO, markdown, percent
-from .plan import CYCLES, DECODERS, SEEDS, VALUES
+from ..pages import NO, markdown, percent
+from .running import CYCLES, DECODERS, SEEDS, VALUES
 
 Results = Mapping[str, dict[str, Any]]
 

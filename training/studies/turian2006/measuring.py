@@ -24,8 +24,7 @@ from ...dtree.fit import Fit
 from ...dtree.recipe import FitRecipe
 from ...runs.files import read_lines
 from .indirect import IndirectStore
-from .profiling import profile_trees
-from .statistics import ensemble_statistics, margin_statistics
+from .profiling import ensemble_statistics, margin_statistics, profile_trees
 
 LABEL = "NP"
 """The classifier that is looked at closely: the papers' bottleneck."""
