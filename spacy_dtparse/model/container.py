@@ -10,12 +10,10 @@ after the other. An integer array is stored in the narrowest type that holds its
 import hashlib
 import lzma
 import math
-import os
 import struct
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from srsly import msgpack
@@ -32,8 +30,6 @@ _HEADER = struct.Struct("<8sHH24s32sQQ")
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 _MAX_DIMENSIONS = 8
 _ADVICE = "fetch or write the file again"
-
-Source = str | os.PathLike | bytes | bytearray | memoryview | IO[bytes]
 
 
 def container_to_bytes(
@@ -108,47 +104,6 @@ def container_from_bytes(
     if length > max_expanded:
         raise ModelFormatError(f"model file expands to {length} bytes; at most {max_expanded} are read")
     return _parse(_expand(stored, COMPRESSIONS[code], length))
-
-
-def write_container(
-    target: str | os.PathLike | IO[bytes],
-    kind: str,
-    meta: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    *,
-    compression: str = "lzma",
-) -> None:
-    """Write a container to a path (over an existing file in one step) or a binary file; see `container_to_bytes`."""
-    data = container_to_bytes(kind, meta, arrays, compression=compression)
-    if hasattr(target, "write"):
-        target.write(data)
-        return
-    path = Path(target)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_bytes(data)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def read_container(
-    source: Source, kind: str, *, max_expanded: int = MAX_EXPANDED
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(meta, arrays) from a path, a binary file or bytes; see `container_from_bytes`.
-
-    For a path that cannot be read or holds no such container the `ModelFormatError` names the path.
-    """
-    if isinstance(source, bytes | bytearray | memoryview):
-        return container_from_bytes(source, kind, max_expanded=max_expanded)
-    if not isinstance(source, str | os.PathLike):
-        return container_from_bytes(source.read(), kind, max_expanded=max_expanded)
-    try:
-        return container_from_bytes(Path(source).read_bytes(), kind, max_expanded=max_expanded)
-    except OSError as error:
-        raise ModelFormatError(f"{source}: cannot read the model file: {error.strerror or error}") from error
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{source}: {error}") from error
 
 
 def container_kind(data: bytes | bytearray | memoryview) -> str:

@@ -12,8 +12,9 @@ from pathlib import Path
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import Tree, read_trees, write_tree
 
+from .treebanks import PARTS
+
 SPLITS = Path(__file__).resolve().parents[2] / "assets" / "splits.json"
-PARTS = ("train", "dev")
 TEST = "test"
 FETCH = "mkdir -p build/assets && python -m spacy project assets --extra --sparse"
 UNLISTED = "in no list of assets/splits.json"

@@ -1,6 +1,7 @@
 """Treebanks into cleaned brackets and into spaCy's binary format."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
@@ -8,9 +9,7 @@ from spacy_dtparse.pipeline.corpus import convert_brackets, read_clean_trees
 from spacy_dtparse.text import without_backslashes
 from spacy_dtparse.trees import Tree, write_tree
 
-from .treebanks import part_file
-
-PARTS = ("train", "dev")
+from .treebanks import PARTS, part_file
 
 
 def clean_trees(path: Path) -> Iterator[Tree]:
@@ -27,11 +26,7 @@ def convert_file(source: Path, brackets: Path | None = None, docs: Path | None =
     """
     if not source.is_file():
         raise TrainingDataError(f"there is no file {source}; give a file of bracketed trees")
-    trees = []
-    for tree in clean_trees(source):
-        trees.append(tree)
-        if len(trees) == limit:
-            break
+    trees = list(islice(clean_trees(source), limit or None))
     if not trees:
         raise TrainingDataError(f"{source}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     if brackets is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from spacy_dtparse.trees.psd import SUFFIX
 
 from .corpus import Sentence, read_treebank
 
+PARTS = ("train", "dev")
 CATALOGUE = Path(__file__).resolve().parents[2] / "assets" / "treebanks.json"
 TEXTS = CATALOGUE.with_name("texts.json")
 OWN = {"sample": "sample treebank of spacy-dtparse", "everyday": "everyday trees of spacy-dtparse"}
@@ -44,29 +45,22 @@ class TreebankFile:
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
         """Read a command line argument. Raises ConfigError for an unknown option or a value out of range."""
+        readers: dict[str, Callable] = {"tags": Path, "weight": float, "share": float, "limit": int, "block": str}
         path, *options = text.split(",")
         found: dict[str, Any] = {}
         for option in options:
             name, _, value = option.partition("=")
+            if name not in readers or (name == "tags" and not value):
+                raise ConfigError(
+                    f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, weight=NUMBER, block=K/N, "
+                    "limit=N, share=NUMBER"
+                )
             try:
-                if name == "tags" and value:
-                    found[name] = Path(value)
-                elif name in ("weight", "share"):
-                    found[name] = float(value)
-                elif name == "limit":
-                    found[name] = int(value)
-                elif name == "block":
-                    blocks([], value, text)
-                    found[name] = value
-                else:
-                    raise ConfigError(
-                        f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
-                        "weight=NUMBER, block=K/N, limit=N, share=NUMBER"
-                    )
-            except ConfigError:
-                raise
+                found[name] = readers[name](value)
             except ValueError:
                 raise ConfigError(f"{text}: {value!r} is no number for {name!r}") from None
+        if "block" in found:
+            blocks([], found["block"], text)
         if not 0 < found.get("weight", 1.0) < float("inf"):
             raise ConfigError(f"{text}: the weight is {found['weight']}; it must be above 0")
         if not 0 < found.get("share", 1.0) <= 1:
@@ -166,13 +160,12 @@ def corpus_files(
 
     A treebank without a dev part is left out of "dev".
     """
-    files = []
-    for name, weight in weighted_names(names).items():
-        path = part_file(folder, name, part)
-        if part == "dev" and not path.is_file():
-            continue
-        files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))
-    return files
+    paths = {name: part_file(folder, name, part) for name in weighted_names(names)}
+    return [
+        TreebankFile(paths[name], None if tags is None else tags / f"{name}.{part}.tags", weight)
+        for name, weight in weighted_names(names).items()
+        if part != "dev" or paths[name].is_file()
+    ]
 
 
 def catalogue(path: Path = CATALOGUE) -> dict[str, dict[str, Any]]:
@@ -191,11 +184,8 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
     says why not. `notices`: licence texts that travel along, relative to the folder of the list.
     """
     known = catalogue() if known is None else known
-    credits: list[str] = []
     sources: list[dict[str, str]] = []
-    notices: list[str] = []
-    licences: list[str] = []
-    problems: list[str] = []
+    credits, notices, licences, problems = [], [], [], []
     for name in dict.fromkeys(names):
         if name in OWN:
             licences.append(OWN_LICENCE["spdx"])
@@ -251,12 +241,11 @@ def text_credits(names: Sequence[str], path: Path = TEXTS) -> list[str]:
         raise ConfigError(f"{path}: cannot read the list of raw texts ({error})") from error
     found = []
     for name in dict.fromkeys(names):
-        entry = known.get(name)
-        if entry is None:
-            found.append(f"Raw text {name}, whose terms are not known: {_KEPT}")
-        else:
-            end = "" if entry["ships"] else f": {_KEPT}"
-            found.append(f"Raw text, annotated by a teacher: {entry['what']} ({entry['licence']}){end}")
+        entry = known.get(name, {})
+        what = f"Raw text {name}, whose terms are not known"
+        if entry:
+            what = f"Raw text, annotated by a teacher: {entry['what']} ({entry['licence']})"
+        found.append(what if entry.get("ships") else f"{what}: {_KEPT}")
     return found
 
 

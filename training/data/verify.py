@@ -9,9 +9,7 @@ from typing import Any
 from spacy_dtparse.errors import TrainingDataError, TreeFormatError
 from spacy_dtparse.trees import read_trees
 
-from .treebanks import catalogue, part_file
-
-PARTS = ("train", "dev")
+from .treebanks import PARTS, catalogue, part_file
 
 
 @dataclass(frozen=True)

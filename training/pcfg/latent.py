@@ -64,55 +64,32 @@ class Backbone:
         return found
 
 
-def read_trees(
-    trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]], known: Backbone | None = None
-) -> tuple[Backbone, LatentTrees, int]:
-    """(backbone, trees, trees left out): the tables of binarised trees whose words have the given classes.
-
-    With a `known` backbone trees that have other symbols, rules or words are left out. Raises TrainingDataError when
-    there is no tree.
+def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) -> tuple[Backbone, LatentTrees]:
+    """The tables of binarised trees whose words have the given classes. Raises TrainingDataError when there is no tree.
     """
-    if known is None:
-        if not trees:
-            raise TrainingDataError("there are no trees to learn a grammar from; give at least one")
-        symbols = sorted({symbol for tree in trees for symbol in tree.symbols})
-    else:
-        symbols = list(known.symbols)
+    if not trees:
+        raise TrainingDataError("there are no trees to learn a grammar from; give at least one")
+    symbols = sorted({symbol for tree in trees for symbol in tree.symbols})
     number = {symbol: place for place, symbol in enumerate(symbols)}
     rule_of: dict[tuple[int, int, int], int] = {}
     pair_of: dict[tuple[int, int], int] = {}
-    if known is not None:
-        rule_of = {(a, b, c): k for k, (a, b, c) in enumerate(known.rules.tolist())}
-        pair_of = {(a, b): k for k, (a, b) in enumerate(known.pairs.tolist())}
     start, symbol_column, left, right, rule = [0], [], [], [], []
-    skipped = 0
     for tree, of in zip(trees, classes, strict=True):
-        own = [number.get(symbol, -1) for symbol in tree.symbols]
-        used = []
+        own = [number[symbol] for symbol in tree.symbols]
         for k, symbol in enumerate(own):
             if tree.token[k] >= 0:
-                pair = (symbol, of[tree.token[k]])
-                used.append(pair_of.get(pair, -1) if known else pair_of.setdefault(pair, len(pair_of)))
+                rule.append(pair_of.setdefault((symbol, of[tree.token[k]]), len(pair_of)))
             else:
                 made = (symbol, own[tree.left[k]], own[tree.right[k]] if tree.right[k] >= 0 else -1)
-                used.append(rule_of.get(made, -1) if known else rule_of.setdefault(made, len(rule_of)))
-        if min(used) < 0 or min(own) < 0:
-            skipped += 1
-            continue
+                rule.append(rule_of.setdefault(made, len(rule_of)))
         start.append(start[-1] + len(own))
         symbol_column += own
         left += tree.left
         right += tree.right
-        rule += used
-    if known is None:
-        known = Backbone(
-            tuple(symbols),
-            np.array(list(rule_of), dtype=INDEX).reshape(-1, 3),
-            np.array(list(pair_of), dtype=INDEX).reshape(-1, 2),
-            number[trees[0].symbols[0]],
-        )
+    rules, pairs = (np.array(list(of), dtype=INDEX).reshape(-1, n) for of, n in ((rule_of, 3), (pair_of, 2)))
+    backbone = Backbone(tuple(symbols), rules, pairs, number[trees[0].symbols[0]])
     columns = (np.array(column, dtype=INDEX) for column in (symbol_column, left, right, rule))
-    return known, LatentTrees(np.array(start, dtype=OFFSET), *columns), skipped
+    return backbone, LatentTrees(np.array(start, dtype=OFFSET), *columns)
 
 
 @dataclass(frozen=True)

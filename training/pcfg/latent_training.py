@@ -117,7 +117,7 @@ def train_latent(
     words = WordClasses.learn([tree.words for tree in kept], options.min_word_count)
     binary = [binarise(tree, options.markov) for tree in kept]
     classes = [words.encode(tree.words).tolist() for tree in kept]
-    backbone, data, _ = read_trees(binary, classes)
+    backbone, data = read_trees(binary, classes)
     run = _Run(backbone, data, options, threads, workdir, log or (lambda **facts: None))
     grammars = [run.grammar(seed) for seed in options.seeds]
 

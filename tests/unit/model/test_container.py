@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import random
 import struct
 import zlib
@@ -14,15 +13,7 @@ from srsly import msgpack
 
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model import container
-from spacy_dtparse.model.container import (
-    COMPRESSIONS,
-    MAGIC,
-    container_from_bytes,
-    container_kind,
-    container_to_bytes,
-    read_container,
-    write_container,
-)
+from spacy_dtparse.model.container import COMPRESSIONS, MAGIC, container_from_bytes, container_kind, container_to_bytes
 
 KIND = "test-kind"
 META = {
@@ -108,44 +99,6 @@ def test_equal_content_gives_equal_bytes(compression):
 def test_small_numbers_take_little_room():
     data = {"a": np.full(10_000, 3, dtype=np.int64)}
     assert len(container_to_bytes(KIND, {}, data, compression="none")) < 10_200
-
-
-def test_paths_files_and_bytes(tmp_path):
-    path = tmp_path / "model.bin"
-    path.write_bytes(b"old")
-    write_container(path, KIND, META, ARRAYS)
-    write_container(str(tmp_path / "second.bin"), KIND, META, ARRAYS)
-    buffer = io.BytesIO()
-    write_container(buffer, KIND, META, ARRAYS)
-    data = path.read_bytes()
-    assert data == buffer.getvalue() == (tmp_path / "second.bin").read_bytes()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.bin", "second.bin"]
-    for source in (path, str(path), data, bytearray(data), memoryview(data), io.BytesIO(data)):
-        meta, arrays = read_container(source, KIND)
-        assert meta == META and len(arrays) == len(ARRAYS)
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "model.bin"
-    path.write_bytes(b"old")
-
-    def full(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(container.os, "replace", full)
-    with pytest.raises(OSError, match="disk full"):
-        write_container(path, KIND, META, ARRAYS)
-    assert path.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
-
-
-def test_errors_name_the_path(tmp_path):
-    with pytest.raises(ModelFormatError, match=r"absent\.bin: cannot read the model file: No such file"):
-        read_container(tmp_path / "absent.bin", KIND)
-    with pytest.raises(ModelFormatError, match="cannot read the model file"):
-        read_container(tmp_path, KIND)
-    (tmp_path / "text.bin").write_text("(S (NP …))", encoding="utf8")
-    with pytest.raises(ModelFormatError, match=r"text\.bin: not a spacy-dtparse model file"):
-        read_container(tmp_path / "text.bin", KIND)
 
 
 def test_what_is_wrong_is_told_apart():
