@@ -1,13 +1,16 @@
 """What parsers of all kinds share: the way to files and through pickles, and settings that are checked."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ..checks import Setting, check
 from ..errors import ConfigError, DtparseError
+from ..model.ahead import finish_compiling
+from ..trees.transforms import Recipe, Removal
+from ..trees.tree import Tree
 from .proofs import Proof, compare, sentences
 
 P = TypeVar("P", bound="StoredParser")
@@ -26,21 +29,34 @@ class StoredParser(ABC):
     _data: bytes | None
     """The bytes that the model came from, if any: packing them again takes seconds."""
 
-    @abstractmethod
-    def __init__(self, model: Any, settings: Any = None):
-        """A parser with a model; settings None: the usual ones."""
+    FORMAT: ClassVar[tuple[Callable[[bytes], tuple[Any, list[Proof]]], Callable[[Any, Sequence[Proof]], bytes]]]
+    """What reads a model and its proofs from a container, and what writes one of them."""
+
+    def __init__(self, model: Any, settings: Any = None, data: bytes | None = None):
+        """A parser with a model; settings None: the usual ones. `data`: the bytes that the model came from."""
+        self.model, self.settings, self._data = model, settings or type(self.PROOF)(), data
 
     @classmethod
-    @abstractmethod
     def from_bytes(cls: type[P], data: bytes, settings: Any = None) -> P:
         """A parser from the bytes of a model; its proofs, where it has some, are made again and compared.
 
         Raises ModelFormatError if the bytes are damaged or do not give what they gave where they were made.
         """
+        model, proofs = cls.FORMAT[0](data)
+        parser = cls(model, settings, bytes(data))
+        finish_compiling()
+        if proofs:
+            compare(proofs, parser._prover()._proof, cls.TOLERANCE)
+        return parser
 
-    @abstractmethod
-    def _write(self) -> bytes:
-        """The model packed into one container, with proofs."""
+    def with_settings(self: P, **changes: Any) -> P:
+        """A parser on the same model with other settings, by their names in the class of `settings`; None keeps what
+        there is. Raises ConfigError for another name, or a value out of range."""
+        return self._with(self.settings.with_given(**changes))
+
+    def _with(self: P, settings: Any) -> P:
+        """The same parser with these settings."""
+        return type(self)(self.model, settings, self._data)
 
     @abstractmethod
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -57,7 +73,7 @@ class StoredParser(ABC):
 
     def _prover(self: P) -> P:
         """A parser with the settings of proofs."""
-        return self if self.settings == self.PROOF else type(self)(self.model, self.PROOF)
+        return self if self.settings == self.PROOF else self._with(self.PROOF)
 
     def prove(self) -> list[Proof]:
         """Proofs for a file of the model; see `parsers.proofs`."""
@@ -66,16 +82,10 @@ class StoredParser(ABC):
             {"words": words, "tags": tags, **prover._proof(words, tags)} for words, tags in sentences(*self._known())
         ]
 
-    def proven(self: P, proofs: Sequence[Proof]) -> P:
-        """The parser itself. Raises ModelFormatError unless every proof comes out again."""
-        if proofs:
-            compare(proofs, self._prover()._proof, self.TOLERANCE)
-        return self
-
     def to_bytes(self) -> bytes:
         """The whole model as one container."""
         if self._data is None:
-            self._data = self._write()
+            self._data = self.FORMAT[1](self.model, self.prove())
         return self._data
 
     @classmethod
@@ -89,6 +99,29 @@ class StoredParser(ABC):
 
     def __reduce__(self) -> tuple:
         return type(self).from_bytes, (self.to_bytes(), self.settings)
+
+
+class RecipeParser(StoredParser):
+    """A parser whose trees went through the preprocessing `model.recipe`, which is done to sentences and undone on
+    parses."""
+
+    def __init__(self, model: Any, settings: Any = None, data: bytes | None = None):
+        super().__init__(model, settings, data)
+        self.recipe = Recipe(model.recipe)
+        self._restores = any(step != "drop_repeated_unary" for step in self.recipe.steps)
+
+    def _prepared(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Removal, list[str], list[str]]:
+        """(What preprocessing did, the words kept, their tags). Raises DtparseError as `check_sentence`."""
+        check_sentence(words, tags)
+        record = self.recipe.prepare(words, tags)
+        return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
+
+    def _restored(self, tree: Tree, scores: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
+        """The tree over all words; scores are not known where there are other constituents then."""
+        if not self._restores:
+            return tree, scores
+        tree = self.recipe.restore(tree, record)
+        return tree, scores if len(tree.labels) == len(scores) else (float("nan"),) * len(tree.labels)
 
 
 def check_sentence(words: Sequence[str], tags: Sequence[str]) -> None:

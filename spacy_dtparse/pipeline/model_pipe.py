@@ -164,11 +164,12 @@ class ModelPipe(Pipe):
     def _given(self, parser: Any) -> dict[str, Any]:
         """This component's settings that the parser's `with_settings` knows. Raises ConfigError for one that it does
         not."""
-        known = inspect.signature(parser.with_settings).parameters
+        own = getattr(parser, "settings", None)
+        known = vars(own) if own is not None else inspect.signature(parser.with_settings).parameters
         values = {setting: getattr(self, setting) for setting in self.SETTINGS}
         given = {setting: value for setting, value in values.items() if value is not None}
         unknown = sorted(set(given) - set(known))
-        if unknown and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        if unknown:
             raise ConfigError(
                 f"{self.name}: a parser of kind {parser.name!r} has no setting {', '.join(unknown)}; take it out, or "
                 "give a model that has it"

@@ -65,8 +65,7 @@ class Backbone:
 
 
 def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) -> tuple[Backbone, LatentTrees]:
-    """The tables of binarised trees whose words have the given classes. Raises TrainingDataError when there is no tree.
-    """
+    """The tables of binarised trees whose words have the given classes. Raises TrainingDataError without any tree."""
     if not trees:
         raise TrainingDataError("there are no trees to learn a grammar from; give at least one")
     symbols = sorted({symbol for tree in trees for symbol in tree.symbols})

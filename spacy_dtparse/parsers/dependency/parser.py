@@ -65,11 +65,10 @@ class DependencyParser(StoredParser):
     model: DependencyModel
     name = KIND
     PROOF = DependencySettings(max_tokens=250, heads=12)
+    FORMAT = read_model, write_model
 
     def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: bytes | None = None):
-        self.model = model
-        self._data = data
-        self.settings = settings or DependencySettings()
+        super().__init__(model, settings, data)
         used = len(model.stages) if self.settings.stages is None else self.settings.stages
         if used > len(model.stages):
             raise ConfigError(f"parser setting 'stages' is {used}; the model has {len(model.stages)}")
@@ -110,15 +109,6 @@ class DependencyParser(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    @classmethod
-    def from_bytes(cls, data: bytes, settings: DependencySettings | None = None) -> DependencyParser:
-        """See StoredParser."""
-        model, proofs = read_model(data)
-        return cls(model, settings, bytes(data)).proven(proofs)
-
-    def _write(self) -> bytes:
-        return write_model(self.model, self.prove())
-
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.parts.words.strings[3:], self.model.parts.tags.strings[3:]
 
@@ -135,21 +125,6 @@ class DependencyParser(StoredParser):
         found = self.parse(sentence)
         labels = [self.labels.index(label) for label in found.labels]
         return {"score": found.score, "heads": list(found.heads), "labels": labels}
-
-    def with_settings(
-        self,
-        *,
-        decoder: str | None = None,
-        stages: int | None = None,
-        max_tokens: int | None = None,
-        heads: int | None = None,
-    ) -> DependencyParser:
-        """A parser on the same model with other settings (see DependencySettings); None keeps what there is.
-
-        Raises ConfigError for a value out of range.
-        """
-        changed = self.settings.with_given(decoder=decoder, stages=stages, max_tokens=max_tokens, heads=heads)
-        return DependencyParser(self.model, changed, self._data)
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
         """The best tree of one sentence."""

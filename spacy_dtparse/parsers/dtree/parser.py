@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,21 +14,19 @@ from ...features.offers import Offered, OfferReader, check_offered
 from ...kernels.trees.search import STATUSES, search
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
 from ...kernels.trees.state import make_nodes
-from ...model.ahead import finish_compiling
 from ...model.trees.bundle import KIND, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
-from ...trees.transforms import Recipe
 from ...trees.tree import Tree
 from ..base import ParseResult
 from ..proofs import Proof
-from ..stored import StoredParser, check_sentence
+from ..stored import RecipeParser
 from .settings import SearchSettings
 
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
 """Nothing is left out."""
 
 
-class DtreeParser(StoredParser):
+class DtreeParser(RecipeParser):
     """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
 
     Raises DtparseError on words and tags of different number or on an empty word.
@@ -39,19 +37,14 @@ class DtreeParser(StoredParser):
     PROOF = SearchSettings(confident=math.inf, gate=0.002)
     """Greedy, through the gate if there is one."""
 
+    FORMAT = read_model, write_model
+
     def __init__(
-        self,
-        model: DtreeModel,
-        settings: SearchSettings | None = None,
+        self, model: DtreeModel, settings: SearchSettings | None = None, data: bytes | None = None,
         compiled: CompiledDtree | None = None,
-        data: bytes | None = None,
-    ):
-        self.model = model
-        self._data = data
-        self.settings = settings or SearchSettings()
+    ):  # fmt: skip
+        super().__init__(model, settings, data)
         self.compiled = compiled or compile_model(model)
-        self.recipe = Recipe(model.recipe)
-        self._restores = any(step not in ("drop_repeated_unary",) for step in self.recipe.steps)
         self._local = threading.local()
         self._spines = SpineReader(model.lexicon.labels.strings)
 
@@ -60,42 +53,14 @@ class DtreeParser(StoredParser):
         """The labels of constituents, without TOP."""
         return self.model.lexicon.labels.strings[:-1]
 
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, scores."""
-        return self.model.meta
-
-    @classmethod
-    def from_bytes(cls, data: bytes, settings: SearchSettings | None = None) -> DtreeParser:
-        """See StoredParser."""
-        model, proofs = read_model(data)
-        parser = cls(model, settings, compile_model(model), bytes(data))
-        finish_compiling()
-        return parser.proven(proofs)
-
-    def _write(self) -> bytes:
-        return write_model(self.model, self.prove())
-
-    def with_settings(
-        self,
-        *,
-        budget: int | None = None,
-        max_tokens: int | None = None,
-        confident: float | None = None,
-        gate: float | None = None,
-        betas: Sequence[float] | None = None,
-    ) -> DtreeParser:
-        """A parser on the same model with other search settings."""
-        changed = self.settings.with_given(
-            budget=budget, max_tokens=max_tokens, confident=confident, gate=gate, betas=betas
-        )
-        return DtreeParser(self.model, changed, self.compiled, self._data)
-
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.lexicon.words.strings, self.model.lexicon.tags
 
     def _prover(self) -> DtreeParser:
         return self
+
+    def _with(self, settings: SearchSettings) -> DtreeParser:
+        return DtreeParser(self.model, settings, self._data, self.compiled)
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         items, cost, _, _ = self._search(self.model.lexicon.encode(words, tags), 0, self.PROOF)
@@ -147,27 +112,15 @@ class DtreeParser(StoredParser):
         pruned to those within the first of the settings' `betas` of a word's likeliest, and where that gives no whole
         parse, to those within the next; at last it is not pruned. A status of "optimal" is then of what was left.
         """
-        check_sentence(words, tags)
+        record, kept_words, kept_tags = self._prepared(words, tags)
         check_offered(spines, len(words))
-        record = self.recipe.prepare(words, tags)
-        kept_words = [words[k] for k in record.kept]
-        kept_tags = [tags[k] for k in record.kept]
         tokens = self.model.lexicon.encode(kept_words, kept_tags)
         offered = [spines[k] for k in record.kept] if spines else []
         items, cost, status, counts, tried, ambiguity = self._passes(tokens, offered)
         names = self.model.lexicon.labels.strings
-        tree = Tree.trusted(
-            kept_words,
-            kept_tags,
-            [names[label] for label in items[:, 2].tolist()],
-            items[:, 0].tolist(),
-            items[:, 1].tolist(),
-        )
-        scores = tuple(self._local.item_costs.tolist())
-        if self._restores:
-            tree = self.recipe.restore(tree, record)
-            if len(tree.labels) != len(scores):
-                scores = (float("nan"),) * len(tree.labels)
+        starts, ends, numbers = items.T.tolist()
+        tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in numbers], starts, ends)
+        tree, scores = self._restored(tree, tuple(self._local.item_costs.tolist()), record)
         proven = bool(counts[2]) if status == "optimal" else None
         return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven, tried, ambiguity)
 

@@ -13,11 +13,10 @@ from ...features.offers import Offered, check_offered
 from ...model.pcfg.latent_part import LatentPart
 from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
-from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..proofs import Proof
-from ..stored import StoredParser, check_sentence
+from ..stored import RecipeParser
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
 from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
 from .kbest import chart_trees
@@ -45,7 +44,7 @@ def _all(n: int, n_symbols: int) -> np.ndarray:
     return np.ones((n * (n + 1) // 2, n_symbols), dtype=np.uint8)
 
 
-class PcfgParser(StoredParser):
+class PcfgParser(RecipeParser):
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
     The cost of a parse is −ln P(tree, words), words being known by their classes; a constituent's score is −ln of the
@@ -66,13 +65,10 @@ class PcfgParser(StoredParser):
     model: PcfgModel
     name = KIND
     PROOF = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
+    FORMAT = read_model, write_model
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: bytes | None = None):
-        self._data = data
-        self.model = model
-        self.settings = settings or PcfgSettings()
-        self.recipe = Recipe(model.recipe)
-        self._restores = any(step != "drop_repeated_unary" for step in self.recipe.steps)
+        super().__init__(model, settings, data)
         self._given = model.given_tags if self.settings.tags is None else self.settings.tags == "given"
         finer = len(model.fine.names) > len(model.coarse.names) or bool(model.latent)
         self._prunes = self.settings.prune > 0 and finer
@@ -87,11 +83,6 @@ class PcfgParser(StoredParser):
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
         return tuple(label for label in self.model.labels if label != TOP)
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, options."""
-        return self.model.meta
 
     @property
     def needs_tags(self) -> bool:
@@ -121,39 +112,11 @@ class PcfgParser(StoredParser):
             **({f"pruning {name}": value for name, value in sizes(model.pruners).items()} if model.pruners else {}),
         }
 
-    @classmethod
-    def from_bytes(cls, data: bytes, settings: PcfgSettings | None = None) -> PcfgParser:
-        """See StoredParser."""
-        model, proofs = read_model(data)
-        return cls(model, settings, bytes(data)).proven(proofs)
-
-    def _write(self) -> bytes:
-        return write_model(self.model, self.prove())
-
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.words.classes.strings, ()  # another tag leaves the word's tag open, so that there is a tree
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         return {"cost": self.parse(words, tags).cost}
-
-    def with_settings(
-        self,
-        *,
-        budget: int | None = None,
-        max_tokens: int | None = None,
-        prune: float | None = None,
-        beam: float | None = None,
-        tags: str | None = None,
-        decoder: str | None = None,
-        candidates_n: int | None = None,
-        betas: Sequence[float] | None = None,
-    ) -> PcfgParser:
-        """A parser on the same model with other settings (see PcfgSettings); `budget` changes nothing."""
-        changed = self.settings.with_given(
-            budget=budget, max_tokens=max_tokens, prune=prune, beam=beam, tags=tags, decoder=decoder,
-            candidates_n=candidates_n, betas=betas,
-        )  # fmt: skip
-        return PcfgParser(self.model, changed, self._data)
 
     @property
     def reads_spines(self) -> bool:
@@ -208,12 +171,6 @@ class PcfgParser(StoredParser):
             for (start, end, label), p in found.items()
         }
 
-    def _prepared(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Any, list[str], list[str]]:
-        """(what preprocessing did, the words kept, their tags)."""
-        check_sentence(words, tags)
-        record = self.recipe.prepare(words, tags)
-        return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
-
     def _results(self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = ()) -> list[ParseResult]:
         record, kept_words, kept_tags = self._prepared(words, tags)
         offered = [spines[at] for at in record.kept] if spines else ()
@@ -225,11 +182,7 @@ class PcfgParser(StoredParser):
         for found in parses:
             starts, ends, labels = zip(*found.spans, strict=True)
             tree = Tree.trusted(kept_words, kept_tags, labels, starts, ends)
-            scores = tuple(found.scores)
-            if self._restores:
-                tree = self.recipe.restore(tree, record)
-                if len(tree.labels) != len(scores):
-                    scores = (float("nan"),) * len(tree.labels)
+            tree, scores = self._restored(tree, tuple(found.scores), record)
             counts = found.n_items, found.n_tried, None, found.n_searches, found.ambiguity
             results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
         return results

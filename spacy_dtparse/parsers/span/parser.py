@@ -12,7 +12,6 @@ import numpy as np
 from ...dtypes import INDEX, REAL, SCORE
 from ...kernels.span.network import cut_greedily, decode, label_spans, read_gaps, span_probabilities
 from ...kernels.span.whole import place_of_bare, take_up_bare
-from ...model.ahead import finish_compiling
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
@@ -64,10 +63,10 @@ class SpanParser(StoredParser):
     TOLERANCE = 1e-4
     """Sums of float32: another processor's differ by less than 1e-6."""
 
+    FORMAT = read_model, write_model
+
     def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: bytes | None = None):
-        self._data = data
-        self.model = model
-        self.settings = settings or SpanSettings()
+        super().__init__(model, settings, data)
         used = len(model.networks)
         if self.settings.budget == 0:
             used = 1
@@ -100,11 +99,6 @@ class SpanParser(StoredParser):
         """The labels of constituents, without TOP."""
         return self._labels
 
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, scores."""
-        return self.model.meta
-
     def describe(self) -> dict[str, Any]:
         """Sizes of the model and the settings in force, as plain data."""
         network = self.model.networks[0]
@@ -122,37 +116,11 @@ class SpanParser(StoredParser):
             "whole": self.settings.whole and self.model.bare is not None,
         }
 
-    @classmethod
-    def from_bytes(cls, data: bytes, settings: SpanSettings | None = None) -> SpanParser:
-        """See StoredParser."""
-        model, proofs = read_model(data)
-        finish_compiling()
-        return cls(model, settings, bytes(data)).proven(proofs)
-
-    def _write(self) -> bytes:
-        return write_model(self.model, self.prove())
-
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.words.tables[0].strings, self.model.words.tables[1].strings
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         return {"scores": list(self.parse(words, tags).scores)}
-
-    def with_settings(
-        self,
-        *,
-        budget: int | None = None,
-        max_tokens: int | None = None,
-        networks: int | None = None,
-        confident: float | None = None,
-        penalty: float | None = None,
-        whole: bool | None = None,
-    ) -> SpanParser:
-        """A parser on the same model with other settings (see SpanSettings)."""
-        changed = self.settings.with_given(
-            budget=budget, max_tokens=max_tokens, networks=networks, confident=confident, penalty=penalty, whole=whole
-        )
-        return SpanParser(self.model, changed, self._data)
 
     def _room(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """(items, costs) for a sentence of n tokens, this thread's."""

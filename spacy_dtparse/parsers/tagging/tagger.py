@@ -48,11 +48,7 @@ class SequenceTagger(StoredParser):
     model: TaggerModel
     name = KIND
     PROOF = TaggerSettings(beam=4, share=0.1)
-
-    def __init__(self, model: TaggerModel, settings: TaggerSettings | None = None, data: bytes | None = None):
-        self.model = model
-        self.settings = settings or TaggerSettings()
-        self._data = data
+    FORMAT = read_model, write_model
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -79,28 +75,12 @@ class SequenceTagger(StoredParser):
             "share": self.settings.share,
         }
 
-    @classmethod
-    def from_bytes(cls, data: bytes, settings: TaggerSettings | None = None) -> SequenceTagger:
-        """See StoredParser."""
-        model, proofs = read_model(data)
-        return cls(model, settings, bytes(data)).proven(proofs)
-
-    def _write(self) -> bytes:
-        return write_model(self.model, self.prove())
-
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.parts.words.strings, self.model.parts.tags.strings
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         _, marginals, ends, _ = self._run(words, tags)
         return {"probabilities": np.maximum.reduceat(marginals, np.append(0, ends[:-1])).tolist()}
-
-    def with_settings(self, *, beam: int | None = None, share: float | None = None) -> SequenceTagger:
-        """A tagger on the same model with other settings (see TaggerSettings); None keeps what there is.
-
-        Raises ConfigError for a value out of range.
-        """
-        return SequenceTagger(self.model, self.settings.with_given(beam=beam, share=share), self._data)
 
     def tag(self, words: Sequence[str], tags: Sequence[str] = ()) -> list[str]:
         """The labels of the most probable sequence."""
