@@ -1,53 +1,74 @@
-"""What reading a model of any kind checks: its version, that its parts fit together, and its fingerprint."""
+"""Models of any kind in containers; reading checks the version, that the parts fit together, and the fingerprint."""
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from ..errors import DtparseError, ModelFormatError
-from .container import container_from_bytes
+from .container import container_from_bytes, container_to_bytes
 
 FETCH = "fetch or write it again"
 
 
-class Fingerprinted(Protocol):
+class Storable(Protocol):
     """A model."""
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What it says about itself."""
 
     def fingerprint(self) -> str:
         """Digest of all that makes it up."""
 
 
-M = TypeVar("M", bound=Fingerprinted)
-Build = Callable[[dict[str, Any], dict[str, np.ndarray]], M]
+M = TypeVar("M", bound=Storable)
 
 
-def read_checked(data: bytes, kind: str, version: int, what: str, build: Build[M]) -> tuple[M, list[dict[str, Any]]]:
-    """The model that `build` makes of a container's (meta, arrays), and its proofs (see `parsers.proofs`), none in a
-    file of an earlier version. `what` names it in messages.
+@dataclass(frozen=True)
+class ModelFormat(Generic[M]):
+    """How models of a kind are kept in a container: `what` names them in messages. `parts`: plain data and arrays of a
+    model, which `build` makes it of."""
 
-    Raises ModelFormatError if the bytes are no container of this kind, are damaged, of another version, or do not have
-    the fingerprint they name.
-    """
-    meta, arrays = container_from_bytes(data, kind)
-    if meta.get("version") != version:
-        raise ModelFormatError(
-            f"the {what} has version {meta.get('version')!r}; this release reads version {version}: install the "
-            "release that made it, or train it again"
-        )
-    try:
-        model = build(meta, arrays)
-        fingerprint, named = model.fingerprint(), meta["fingerprint"]
-        proofs = [dict(proof) for proof in meta.get("proofs", [])]
-    except ModelFormatError:
-        raise
-    except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFormatError(
-            f"the model's parts do not fit together ({type(error).__name__}: {error}); {FETCH}"
-        ) from error
-    if fingerprint != named:
-        raise ModelFormatError(
-            f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "
-            f"something else in this release; {FETCH}, or install the release that made it"
-        )
-    return model, proofs
+    kind: str
+    version: int
+    what: str
+    parts: Callable[[M], tuple[dict[str, Any], dict[str, np.ndarray]]]
+    build: Callable[[dict[str, Any], dict[str, np.ndarray]], M]
+    compression: str = "lzma"
+
+    def write(self, model: M, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+        """The model as a container; equal models and proofs (see `parsers.proofs`) give equal bytes."""
+        parts, arrays = self.parts(model)
+        meta = {"version": self.version, "fingerprint": model.fingerprint(), "proofs": list(proofs), "meta": model.meta}
+        return container_to_bytes(self.kind, {**meta, **parts}, arrays, compression=self.compression)
+
+    def read(self, data: bytes) -> tuple[M, list[dict[str, Any]]]:
+        """The model of a container, and its proofs, none in a file of an earlier version.
+
+        Raises ModelFormatError if the bytes are no container of this kind, are damaged, of another version, or do not
+        have the fingerprint they name.
+        """
+        meta, arrays = container_from_bytes(data, self.kind)
+        if meta.get("version") != self.version:
+            raise ModelFormatError(
+                f"the {self.what} has version {meta.get('version')!r}; this release reads version {self.version}: "
+                "install the release that made it, or train it again"
+            )
+        try:
+            model = self.build(meta, arrays)
+            fingerprint, named = model.fingerprint(), meta["fingerprint"]
+            proofs = [dict(proof) for proof in meta.get("proofs", [])]
+        except ModelFormatError:
+            raise
+        except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
+            raise ModelFormatError(
+                f"the model's parts do not fit together ({type(error).__name__}: {error}); {FETCH}"
+            ) from error
+        if fingerprint != named:
+            raise ModelFormatError(
+                f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "
+                f"something else in this release; {FETCH}, or install the release that made it"
+            )
+        return model, proofs

@@ -1,7 +1,7 @@
 """The data of a dependency parser: lists of words and tags, weights of link features in stages, weights of labels."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,8 +11,7 @@ from ...errors import ModelFormatError
 from ...features.linear.linkparts import LinkParts
 from ...kernels.linear.feature_table import WITHOUT_BIN, make_families
 from ...kernels.linear.links import MAX_TAGS
-from ..container import container_to_bytes
-from ..reading import FETCH, read_checked
+from ..reading import FETCH, ModelFormat
 from .features import LabelStage, check_keys, check_labels, from_steps, label_arrays, on_grid, read_labels, steps
 
 KIND = "dependency"
@@ -100,34 +99,20 @@ class DependencyModel:
         return digest.hexdigest()[:16]
 
 
-def write_model(model: DependencyModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-    """The model as a container; equal models and proofs give equal bytes."""
+def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {"word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds}
     for number, stage in enumerate(model.stages):
         arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
     if model.labels is not None:
         arrays |= label_arrays(model.labels)
     meta = {
-        "version": VERSION,
-        "fingerprint": model.fingerprint(),
         "parts": model.parts.to_dict(),
         "grids": [stage.grid for stage in model.stages],
         "label_grid": None if model.labels is None else model.labels.grid,
         "label_names": list(model.label_names),
         "decoder": model.decoder,
-        "proofs": list(proofs),
-        "meta": model.meta,
     }
-    return container_to_bytes(KIND, meta, arrays)
-
-
-def read_model(data: bytes) -> tuple[DependencyModel, list[dict[str, Any]]]:
-    """The model of a container, and its proofs.
-
-    Raises ModelFormatError if the bytes are no container of kind "dependency", are damaged, of another version, or do
-    not have the fingerprint they name.
-    """
-    return read_checked(data, KIND, VERSION, "dependency model", _build)
+    return meta, arrays
 
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
@@ -138,3 +123,7 @@ def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Dependency
     labels = None if meta["label_grid"] is None else read_labels(arrays, int(meta["label_grid"]))
     parts = LinkParts.from_parts(meta["parts"], arrays)
     return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))
+
+
+FORMAT = ModelFormat(KIND, VERSION, "dependency model", _parts, _build)
+read_model, write_model = FORMAT.read, FORMAT.write

@@ -1,7 +1,7 @@
 """The data of a log-linear tagger: lists of words, tags and labels, the tag dictionary, and weights."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,7 @@ from ...dtypes import INDEX
 from ...errors import ModelFormatError
 from ...features.linear.tagparts import TagParts
 from ...kernels.linear.tagging import TagTables
-from ..container import container_to_bytes
-from ..reading import FETCH, read_checked
+from ..reading import FETCH, ModelFormat
 from .features import LabelStage, check_labels, label_arrays, read_labels
 
 KIND = "tagger"
@@ -49,34 +48,20 @@ class TaggerModel:
         return digest.hexdigest()[:16]
 
 
-def write_model(model: TaggerModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-    """The model as a container; equal models and proofs give equal bytes."""
+def _parts(model: TaggerModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {
         **label_arrays(model.weights), "allowed_counts": np.diff(model.parts.allowed_from),
         "allowed": model.parts.allowed,
     }  # fmt: skip
-    meta = {
-        "version": VERSION,
-        "fingerprint": model.fingerprint(),
-        "parts": model.parts.to_dict(),
-        "grid": model.weights.grid,
-        "scale": model.scale,
-        "proofs": list(proofs),
-        "meta": model.meta,
-    }
-    return container_to_bytes(KIND, meta, arrays)
-
-
-def read_model(data: bytes) -> tuple[TaggerModel, list[dict[str, Any]]]:
-    """The model of a container, and its proofs.
-
-    Raises ModelFormatError if the bytes are no container of kind "tagger", are damaged, of another version, or do not
-    have the fingerprint they name.
-    """
-    return read_checked(data, KIND, VERSION, "tagger", _build)
+    meta = {"parts": model.parts.to_dict(), "grid": model.weights.grid, "scale": model.scale}
+    return meta, arrays
 
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerModel:
     starts = np.concatenate([[0], np.cumsum(arrays["allowed_counts"])]).astype(INDEX)
     parts = TagParts.from_parts(meta["parts"], starts, arrays["allowed"])
     return TaggerModel(parts, read_labels(arrays, int(meta["grid"])), float(meta["scale"]), dict(meta["meta"]))
+
+
+FORMAT = ModelFormat(KIND, VERSION, "tagger", _parts, _build)
+read_model, write_model = FORMAT.read, FORMAT.write

@@ -22,8 +22,7 @@ from ...kernels.pcfg.cky import BINARY_FROM, BINARY_TO, COARSE, ITEM, RANGE_COLU
 from ...symbols import SymbolTable
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP
-from ..container import container_to_bytes
-from ..reading import read_checked
+from ..reading import ModelFormat
 from .latent_part import Emissions, LatentPart, as_type
 
 KIND = "pcfg"
@@ -291,11 +290,8 @@ class PcfgModel:
 VERSION = 1
 
 
-def write_model(model: PcfgModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-    """The model as a container; equal models and proofs give equal bytes."""
+def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     meta = {
-        "version": VERSION,
-        "fingerprint": model.fingerprint(),
         "labels": list(model.labels),
         "tags": list(model.tags),
         "classes": list(model.words.classes),
@@ -303,8 +299,6 @@ def write_model(model: PcfgModel, proofs: Sequence[dict[str, Any]] = ()) -> byte
         "coarse_names": list(model.coarse.names),
         "recipe": list(model.recipe),
         "given_tags": model.given_tags,
-        "proofs": list(proofs),
-        "meta": model.meta,
     }
     arrays = {**_prefixed("fine.", model.fine.arrays()), **_prefixed("coarse.", model.coarse.arrays())}
     for number, part in enumerate((*model.pruners, *model.latent)):
@@ -313,16 +307,7 @@ def write_model(model: PcfgModel, proofs: Sequence[dict[str, Any]] = ()) -> byte
     if model.candidates is not None:
         more["candidate_names"] = list(model.candidates.names)
         arrays.update(_prefixed("candidates.", model.candidates.arrays()))
-    return container_to_bytes(KIND, {**meta, **more}, arrays)
-
-
-def read_model(data: bytes) -> tuple[PcfgModel, list[dict[str, Any]]]:
-    """The model of a container, and its proofs.
-
-    Raises ModelFormatError if the bytes are no container of kind "pcfg", are damaged, of another version, or do not
-    have the fingerprint they name.
-    """
-    return read_checked(data, KIND, VERSION, "PCFG", _build)
+    return {**meta, **more}, arrays
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
@@ -352,3 +337,7 @@ def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.nda
 def _of(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The arrays of one grammar, by their plain names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+FORMAT = ModelFormat(KIND, VERSION, "PCFG", _parts, _build)
+read_model, write_model = FORMAT.read, FORMAT.write

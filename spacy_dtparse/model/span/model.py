@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,8 +14,7 @@ from ...errors import ModelFormatError
 from ...features.span.wordparts import WordParts
 from ...kernels.span.network import SpanNetwork
 from ...trees.tree import TOP
-from ..container import container_to_bytes
-from ..reading import read_checked
+from ..reading import ModelFormat
 
 KIND = "span"
 VERSION = 1
@@ -159,8 +158,7 @@ class SpanModel:
         return digest.hexdigest()[:16]
 
 
-def write_model(model: SpanModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-    """The model as a container; equal models and proofs give equal bytes."""
+def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {
         f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
         for number, packed in enumerate(model.packed)
@@ -169,25 +167,12 @@ def write_model(model: SpanModel, proofs: Sequence[dict[str, Any]] = ()) -> byte
     if model.bare is not None:
         arrays["bare.never"] = model.bare.never
     meta = {
-        "version": VERSION,
         **({} if model.bare is None else {"one_root": model.bare.one_root}),
-        "fingerprint": model.fingerprint(),
         "words": model.words.to_dict(),
         "chains": [list(chain) for chain in model.chains],
         "n_networks": len(model.packed),
-        "proofs": list(proofs),
-        "meta": model.meta,
     }
-    return container_to_bytes(KIND, meta, arrays, compression="zlib")  # rounded numbers: no smaller, but soon read
-
-
-def read_model(data: bytes) -> tuple[SpanModel, list[dict[str, Any]]]:
-    """The model of a container, and its proofs.
-
-    Raises ModelFormatError if the bytes are no container of kind "span", are damaged, of another version, or do not
-    have the fingerprint they name.
-    """
-    return read_checked(data, KIND, VERSION, "span model", _build)
+    return meta, arrays
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
@@ -206,3 +191,7 @@ def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
+
+
+FORMAT = ModelFormat(KIND, VERSION, "span model", _parts, _build, "zlib")
+read_model, write_model = FORMAT.read, FORMAT.write
