@@ -2,19 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from ..checks import Setting, check
-from ..errors import ConfigError, DtparseError
+from ..errors import DtparseError
 from ..model.ahead import finish_compiling
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
 from .proofs import Proof, compare, sentences
 
 P = TypeVar("P", bound="StoredParser")
-S = TypeVar("S", bound="Settings")
 
 
 class StoredParser(ABC):
@@ -130,26 +127,3 @@ def check_sentence(words: Sequence[str], tags: Sequence[str]) -> None:
         raise DtparseError(f"{len(words)} words but {len(tags)} tags; give one tag per word")
     if not words:
         raise DtparseError("an empty sentence has no parse; give at least one word")
-
-
-class Settings:
-    """A base of frozen dataclasses of settings."""
-
-    KIND = "parser"
-    """What messages call them."""
-
-    def with_changes(self: S, **changes: Any) -> S:
-        """A copy with some settings changed. Raises ConfigError for an unknown name."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        unknown = sorted(set(changes) - set(names))
-        if unknown:
-            raise ConfigError(f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}")
-        return replace(self, **changes)  # type: ignore[type-var]
-
-    def with_given(self: S, **changes: Any) -> S:
-        """`with_changes` without what is None, which stays as it is."""
-        return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
-
-    def check(self, **allowed: Setting) -> None:
-        """Raise ConfigError unless these settings have values that are allowed."""
-        check(self, allowed, self.KIND)

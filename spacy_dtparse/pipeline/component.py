@@ -11,10 +11,11 @@ from typing import Any, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, one_of, real_number, share, shares, truth, whole_number
+from ..checks import Setting
 from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.kinds import CONSTITUENT_FACTORIES
+from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
 from . import boundaries, dependencies, spine_tagger  # noqa: F401 (their factories)
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
@@ -142,18 +143,12 @@ class DtParse(ConstituentPipe):
     `budget`: the inferences scored per sentence before the search settles for the best tree so far; 0 parses greedily.
     `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken without a look at
     the other inferences. `gate`: share of the right windows that may be dropped unscored. `betas`: of spines, see
-    `parsers.dtree.settings`. A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
+    `parsers.settings`. A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"
     EMBEDDED = "en_dtparse"
-    SETTINGS = {  # noqa: RUF012 (never changed)
-        "budget": whole_number(0),
-        "max_tokens": whole_number(0),
-        "confident": real_number(0),
-        "gate": share(),
-        "betas": shares(),
-    }
+    SETTINGS = SearchSettings.ALLOWED
 
     _guest = False
     """Whether a network that 0.1.0 saved may be taken."""
@@ -190,24 +185,23 @@ class DtParse(ConstituentPipe):
             )
 
 
+def without_budget(allowed: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The settings of a parser that fills a chart, for which a budget means nothing."""
+    return {name: setting for name, setting in allowed.items() if name != "budget"}
+
+
 class SpanParse(ConstituentPipe):
     """A network that scores spans, and a chart over them.
 
     `max_tokens`: longer sentences are cut before the chart. `networks`: how many of the model's networks read.
     `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
     that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
-    `parsers.span.settings`). Spines have no meaning here.
+    `parsers.settings`). Spines have no meaning here.
     """
 
     factory = "span_parser"
     EMBEDDED = "en_span"
-    SETTINGS = {  # noqa: RUF012 (never changed)
-        "max_tokens": whole_number(0),
-        "networks": whole_number(1),
-        "confident": real_number(0),
-        "penalty": share(),
-        "whole": truth(),
-    }
+    SETTINGS = without_budget(SpanSettings.ALLOWED)
 
 
 class PcfgLa(ConstituentPipe):
@@ -216,7 +210,7 @@ class PcfgLa(ConstituentPipe):
     `tags`: "own" lets the grammar choose the words' tags, so that the Doc needs none and those it has are not looked
     at, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to the Doc.
     `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out nothing),
-    `candidates_n`, `betas`: see `parsers.pcfg.settings`. `max_tokens`: longer sentences are parsed in pieces. Raises
+    `candidates_n`, `betas`: see `parsers.settings`. `max_tokens`: longer sentences are parsed in pieces. Raises
     ConfigError for a decoder that the model has not what it needs for.
 
     (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
@@ -224,15 +218,7 @@ class PcfgLa(ConstituentPipe):
 
     factory = "pcfgla"
     EMBEDDED = "en_pcfgla"
-    SETTINGS = {  # noqa: RUF012 (never changed)
-        "tags": one_of("own", "given"),
-        "decoder": one_of("max-rule", "viterbi", "q", "rerank"),
-        "prune": share(),
-        "beam": share(),
-        "max_tokens": whole_number(1),
-        "candidates_n": whole_number(1),
-        "betas": shares(),
-    }
+    SETTINGS = without_budget(PcfgSettings.ALLOWED)
 
     tags: str | None
 

@@ -6,7 +6,7 @@ import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc, Span, Token
 
-from ..checks import one_of, whole_number
+from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
 from .attributes import to_tree
 from .constituents import DEFAULT_KEY, group_key
@@ -40,9 +40,7 @@ class BpmParser(ModelPipe):
     LOADER = "load_dependency_parser"
     SPLITTERS = "senter, sentencizer"
     SETTINGS = {  # noqa: RUF012 (never changed)
-        "decoder": one_of("projective", "spanning"),
-        "stages": whole_number(1),
-        "max_tokens": whole_number(1),
+        name: setting for name, setting in DependencySettings.ALLOWED.items() if name != "heads"
     }
     OWN = {"spans_key": (DEFAULT_KEY, KEY)}  # noqa: RUF012 (never changed)
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..checks import Setting, real_number, share, whole_number
+from ..checks import Setting, real_number
 from ..errors import ModelFormatError
+from ..parsers.settings import TaggerSettings
 from .extensions import register_extensions
 from .model_pipe import KEY, ModelPipe, factory_of
 from .spine_scorer import SCORE_WEIGHTS, spine_score
@@ -17,7 +18,7 @@ class SpineTagger(ModelPipe):
     """Spines of words by a log-linear tagger.
 
     `beta`: a word is offered the spines that have at least so many times the probability of its best. `beam`, `share`:
-    see `parsers.tagging.TaggerSettings`. `model` = None waits for data from disk: there is no embedded one.
+    see `parsers.settings.TaggerSettings`. `model` = None waits for data from disk: there is no embedded one.
 
     Reads `token.tag_` and sentence boundaries, and writes `doc.spans[spans_key]`. White-space tokens are not shown to
     the tagger and get no spine. A Doc without boundaries is taken as one sentence, and one without some of its tags
@@ -28,7 +29,7 @@ class SpineTagger(ModelPipe):
     factory = "spine_tagger"
     LOADER = "load_tagger"
     DONE = "tagged"
-    SETTINGS = {"beam": whole_number(1), "share": share()}  # noqa: RUF012 (never changed)
+    SETTINGS = TaggerSettings.ALLOWED
     OWN = {  # noqa: RUF012 (never changed)
         "beta": (0.01, Setting(real_number(0, 1).fits, "a number from 0 (all spines) to 1 (the best alone)", float)),
         "spans_key": (SPINES_KEY, KEY),

@@ -11,7 +11,6 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.model.container import container_from_bytes
 from spacy_dtparse.model.pcfg.model import PcfgModel, read_model, write_model
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
-from spacy_dtparse.parsers.pcfg.settings import DECODERS
 from tests.unit.model.damage import GONE, refuses
 from tests.unit.trees.naive import with_leaves
 from training.data.corpus import read_treebank
@@ -19,6 +18,8 @@ from training.data.corpus import read_treebank
 from .test_latent import SAMPLE, compiled, small_options, trained
 
 pytestmark = pytest.mark.kernel
+
+DECODERS = ("max-rule", "viterbi", "q", "rerank")
 
 
 @pytest.fixture(scope="module")

@@ -9,38 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import one_of, optional, whole_number
 from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...features.linear.linkparts import TokenColumns
 from ...kernels.linear.link_labels import label_links
 from ...kernels.linear.links import ALL_LINKS, label_atoms, likely_heads, make_guide, score_links
 from ...kernels.linear.spanning import projective_tree, spanning_tree, tree_score
-from ...model.linear.dependency import DECODERS, KIND, DependencyModel, read_model, write_model
+from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
 from ...model.linear.features import LabelStage
 from ..proofs import Proof
-from ..stored import Settings, StoredParser
-
-
-@dataclass(frozen=True)
-class DependencySettings(Settings):
-    """How to parse.
-
-    `decoder`: "projective" (Eisner) or "spanning" (Chu-Liu-Edmonds), None as the model was trained. `stages`: how many
-    of the model's stages are run, None all; 1 is the paper's parser. `max_tokens`: a longer sentence is parsed in
-    pieces of at most so many tokens, as time grows with the square of the length and more. `heads`: of how many heads
-    of each token, the best by the stage before, a stage after the first looks at the links. Raises ConfigError for
-    values out of range or of another type.
-    """
-
-    decoder: str | None = None
-    stages: int | None = None
-    max_tokens: int = 250
-    heads: int = 12
-
-    def __post_init__(self) -> None:
-        one = whole_number(1)
-        self.check(decoder=optional(one_of(*DECODERS)), stages=optional(one), max_tokens=one, heads=one)
+from ..settings import DependencySettings
+from ..stored import StoredParser
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The boosted-tree parser."""
 
+from ..settings import SearchSettings
 from .parser import DtreeParser
-from .settings import SearchSettings
 
 __all__ = ["DtreeParser", "SearchSettings"]

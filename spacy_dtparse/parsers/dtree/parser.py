@@ -19,8 +19,8 @@ from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
 from ...trees.tree import Tree
 from ..base import ParseResult
 from ..proofs import Proof
+from ..settings import SearchSettings
 from ..stored import RecipeParser
-from .settings import SearchSettings
 
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
 """Nothing is left out."""

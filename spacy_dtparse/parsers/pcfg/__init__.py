@@ -1,6 +1,6 @@
 """The chart parser of treebank grammars."""
 
+from ..settings import PcfgSettings
 from .parser import PcfgParser
-from .settings import PcfgSettings
 
 __all__ = ["PcfgParser", "PcfgSettings"]

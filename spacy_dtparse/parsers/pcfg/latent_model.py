@@ -8,6 +8,7 @@ import numpy as np
 from ...errors import ConfigError
 from ...kernels.pcfg.latent import LatentRules
 from ...model.pcfg.model import TAG, PcfgModel
+from ..settings import PcfgSettings
 from .chart import Buffers
 from .decoders import Observed, distinct, rerank, viterbi
 from .kbest import chart_trees, forest_trees
@@ -24,7 +25,6 @@ from .latent import (
     prune_with,
     symbol_mass,
 )
-from .settings import PcfgSettings
 
 PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
 """A pruner's threshold, and that of one grammar of a product for the next, as multiples of the setting `prune`."""

@@ -16,13 +16,13 @@ from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..proofs import Proof
+from ..settings import PcfgSettings
 from ..stored import RecipeParser
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
 from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
 from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
-from .settings import PcfgSettings
 from .spine_masks import SpineMasks, label_posteriors, plain_mass
 
 RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25

@@ -16,8 +16,8 @@ from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_m
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
 from ..proofs import Proof
+from ..settings import SpanSettings
 from ..stored import StoredParser, check_sentence
-from .settings import SpanSettings
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""

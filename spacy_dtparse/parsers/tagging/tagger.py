@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ...checks import share, whole_number
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ConfigError
 from ...kernels.linear.tagging import EDGE, ENTRY, offer_labels, tag_sentence
 from ...model.linear.tagger import KIND, TaggerModel, read_model, write_model
 from ..proofs import Proof
-from ..stored import Settings, StoredParser, check_sentence
+from ..settings import TaggerSettings
+from ..stored import StoredParser, check_sentence
 
 Offer = list[tuple[str, float]]
 """Labels of a token with their probabilities, best first."""
-
-
-@dataclass(frozen=True)
-class TaggerSettings(Settings):
-    """How to tag.
-
-    `beam`: the most pairs of labels that are kept from word to word. `share`: a pair is dropped when its probability is
-    below this share of the likeliest one's. Raises ConfigError for values out of range or of another type.
-    """
-
-    KIND = "tagger"
-
-    beam: int = 4
-    share: float = 0.1
-
-    def __post_init__(self) -> None:
-        self.check(beam=whole_number(1, 1000), share=share())
 
 
 class SequenceTagger(StoredParser):

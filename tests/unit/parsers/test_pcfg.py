@@ -202,7 +202,7 @@ def test_settings():
         ({"max_tokens": 0}, "'max_tokens' is 0; it must be a whole number from 1"),
         ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
         ({"prune": 1.5}, "'prune' is 1.5; it must be a number from 0 to below 1"),
-        ({"tags": "gold"}, "'tags' is 'gold'; it must be 'given' or 'own'"),
+        ({"tags": "gold"}, "'tags' is 'gold'; it must be 'own' or 'given'"),
     ):
         with pytest.raises(ConfigError, match=message):
             parser.with_settings(**changes)

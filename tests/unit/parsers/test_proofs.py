@@ -11,10 +11,9 @@ from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.model.container import container_from_bytes, container_kind
 from spacy_dtparse.parsers.dependency import DependencyParser, DependencySettings
 from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.pcfg.settings import PcfgSettings
 from spacy_dtparse.parsers.proofs import SENTENCES, sentences
+from spacy_dtparse.parsers.settings import PcfgSettings, SpanSettings
 from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.parsers.span.settings import SpanSettings
 from spacy_dtparse.parsers.stored import StoredParser
 from spacy_dtparse.parsers.tagging import SequenceTagger, TaggerSettings
 
