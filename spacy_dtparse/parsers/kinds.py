@@ -48,11 +48,6 @@ CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.bu
 """The factories of constituent parsers."""
 
 
-def kind_for(factory: str) -> Kind:
-    """The kind that a factory is for."""
-    return next(kind for kind in KINDS.values() if kind.factory == factory)
-
-
 def read_as(data: bytes, builds: str) -> Any:
     """The parser of a model's bytes. Raises ModelFormatError for a damaged or unknown model, and for one that builds
     something else than `builds`."""

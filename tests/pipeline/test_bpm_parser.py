@@ -14,7 +14,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.pipeline.dependencies import BpmParser
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
-from training.data.dependencies import is_projective
+from tests.dependency_models import is_projective
 from training.dependency.running import read_treebank_file
 
 from ..documents import ROOT

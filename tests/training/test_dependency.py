@@ -17,10 +17,10 @@ from spacy_dtparse.kernels.linear.feature_table import make_families
 from spacy_dtparse.model.linear.dependency import pack_links, write_model
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.scoring.attachment import AttachmentReport
+from tests.dependency_models import is_projective
 from tests.training.dependency_samples import CONLLU, FEW, SAMPLE, examples_of, sentences
 from training.cli import main
 from training.data.corpus import folds_of
-from training.data.dependencies import is_projective
 from training.dependency.fitting import fit_model, judge, tree_heads
 from training.dependency.learning import learn, members_weights, train_member
 from training.dependency.listing import feature_keys, open_listing, write_listing

@@ -12,10 +12,11 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.trees.heads import COLLINS
+from tests.dependency_models import is_projective
 from tests.reference.dependencies import is_projective as twin_is_projective
 from tests.reference.dependencies import is_tree, trees
 from tests.training.dependency_samples import CONLLU, SAMPLE, sentences
-from training.data.dependencies import from_tree, is_projective, read_conllu, tree_problem
+from training.data.dependencies import from_tree, read_conllu, tree_problem
 from training.dependency.running import read_treebank_file
 
 

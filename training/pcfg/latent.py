@@ -56,13 +56,6 @@ class Backbone:
     pairs: np.ndarray
     root: int
 
-    @property
-    def is_tag(self) -> np.ndarray:
-        """bool (S,)"""
-        found = np.zeros(len(self.symbols), dtype=bool)
-        found[self.pairs[:, 0]] = True
-        return found
-
 
 def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) -> tuple[Backbone, LatentTrees]:
     """The tables of binarised trees whose words have the given classes. Raises TrainingDataError without any tree."""

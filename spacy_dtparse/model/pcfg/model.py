@@ -29,8 +29,6 @@ KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
 
-RULE_COLUMNS = ("parent", "left", "right")
-
 _SIDES = ("left", "right")
 
 

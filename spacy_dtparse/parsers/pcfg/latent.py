@@ -315,17 +315,3 @@ def best(found: Forest) -> Decoded:
     columns = (symbols, *found.cells[cells].T, found.anchors["posterior"][anchors])
     named = [Step(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
     return Decoded(named, float(found.score[top, found.root]), len(found.anchors))
-
-
-def decode(
-    parts: Sequence[tuple[LatentRules, Vectors]],
-    allowed: np.ndarray,
-    root: int,
-    pruners: Sequence[tuple[LatentRules, Vectors]] = (),
-    prune: float = 0.0,
-    narrow: float = 0.0,
-    decoder: str = "max-rule",
-) -> Decoded | None:
-    """The best tree of a `forest`, None where there is none."""
-    found = forest(parts, allowed, root, pruners, prune, narrow, decoder)
-    return None if found is None else best(found)

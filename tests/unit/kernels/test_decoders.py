@@ -17,7 +17,7 @@ from spacy_dtparse.model.pcfg.model import PART, PHRASE, TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import Candidate, Observed, distinct, rerank, viterbi
 from spacy_dtparse.parsers.pcfg.kbest import chart_trees
-from spacy_dtparse.parsers.pcfg.latent import decode, posteriors, shares, spans_of_cells
+from spacy_dtparse.parsers.pcfg.latent import posteriors, shares, spans_of_cells
 
 from .harness import KERNEL_MARKS, SLOW
 from .test_latent import (
@@ -26,6 +26,7 @@ from .test_latent import (
     TAGS,
     anchored,
     block_of,
+    decode,
     everything,
     number_in_kernel,
     probability,

@@ -17,7 +17,6 @@ from spacy_dtparse.parsers.pcfg.latent import (
     Forest,
     Leaves,
     best,
-    decode,
     flatten,
     forest,
     join,
@@ -37,6 +36,12 @@ RULES = [
     (1, 4, -1), (2, 1, 4), (1, 3, 3),
 ]  # fmt: skip
 TAGS = (3, 4)
+
+
+def decode(*given, **options):
+    """The best tree of a forest, None where there is none."""
+    found = forest(*given, **options)
+    return None if found is None else best(found)
 
 
 def random_part(seed: int, most: int = 3) -> LatentPart:
