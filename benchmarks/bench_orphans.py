@@ -15,7 +15,7 @@ from common import arguments, save
 
 from spacy_dtparse import to_tree
 from spacy_dtparse.scoring.orphans import orphans
-from training.data.evaluate import load_source, tag_words
+from training.data.evaluate import load_source, tag_lists
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile, corpus_files
 
@@ -33,7 +33,7 @@ def main() -> None:
     assert nlp is not None
     for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
         gold = file.read()
-        tags = tag_words(nlp, gold)
+        tags = tag_lists(nlp, (sentence.tree.words for sentence in gold))
         row = {"sentences": len(gold), "gold": sum(len(orphans(sentence.tree)) for sentence in gold)}
         for whole in (False, True):
             used = loaded.with_settings(whole=whole)

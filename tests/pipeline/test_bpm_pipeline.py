@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 from spacy_dtparse.cli import main
 from spacy_dtparse.pipeline.corpus import create_bracket_corpus
 from training.data.corpus import read_treebank
-from training.data.evaluate import tag_words
+from training.data.evaluate import tag_lists
 
 from .conftest import make_links_nlp, make_nlp, tree_of
 from .link_stubs import Chain
@@ -101,7 +101,7 @@ def test_where_only_tags_or_constituents_are_wanted_it_is_not_run(model_file, tm
     links = nlp.add_pipe("bpm_parser", name="links")
     links.set_parser(Chain())
     (tmp_path / "two.mrg").write_text("(TOP (NP (DT the) (NN cat)))\n(TOP (VP (VB run)))\n")
-    assert tag_words(nlp, read_treebank(tmp_path / "two.mrg")) == [("DT", "NN"), ("VB",)]
+    assert tag_lists(nlp, (s.tree.words for s in read_treebank(tmp_path / "two.mrg"))) == [("DT", "NN"), ("VB",)]
     examples = list(create_bracket_corpus(tmp_path / "two.mrg")(nlp))
     assert links.parser.seen == []
     assert nlp.evaluate(examples)["const_f"] is not None and links.parser.seen

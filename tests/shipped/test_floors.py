@@ -15,7 +15,7 @@ import spacy_dtparse
 from spacy_dtparse.models import PARSERS
 from spacy_dtparse.scoring import ParsevalReport
 from training.data.corpus import read_treebank
-from training.data.evaluate import tag_words
+from training.data.evaluate import tag_lists
 
 pytestmark = pytest.mark.embedded
 
@@ -48,7 +48,7 @@ def tagged(treebank: str) -> tuple[list, list]:
     """The sentences, and the tags that the pipeline gives them."""
     gold = read_treebank(ASSETS / treebank / "dev.mrg")
     assert len(gold) == SENTENCES[treebank]
-    return gold, tag_words(pipeline("en_span"), gold)
+    return gold, tag_lists(pipeline("en_span"), (sentence.tree.words for sentence in gold))
 
 
 @pytest.mark.parametrize(("name", "treebank"), LEAST_F1)

@@ -14,7 +14,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import Tree, write_tree
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
-from training.data.shards import LEVELS, read_shard, read_shards, retag, save_shard, shard_files
+from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
 from training.data.treebanks import TreebankFile
 from training.pos_tagger.treebanks import Treebank
 from training.teacher.mixing import mixed
@@ -38,8 +38,6 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
         assert sentence.sure == pytest.approx(belief.tag_sure.min(), abs=0.6 / LEVELS)
     save_shard(tmp_path / "none.npz", LISTS, [], [])
     assert read_shard(tmp_path / "none.npz").sentences == ()
-    both = read_shards([tmp_path / "none.npz", tmp_path / "made.00000.npz"])
-    assert [len(shard.sentences) for shard in both] == [0, len(WORDS)]
 
 
 def test_who_reads_shards_needs_no_torch() -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import Tree, read_trees, write_tree
 
+from .treebanks import PARTS
+
 SPLITS = Path(__file__).resolve().parents[2] / "assets" / "splits.json"
-PARTS = ("train", "dev")
 TEST = "test"
 FETCH = "mkdir -p build/assets && python -m spacy project assets --extra --sparse"
 UNLISTED = "in no list of assets/splits.json"
@@ -140,9 +141,7 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def collect_treebank(
-    folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None
-) -> Collected:
+def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None) -> Collected:
     """Write `out`/`name`/{train,dev}.mrg from the bracket files in and below `folder`/`name`.
 
     One tree per line, with the labels, function tags and empty elements of the source; documents come in the order

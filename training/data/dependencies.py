@@ -127,16 +127,3 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, s
     punctuation = tuple(tag in rules.punctuation for tag in tree.tags)
     used = tuple(tree.tags if tags is None else tags)
     return DependencySentence(TokenColumns(tuple(tree.words), used), tuple(heads), tuple(labels), punctuation, source)
-
-
-def is_projective(heads: Sequence[int]) -> bool:
-    """Whether no two links of a tree cross; heads from 1, 0 for the root."""
-    links = [(min(h, d), max(h, d)) for d, h in enumerate(heads, 1)]
-    stack: list[int] = []
-    for start, end in sorted(links, key=lambda link: (link[0], -link[1])):
-        while stack and stack[-1] <= start:
-            stack.pop()
-        if stack and end > stack[-1]:
-            return False
-        stack.append(end)
-    return True

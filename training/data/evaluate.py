@@ -39,31 +39,21 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
         nlp = spacy.load(source)
         return get_component(nlp).parser, nlp
     if source.is_dir():
-        raise ModelFormatError(
-            f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline"
-        )
+        raise ModelFormatError(f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline")
     return load_parser(source), None
 
 
-def tag_words(nlp: Language, sentences: Sequence[Sentence], batch_size: int = 256) -> list[tuple[str, ...]]:
-    """`tag_lists` for the words of sentences."""
-    return tag_lists(nlp, [sentence.tree.words for sentence in sentences], batch_size)
-
-
-def tag_lists(nlp: Language, lists: Sequence[Sequence[str]], batch_size: int = 256) -> list[tuple[str, ...]]:
+def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
     """The pipeline's tags for each list of words, a Doc of its own; boundaries and parsers are left out."""
     from spacy.tokens import Doc
 
     from spacy_dtparse.pipeline.component import ALL_FACTORIES
 
-    skipped = [
-        n
-        for n in nlp.pipe_names
-        if nlp.get_pipe_meta(n).factory in (*ALL_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer")
-    ]
+    unused = {*ALL_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer"}
+    skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in unused]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):
-        return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=batch_size)]
+        return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=256)]
 
 
 def score_trees(
@@ -106,10 +96,7 @@ def score_parser(
         began = time.process_time()
         result = parser.parse(sentence.tree.words, row)
         seconds += time.process_time() - began
-        found = result.tree
-        report.add(
-            sentence.tree, Tree.trusted(found.words, found.tags, found.labels, found.starts, found.ends)
-        )
+        report.add(sentence.tree, result.tree)
         status[result.status] += 1
         scored += result.n_scored
         proven += result.status == "optimal" and bool(result.greedy_optimal)
@@ -118,10 +105,7 @@ def score_parser(
     totals = report.to_dict()
     searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
-        **{
-            convention: {name: totals[convention][name] for name in FIGURES}
-            for convention in ("all", "evalb")
-        },
+        **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
         "tag_accuracy": right / tokens,
         "sentences": len(sentences),
         "tokens": tokens,
@@ -170,7 +154,7 @@ def evaluate(
             elif file.tags is not None:
                 used = [sentence.tags for sentence in file.read()]
             elif nlp is not None:
-                used = tag_words(nlp, gold)
+                used = tag_lists(nlp, (sentence.tree.words for sentence in gold))
             else:
                 raise ConfigError(
                     f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; "
@@ -222,9 +206,7 @@ def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> Non
 
     path = pipeline / "meta.json"
     if not path.is_file():
-        raise TrainingDataError(
-            f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one"
-        )
+        raise TrainingDataError(f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one")
     meta = srsly.read_json(path)
     meta["performance"] = {**meta.get("performance", {}), **performance(records)}
     srsly.write_json(path, meta)

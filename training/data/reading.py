@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import spacy
@@ -215,8 +214,3 @@ def read_sentences(
             f"({counts[0]['dropped']}); give more text, or change --min-words and --max-words"
         )
     return found, counts
-
-
-def without_files(paths: Iterable[str | Path]) -> tuple[TreebankFile, ...]:
-    """The treebanks of `--without`."""
-    return tuple(TreebankFile(Path(path)) for path in paths)

@@ -8,7 +8,7 @@ teacher's lists as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,11 +140,6 @@ def text_of(path: Path) -> str:
 def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
     """The shards of several folders, every so many-th of a text. Raises as `shard_files`."""
     return [path for folder in folders for paths in shard_files(folder).values() for path in paths[::every]]
-
-
-def read_shards(files: Sequence[Path]) -> Iterator[Shard]:
-    """The shards of files, in order."""
-    return (read_shard(path) for path in files)
 
 
 def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:

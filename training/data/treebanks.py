@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,12 +16,16 @@ from .corpus import Sentence, read_treebank
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "assets" / "treebanks.json"
 TEXTS = CATALOGUE.with_name("texts.json")
-OWN = {"sample": "sample treebank of spacy-dtparse", "everyday": "everyday trees of spacy-dtparse"}
+OWN: dict[str, dict[str, Any]] = {
+    name: {"name": f"{what} of spacy-dtparse", "licence": {"name": "CC0 1.0", "spdx": "CC0-1.0"}}
+    for name, what in (("sample", "sample treebank"), ("everyday", "everyday trees"))
+}
 """Treebanks that were written for this project, by name; in the public domain."""
-OWN_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
 _KEPT = "not to be published"
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
+_OPTIONS: dict[str, Callable[[str], Any]] = {"tags": Path, "weight": float, "block": str, "limit": int, "share": float}
+PARTS = ("train", "dev")
 T = TypeVar("T")
 
 
@@ -48,25 +52,17 @@ class TreebankFile:
         found: dict[str, Any] = {}
         for option in options:
             name, _, value = option.partition("=")
+            if name not in _OPTIONS or (name == "tags" and not value):
+                raise ConfigError(
+                    f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
+                    "weight=NUMBER, block=K/N, limit=N, share=NUMBER"
+                )
             try:
-                if name == "tags" and value:
-                    found[name] = Path(value)
-                elif name in ("weight", "share"):
-                    found[name] = float(value)
-                elif name == "limit":
-                    found[name] = int(value)
-                elif name == "block":
-                    blocks([], value, text)
-                    found[name] = value
-                else:
-                    raise ConfigError(
-                        f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
-                        "weight=NUMBER, block=K/N, limit=N, share=NUMBER"
-                    )
-            except ConfigError:
-                raise
+                found[name] = _OPTIONS[name](value)
             except ValueError:
                 raise ConfigError(f"{text}: {value!r} is no number for {name!r}") from None
+        if "block" in found:
+            blocks([], found["block"], text)
         if not 0 < found.get("weight", 1.0) < float("inf"):
             raise ConfigError(f"{text}: the weight is {found['weight']}; it must be above 0")
         if not 0 < found.get("share", 1.0) <= 1:
@@ -93,15 +89,12 @@ class TreebankFile:
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
         sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
         if not sentences:
-            raise TrainingDataError(
-                f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
-            )
-        if self.block is not None:
+            raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
+        chosen = sentences if self.block is None else blocks(sentences, self.block, str(self.path))[: self.limit]
+        if not chosen:
             found = len(sentences)
-            sentences = blocks(sentences, self.block, str(self.path))[: self.limit]
-            if not sentences:
-                raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
-        return list(every(sentences, self.share))
+            raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
+        return list(every(chosen, self.share))
 
 
 def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
@@ -148,9 +141,7 @@ def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
         except ValueError:
             weight = 0.0
         if not name or name in found or not 0 < weight < float("inf"):
-            raise ConfigError(
-                f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0"
-            )
+            raise ConfigError(f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0")
         found[name] = weight
     return found
 
@@ -179,42 +170,43 @@ def corpus_files(
     return files
 
 
-def catalogue(path: Path = CATALOGUE) -> dict[str, dict[str, Any]]:
-    """The public treebanks by id. Raises ConfigError when the list cannot be read."""
+def read_list(path: Path, key: str, what: str) -> Any:
+    """What one of the project's lists has under `key`. Raises ConfigError when it cannot be read."""
     try:
-        document = json.loads(path.read_text(encoding="utf8"))
-        return {entry["id"]: entry for entry in document["treebanks"]}
+        return json.loads(path.read_text(encoding="utf8"))[key]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: cannot read the list of treebanks ({error})") from error
+        raise ConfigError(f"{path}: cannot read the {what} ({error})") from error
 
 
-def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+def catalogue() -> dict[str, dict[str, Any]]:
+    """The public treebanks by id. Raises ConfigError when the list cannot be read."""
+    return {entry["id"]: entry for entry in read_list(CATALOGUE, "treebanks", "list of treebanks")}
+
+
+def provenance(names: Sequence[str]) -> dict[str, Any]:
     """Licence, credits and sources of a model trained on the named treebanks, as plain data.
 
-    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a
-    sentence that says why not. `notices`: licence texts that travel along, relative to the folder of the
-    list.
+    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a sentence that
+    says why not. `notices`: licence texts that travel along, relative to the folder of the list.
     """
-    known = catalogue() if known is None else known
+    known = {**catalogue(), **OWN}
     credits: list[str] = []
     sources: list[dict[str, str]] = []
     notices: list[str] = []
     licences: list[str] = []
     problems: list[str] = []
     for name in dict.fromkeys(names):
-        if name in OWN:
-            licences.append(OWN_LICENCE["spdx"])
-            sources.append({"name": OWN[name], "license": OWN_LICENCE["name"]})
-            continue
         entry = known.get(name)
         if entry is None:
             problems.append(f"the terms of {name} are not known")
             sources.append({"name": name, "license": "not known"})
             continue
+        if name in OWN:
+            licences.append(entry["licence"]["spdx"])
+            sources.append({"name": entry["name"], "license": entry["licence"]["name"]})
+            continue
         credits += entry["credits"]
-        repositories = ", ".join(
-            f"https://github.com/{repository}" for repository in entry["source"]["github"]
-        )
+        repositories = ", ".join(f"https://github.com/{repository}" for repository in entry["source"]["github"])
         sources.append({"name": entry["name"], "url": repositories, "license": entry["licence"]["name"]})
         if "text" in entry["licence"]:
             notices.append(entry["licence"]["text"])
@@ -249,13 +241,10 @@ def origin_of(files: Sequence[TreebankFile]) -> dict[str, Any]:
     return {**origin, "credits": [*origin["credits"], *told]}
 
 
-def text_credits(names: Sequence[str], path: Path = TEXTS) -> list[str]:
+def text_credits(names: Sequence[str]) -> list[str]:
     """A credit for each raw text that a teacher has read, by the names of their files; one that is not listed is named
     with the words that its terms are not known. Raises ConfigError when the list cannot be read."""
-    try:
-        known = json.loads(path.read_text(encoding="utf8"))["texts"]
-    except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{path}: cannot read the list of raw texts ({error})") from error
+    known = read_list(TEXTS, "texts", "list of raw texts")
     found = []
     for name in dict.fromkeys(names):
         entry = known.get(name)

@@ -11,9 +11,7 @@ from typing import Any
 from spacy_dtparse.errors import TrainingDataError, TreeFormatError
 from spacy_dtparse.trees import read_trees
 
-from .treebanks import catalogue, part_file
-
-PARTS = ("train", "dev")
+from .treebanks import PARTS, catalogue, part_file
 
 
 @dataclass(frozen=True)
@@ -26,9 +24,7 @@ class FileCheck:
     published: bool = False
 
 
-def verify(
-    folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None
-) -> list[FileCheck]:
+def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> list[FileCheck]:
     """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank.
 
     A treebank of the list must have the published size and SHA-256; of any other one, all trees must be

@@ -95,9 +95,7 @@ def jackknife(
 def _run_fold(
     treebanks: Sequence[Treebank], plan: FoldPlan, config: TaggingConfig, fold: int, run: str, out: Path
 ) -> dict[str, list[str]]:
-    groups = [
-        treebank.train[run] for treebank in treebanks for run in plan.runs[treebank.name] * treebank.weight
-    ]
+    groups = [treebank.train[run] for treebank in treebanks for run in plan.runs[treebank.name] * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
     nlp, seconds = fit(config, groups, tag_set(treebanks), senter=False, name=f"{run} fold {fold}")
     result: dict[str, list[str]] = {}

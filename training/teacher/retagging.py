@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy_dtparse.errors import ConfigError
 
 from ..data.corpus import read_treebank
-from ..data.evaluate import tag_lists, tag_words
+from ..data.evaluate import tag_lists
 from ..data.reading import load_tagger
 from ..data.shards import read_shard, retag, shard_files
 from ..data.treebanks import write_tags
@@ -74,7 +74,7 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
         retag(task.source, task.out, tag_lists(_pipeline(pipeline), sentences))
         return ""
     trees = read_treebank(task.source)
-    tags = tag_words(_pipeline(pipeline), trees)
+    tags = tag_lists(_pipeline(pipeline), (sentence.tree.words for sentence in trees))
     temporary = task.out.with_name(task.out.name + ".tmp")
     write_tags(temporary, tags)
     temporary.replace(task.out)
