@@ -38,12 +38,10 @@ class PipelineFacts:
 
 
 def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Language:
-    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file.
+    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; the result, loaded.
 
-    `out` is replaced when it holds a pipeline. It loads again before this returns, and is then what is
-    returned.
-    Raises ModelFormatError for parts that cannot be read, ConfigError when `out` is something else or the
-    result is larger than MAX_TOTAL or MAX_FILE.
+    `out` is replaced when it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError when
+    `out` is something else or the result is larger than MAX_TOTAL or MAX_FILE.
     """
     if not (tagger / "config.cfg").is_file():
         raise ModelFormatError(f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …")
@@ -61,27 +59,24 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
     nlp.add_pipe(factory, config={"model": str(model)})
     origin = provenance(list(weighted_names(facts.treebanks)))
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
+    dev = parser.meta.get("fit", {}).get("dev", {})
+    scores = {f"const_{name}_fit": round(value, 5) for name, value in dev.items() if name.startswith("f1")}
     nlp.meta.update(
-        {
-            "name": facts.name,
-            "version": facts.version,
-            "description": facts.description.format(parser=factory),
-            "author": "spacy-dtparse",
-            "license": origin["license"],
-            "sources": [{"author": "", "url": "", **source} for source in origin["sources"]],
-            "credits": origin["credits"],
-            "requirements": [f"spacy-dtparse>={__version__}"],
-            "performance": {
-                **nlp.meta.get("performance", {}),
-                **_dev_scores(parser.meta),
-                **facts.performance,
-            },
-        }
+        name=facts.name,
+        version=facts.version,
+        description=facts.description.format(parser=factory),
+        author="spacy-dtparse",
+        license=origin["license"],
+        sources=[{"author": "", "url": "", **source} for source in origin["sources"]],
+        credits=origin["credits"],
+        requirements=[f"spacy-dtparse>={__version__}"],
+        performance={**nlp.meta.get("performance", {}), **scores, **facts.performance},
     )
     if out.exists():
         shutil.rmtree(out)
     nlp.to_disk(out)
-    _slim(out)
+    strings = out / "vocab" / "strings.json"  # much of a small pipeline: without white space
+    strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
     _add_notices(out, origin)
     check_size(out)
     return spacy.load(out)
@@ -93,32 +88,15 @@ def check_target(out: Path) -> None:
         raise ConfigError(f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten")
 
 
-def _dev_scores(meta: dict[str, Any]) -> dict[str, float]:
-    dev = meta.get("fit", {}).get("dev", {})
-    return {f"const_{name}_fit": round(value, 5) for name, value in dev.items() if name.startswith("f1")}
-
-
-def _slim(folder: Path) -> None:
-    """Write JSON without white space, as the strings alone are much of a small pipeline."""
-    strings = folder / "vocab" / "strings.json"
-    if strings.is_file():
-        strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
-
-
 def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
     """LICENSE and CREDITS, and the licence texts that must travel along with the data."""
     lines = [f"License of this model: {origin['license']}", ""]
     if origin["license"] == "CC BY-SA 4.0":
         lines += ["https://creativecommons.org/licenses/by-sa/4.0/", ""]
-    lines += ["It was trained on:", ""]
-    for source in origin["sources"]:
-        lines.append(f"- {source['name']} ({source['license']}) {source.get('url', '')}".rstrip())
-    lines += [
-        "",
-        "Credits:",
-        "",
-        *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"]),
-    ]
+    sources = (f"- {source['name']} ({source['license']}) {source.get('url', '')}" for source in origin["sources"])
+    lines += ["It was trained on:", "", *map(str.rstrip, sources)]
+    credits = origin["credits"] or ["the authors of spacy-dtparse"]
+    lines += ["", "Credits:", "", *(f"- {credit}" for credit in credits)]
     for notice in origin["notices"]:
         target = folder / f"LICENSE.{Path(notice).name}"
         shutil.copyfile(CATALOGUE.parent / notice, target)
@@ -129,8 +107,7 @@ def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
 def check_size(folder: Path) -> int:
     """The bytes of all files. Raises ConfigError when they, or one of them, are more than allowed."""
     sizes = {path: path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
-    total = sum(sizes.values())
-    largest = max(sizes, key=lambda path: sizes[path])
+    total, largest = sum(sizes.values()), max(sizes, key=sizes.__getitem__)
     if total > MAX_TOTAL or sizes[largest] > MAX_FILE:
         raise ConfigError(
             f"{folder} has {total} bytes, {largest.relative_to(folder)} alone {sizes[largest]}; allowed are "

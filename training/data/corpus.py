@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
@@ -45,32 +46,28 @@ def read_treebank(
                 f"{tags_path}: cannot read the tags ({error}); give a UTF-8 file with one line of tags per tree"
             ) from error
     sentences = []
-    number = -1
-    for number, tree in enumerate(read_trees(path)):
-        if limit is not None and number >= limit:
-            break
+    for number, tree in enumerate(islice(read_trees(path), limit), 1):
         stripped = strip_empty(tree)
         words = tuple(raw_word(word) for word in stripped.words)
         clean = Tree.trusted(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
         tags = stripped.tags
         if lines is not None:
-            tags = tuple(lines[number].split()) if number < len(lines) else ()
+            tags = tuple(lines[number - 1].split()) if number <= len(lines) else ()
             if len(tags) != len(words):
                 raise TrainingDataError(
-                    f"{tags_path}, line {number + 1}: {len(tags)} tags for the {len(words)} words of tree {number + 1} "
+                    f"{tags_path}, line {number}: {len(tags)} tags for the {len(words)} words of tree {number} "
                     f"of {path}; make the tags again from this treebank"
                 )
         sentences.append(Sentence(clean, tags, path.parent.name or path.stem, weight))
-    if lines is not None and limit is None and len(lines) != number + 1:
-        raise TrainingDataError(f"{tags_path} has {len(lines)} lines for the {number + 1} trees of {path}")
+    if lines is not None and limit is None and len(lines) != len(sentences):
+        raise TrainingDataError(f"{tags_path} has {len(lines)} lines for the {len(sentences)} trees of {path}")
     return sentences
 
 
 def training_tree(sentence: Sentence, recipe: Recipe) -> Tree:
     """The tree a derivation is made of: the sentence's tree with its training tags, through the recipe."""
     tree = sentence.tree
-    tagged = Tree.trusted(tree.words, sentence.tags, tree.labels, tree.starts, tree.ends)
-    return recipe.apply(tagged)
+    return recipe.apply(Tree.trusted(tree.words, sentence.tags, tree.labels, tree.starts, tree.ends))
 
 
 @dataclass
@@ -87,8 +84,8 @@ class CorpusReport:
     labels_once: tuple[str, ...] = ()
 
 
-def survey(trees: Iterable[Tree], children: Callable[[Tree], list[list[int]]], max_arity: int) -> CorpusReport:
-    """Count oddities; `children(tree)` gives the child lists of a tree."""
+def survey(trees: Iterable[Tree], max_arity: int) -> CorpusReport:
+    """Count oddities."""
     report = CorpusReport()
     labels: Counter[str] = Counter()
     for tree in trees:
@@ -97,8 +94,7 @@ def survey(trees: Iterable[Tree], children: Callable[[Tree], list[list[int]]], m
         report.constituents += len(tree.labels) - 1
         report.one_word += len(tree.words) == 1
         labels.update(tree.labels)
-        lists = children(tree)
-        for node, kids in enumerate(lists):
+        for node, kids in enumerate(tree.child_lists()):
             report.over_arity += len(kids) > max_arity
             report.repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]
     report.labels_once = tuple(sorted(label for label, count in labels.items() if count == 1))

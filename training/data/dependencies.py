@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
@@ -29,8 +30,7 @@ class DependencySentence:
     source: str = ""
 
     def __post_init__(self) -> None:
-        problem = tree_problem(self.heads)
-        if problem:
+        if problem := tree_problem(self.heads):
             raise TrainingDataError(problem)
 
 
@@ -67,7 +67,7 @@ def read_conllu(path: str | Path, source: str = "") -> Iterator[DependencySenten
     first = 0
     try:
         with path.open(encoding="utf8") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(chain(file, [""]), 1):
                 line = line.rstrip("\r\n")
                 if not line.strip():
                     if rows:
@@ -90,13 +90,10 @@ def read_conllu(path: str | Path, source: str = "") -> Iterator[DependencySenten
                         raise TrainingDataError(
                             f"{path}:{number}: the head is {cells[6]!r}; it must be a token's number, or 0 for the root"
                         )
-                    if not rows:
-                        first = number
+                    first = first if rows else number
                     rows.append(cells)
     except UnicodeDecodeError as error:
         raise TrainingDataError(f"{path}: this is not UTF-8 ({error.reason} at byte {error.start})") from error
-    if rows:
-        yield _sentence(rows, f"{path}:{first}", source)
 
 
 def _sentence(rows: list[list[str]], place: str, source: str) -> DependencySentence:
@@ -104,13 +101,11 @@ def _sentence(rows: list[list[str]], place: str, source: str) -> DependencySente
         return tuple("" if row[number] == "_" and row[1] != "_" else row[number] for row in rows)
 
     words = tuple(row[1].replace("\xa0", " ").replace(" ", "_") for row in rows)
-    pos = column(3)
-    columns = TokenColumns(words, column(4), pos, column(2))
+    pos, heads = column(3), tuple(int(row[6]) for row in rows)
     labels = tuple("root" if row[6] == "0" else row[7] for row in rows)
+    columns, punctuation = TokenColumns(words, column(4), pos, column(2)), tuple(tag == "PUNCT" for tag in pos)
     try:
-        return DependencySentence(
-            columns, tuple(int(row[6]) for row in rows), labels, tuple(tag == "PUNCT" for tag in pos), source
-        )
+        return DependencySentence(columns, heads, labels, punctuation, source)
     except TrainingDataError as error:
         raise TrainingDataError(f"{place}: in the sentence that begins here, {error}") from None
 
@@ -122,8 +117,7 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, s
     labelled with that largest constituent's label, or the token's tag, and the constituent's in which they meet:
     "NP<VP". `tags`: to be used instead of the tree's.
     """
-    found, labels = tree_guide(tree, rules)
-    heads = [head + 1 for head in found]
+    heads, labels = tree_guide(tree, rules)
+    columns = TokenColumns(tree.words, tree.tags if tags is None else tuple(tags))
     punctuation = tuple(tag in rules.punctuation for tag in tree.tags)
-    used = tuple(tree.tags if tags is None else tags)
-    return DependencySentence(TokenColumns(tuple(tree.words), used), tuple(heads), tuple(labels), punctuation, source)
+    return DependencySentence(columns, tuple(head + 1 for head in heads), tuple(labels), punctuation, source)

@@ -135,14 +135,13 @@ def evaluate(
     """
     parser, nlp = load_source(source)
     settings = dict(settings or {})
-    if settings:
-        try:
-            parser = parser.with_settings(**settings)
-        except TypeError:
-            raise ConfigError(
-                f"{source} is a parser of kind {parser.name}, which does not have all of the settings "
-                f"{', '.join(settings)}; leave out those of other kinds"
-            ) from None
+    try:
+        parser = parser.with_settings(**settings) if settings else parser
+    except TypeError:
+        raise ConfigError(
+            f"{source} is a parser of kind {parser.name}, which does not have all of the settings "
+            f"{', '.join(settings)}; leave out those of other kinds"
+        ) from None
     records = []
     for file in files:
         gold = replace(file, tags=None).read()
@@ -186,22 +185,17 @@ def table(records: Sequence[dict[str, Any]]) -> str:
 
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and
-    so on.
-    """
-    figures: dict[str, float] = {}
-    for record in records:
-        if record["budget"] is None:
-            end = f"{record['treebank']}_{record['tags']}"
-            figures[f"const_f_{end}"] = round(record["all"]["f1"], 5)
-            figures[f"const_f_evalb_{end}"] = round(record["evalb"]["f1"], 5)
-    return figures
+    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and so on."""
+    return {
+        f"const_{name}_{record['treebank']}_{record['tags']}": round(record[convention]["f1"], 5)
+        for record in records
+        if record["budget"] is None
+        for name, convention in (("f", "all"), ("f_evalb", "evalb"))
+    }
 
 
 def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline
-    folder.
-    """
+    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline folder."""
     import srsly
 
     path = pipeline / "meta.json"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -76,7 +75,7 @@ def load_tagger(pipeline: str | None = None) -> Language:
         raise ModelFormatError(
             f"{pipeline} is no spaCy pipeline that can be loaded ({error}); give a folder or an installed package"
         ) from error
-    for name in list(nlp.pipe_names):
+    for name in nlp.pipe_names:
         if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
             nlp.remove_pipe(name)
     return nlp
@@ -102,24 +101,21 @@ def joined_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[s
     """
     out: list[str] = []
     out_spaces: list[bool] = []
-    glued = False
-    for k, word in enumerate(words):
-        following = words[k + 1] if k + 1 < len(words) else ""
+    glued, before, space_before = False, " ", True
+    for word, space, following in zip(words, spaces, [*words[1:], " "], strict=True):
         hyphen = (
             word in HYPHENS
-            and k > 0
-            and not spaces[k - 1]
-            and not spaces[k]
-            and (words[k - 1][-1].isalnum() or words[k - 1][-1] == ".")
-            and following[:1].isalnum()
+            and not (space_before or space)
+            and (before[-1].isalnum() or before[-1] == ".")
+            and following[0].isalnum()
         )
         if glued or hyphen:
             out[-1] += word
-            out_spaces[-1] = spaces[k]
+            out_spaces[-1] = space
         else:
             out.append(word)
-            out_spaces.append(spaces[k])
-        glued = hyphen
+            out_spaces.append(space)
+        glued, before, space_before = hyphen, word, space
     return out, out_spaces
 
 
@@ -179,13 +175,14 @@ def read_sentences(
     counts: list[dict[str, Any]] = []
     for number, file in enumerate(files):
         paragraphs = file.paragraphs()
-        dropped: Counter[str] = Counter()
-        n_words = n_sentences = 0
+        dropped = dict.fromkeys(DROPPED, 0)
+        count = {"name": file.name, "paragraphs": len(paragraphs), "sentences": 0, "words": 0}
+        counts.append({**count, "dropped": dropped})
         for words, tags in tagged_sentences(nlp, paragraphs, reading.keep_hyphens):
             if len(found) == reading.limit:
                 break
-            n_sentences += 1
-            n_words += len(words)
+            counts[-1]["sentences"] += 1
+            counts[-1]["words"] += len(words)
             key = sentence_key(words)
             reasons = (
                 len(words) < reading.min_words,
@@ -196,18 +193,9 @@ def read_sentences(
             )
             if any(reasons):
                 dropped[DROPPED[reasons.index(True)]] += 1
-                continue
-            seen.add(key)
-            found.append(TaggedSentence(number, tuple(words), tuple(tags)))
-        counts.append(
-            {
-                "name": file.name,
-                "paragraphs": len(paragraphs),
-                "sentences": n_sentences,
-                "words": n_words,
-                "dropped": {reason: dropped[reason] for reason in DROPPED},
-            }
-        )
+            else:
+                seen.add(key)
+                found.append(TaggedSentence(number, tuple(words), tuple(tags)))
     if not found:
         raise ConfigError(
             f"none of the {sum(c['sentences'] for c in counts)} sentences of the text is left to parse "

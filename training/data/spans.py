@@ -65,13 +65,9 @@ def chain_numbers(chains: Sequence[Chain]) -> dict[Chain, int]:
 def number_of(chain: Chain, numbers: dict[Chain, int]) -> int:
     """The number of a chain, or of the longest listed one that is left when labels are taken from the top, else of what
     is left when they are taken from the bottom, else 0."""
-    for cut in range(len(chain)):
-        if chain[cut:] in numbers:
-            return numbers[chain[cut:]]
-    for cut in range(len(chain) - 1, 0, -1):
-        if chain[:cut] in numbers:
-            return numbers[chain[:cut]]
-    return 0
+    n = len(chain)
+    left = [*(chain[cut:] for cut in range(n)), *(chain[:cut] for cut in range(n - 1, 0, -1))]
+    return next((numbers[part] for part in left if part in numbers), 0)
 
 
 def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
@@ -103,6 +99,5 @@ def make_example(
         np.array(list(labelled.values()), dtype=INDEX),
         np.ones(len(labelled), dtype=REAL),
         crossing_spans(labelled, n),
-        None,
-        sentence.weight,
+        weight=sentence.weight,
     )

@@ -62,8 +62,7 @@ class TextFile:
                 f"{self.path}: byte {error.start} is not UTF-8; convert the file to UTF-8"
             ) from None
         lines = text.removeprefix("\ufeff").split("\n")
-        found = [self._clean(line) for line in (_unwrapped(lines) if self.wrapped else lines)]
-        found = [paragraph for paragraph in found if paragraph]
+        found = list(filter(None, map(self._clean, _unwrapped(lines) if self.wrapped else lines)))
         if not found:
             raise TrainingDataError(f"{self.path}: there is no text in it; give a file with one paragraph per line")
         return found
