@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +24,11 @@ MAX_FILE = 12_000_000
 """Bytes of a pipeline folder, and of one file in it: what ships in a wheel or a repository stays small."""
 
 
-@dataclass(frozen=True)
-class PipelineFacts:
-    """What meta.json says about a pipeline. `treebanks`: ids of the list, of tagger and parser together. In
-    `description` {parser} is the parser's factory."""
-
-    name: str = "dtparse"
-    version: str = __version__
-    treebanks: Sequence[str] = ()
-    description: str = "Constituency parsing: tokenizer, tagger, senter, {parser}"
-    performance: dict[str, Any] = field(default_factory=dict)
-
-
-def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Language:
+def assemble(
+    tagger: Path, model: Path, out: Path, treebanks: Sequence[str], name: str = "dtparse", version: str | None = None
+) -> Language:
     """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; the result, loaded.
+    `treebanks`: ids of the list, of tagger and parser together; `name`, `version`: of the pipeline (the package's).
 
     `out` is replaced when it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError when
     `out` is something else or the result is larger than MAX_TOTAL or MAX_FILE.
@@ -50,27 +40,27 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
         raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers read tags")
-    for name in nlp.component_names:
-        if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
-            nlp.remove_pipe(name)
+    for old in nlp.component_names:
+        if nlp.get_pipe_meta(old).factory in CONSTITUENT_FACTORIES:
+            nlp.remove_pipe(old)
     if "visible_sentences" not in nlp.pipe_names and nlp.has_pipe("senter"):
         nlp.add_pipe("visible_sentences", after="senter")
     factory = KINDS[parser.name].factory
     nlp.add_pipe(factory, config={"model": str(model)})
-    origin = provenance(list(weighted_names(facts.treebanks)))
+    origin = provenance(list(weighted_names(treebanks)))
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
     dev = parser.meta.get("fit", {}).get("dev", {})
-    scores = {f"const_{name}_fit": round(value, 5) for name, value in dev.items() if name.startswith("f1")}
+    scores = {f"const_{what}_fit": round(value, 5) for what, value in dev.items() if what.startswith("f1")}
     nlp.meta.update(
-        name=facts.name,
-        version=facts.version,
-        description=facts.description.format(parser=factory),
+        name=name,
+        version=version or __version__,
+        description=f"Constituency parsing: tokenizer, tagger, senter, {factory}",
         author="spacy-dtparse",
         license=origin["license"],
         sources=[{"author": "", "url": "", **source} for source in origin["sources"]],
         credits=origin["credits"],
         requirements=[f"spacy-dtparse>={__version__}"],
-        performance={**nlp.meta.get("performance", {}), **scores, **facts.performance},
+        performance={**nlp.meta.get("performance", {}), **scores},
     )
     if out.exists():
         shutil.rmtree(out)
