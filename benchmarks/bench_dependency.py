@@ -30,8 +30,7 @@ from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
-from training.data.dependencies import DependencySentence
-from training.data.parts_of_speech import part_labels, retagged
+from training.data.dependencies import DependencySentence, part_labels, retagged
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file

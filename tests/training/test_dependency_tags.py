@@ -13,8 +13,7 @@ from spacy_dtparse.parsers import load_dependency_parser, load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from tests.training.dependency_samples import CONLLU, SAMPLE, sentences
 from training.cli import main
-from training.data.dependencies import DependencySentence
-from training.data.parts_of_speech import part_labels, retagged, with_labels
+from training.data.dependencies import DependencySentence, part_labels, retagged, with_labels
 from training.dependency.fitting import judge
 from training.dependency.running import read_treebank_file
 from training.loglinear_tagger.corpus import LabelledSentence

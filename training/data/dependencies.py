@@ -1,18 +1,21 @@
-"""Dependency treebanks: CoNLL-U, and constituent trees with heads by rule, as training sentences."""
+"""Dependency treebanks: CoNLL-U, and constituent trees with heads by rule, as training sentences; their parts of speech
+as labels of words, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.linear.linkparts import TokenColumns
+from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
+from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.heads import HeadRules, tree_guide
 
 _COLUMNS = 10
+_BETWEEN, _NOTHING = "|", "-"
 
 
 @dataclass(frozen=True)
@@ -121,3 +124,29 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, s
     columns = TokenColumns(tree.words, tree.tags if tags is None else tuple(tags))
     punctuation = tuple(tag in rules.punctuation for tag in tree.tags)
     return DependencySentence(columns, tuple(head + 1 for head in heads), tuple(labels), punctuation, source)
+
+
+def part_labels(sentence: DependencySentence, rules: TextRules) -> tuple[str, ...]:
+    """What a tagger learns from a sentence: of its parts of speech, coarse and fine ("NOUN|NN"), all that `rules` read;
+    characters of a positional tag that they pass over are "-".
+    """
+    tags, pos = sentence.columns.tags, sentence.columns.pos
+    if rules.places:
+        tags = tuple(
+            "".join(char if place in rules.places else _NOTHING for place, char in enumerate(tag)) for tag in tags
+        )
+    none = ("",) * len(sentence.heads)
+    coarse, fine = none if rules.source == "tag" else pos, none if rules.source == "pos" else tags
+    return tuple(f"{one}{_BETWEEN}{other}" for one, other in zip(coarse, fine, strict=True))
+
+
+def with_labels(sentence: DependencySentence, labels: Sequence[str]) -> DependencySentence:
+    """The sentence with parts of speech from labels such as `part_labels` gives."""
+    parts = [label.partition(_BETWEEN) for label in labels]
+    columns = sentence.columns._replace(tags=tuple(fine for *_, fine in parts), pos=tuple(part[0] for part in parts))
+    return replace(sentence, columns=columns)
+
+
+def retagged(tagger: SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
+    """The sentences with parts of speech by a tagger of such labels."""
+    return [with_labels(sentence, tagger.tag(sentence.columns.words)) for sentence in sentences]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def fit_tagger(
     held_out = list(dev)
     if options.online and not dev:
         held = fold_numbers(len(train), _HELD_OUT, 10) == _HELD_OUT - 1
-        held_out, train = ([s for s, out in zip(train, held, strict=True) if out == own] for own in (True, False))
+        held_out, train = list(compress(train, held)), list(compress(train, ~held))
         if not held_out:
             raise TrainingDataError(
                 f"{len(train)} sentences are too few to keep a tenth of them for the scale; give {_HELD_OUT} or more, "

@@ -61,7 +61,7 @@ class Likelihood:
 
     def __init__(self, data: SequenceData, parts: TagParts, listing: Listing, sigma: float, workers: int):
         self._data, self._parts, self._listing, self._workers = data, parts, listing, workers
-        self._variance = sigma * sigma
+        self.variance = sigma * sigma
         self._edges = np.linspace(0, len(data.starts) - 1, SHARDS + 1).astype(int).tolist()
         self.likelihood = 0.0
 
@@ -84,8 +84,8 @@ class Likelihood:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """(Negative penalised log-likelihood, its gradient)."""
-        gradient = self.expected(weights) - self._listing.seen + weights / self._variance
-        return float(weights @ weights) / (2 * self._variance) - self.likelihood, gradient
+        gradient = self.expected(weights) - self._listing.seen + weights / self.variance
+        return float(weights @ weights) / (2 * self.variance) - self.likelihood, gradient
 
 
 def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: int, variance: float) -> np.ndarray:
@@ -115,14 +115,13 @@ def _train_gis(function: Likelihood, listing: Listing, options: SequenceOptions,
     if state.is_file():
         with saved_arrays(state) as arrays:
             weights, iteration, before = arrays["weights"], int(arrays["iteration"]), float(arrays["before"])
-    variance = options.sigma * options.sigma
     while iteration < options.iterations:
         expected = function.expected(weights)
-        value = function.likelihood - float(weights @ weights) / (2 * variance)
+        value = function.likelihood - float(weights @ weights) / (2 * function.variance)
         tell(iteration=iteration, objective=value, likelihood=function.likelihood)
         if value - before < options.tolerance * abs(value):
             break
-        weights = weights + gis_step(weights, listing.seen, expected, listing.most, variance)
+        weights = weights + gis_step(weights, listing.seen, expected, listing.most, function.variance)
         before = value
         iteration += 1
         if iteration % _SAVE_EVERY == 0:

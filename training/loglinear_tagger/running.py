@@ -6,17 +6,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import compress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
-from ..data.dependencies import DependencySentence
+from ..data.dependencies import DependencySentence, part_labels, with_labels
 from ..data.folds import folds_of
-from ..data.parts_of_speech import part_labels, with_labels
 from ..runs.files import write_atomically
 from ..runs.resuming import run_folder
 from ..runs.telling import Tell, teller
@@ -33,13 +35,8 @@ def model_facts(
     facts: Mapping[str, Any], sentences: Sequence[LabelledSentence], options: SequenceOptions
 ) -> dict[str, Any]:
     """What a model's meta says: `facts`, and what it is trained on and how."""
-    return {
-        "version": __version__,
-        **facts,
-        "sentences": len(sentences),
-        "tokens": sum(len(sentence.words) for sentence in sentences),
-        "options": options.facts(),
-    }
+    counts = {"sentences": len(sentences), "tokens": sum(len(sentence.words) for sentence in sentences)}
+    return {"version": __version__, **facts, **counts, "options": options.facts()}
 
 
 def fit_files(
@@ -83,17 +80,15 @@ def jackknifed(
 
     Raises TrainingDataError where there are fewer blocks of sentences than folds.
     """
-    of = folds_of(len(sentences), folds).tolist()
-    if len(set(of)) < folds:
+    of = folds_of(len(sentences), folds)
+    if len(np.unique(of)) < folds:
         raise TrainingDataError(
             f"{len(sentences)} sentences are too few for {folds} folds of blocks of ten; give more, or fewer folds"
         )
 
     def one(fold: int) -> tuple[list[LabelledSentence], dict[str, Any]]:
-        held = [sentence for sentence, own in zip(sentences, of, strict=True) if own == fold]
-        rest = [sentence for sentence, own in zip(sentences, of, strict=True) if own != fold]
-        model = fit_tagger(rest, (), options, folder / f"fold{fold}", {})
-        tagger = SequenceTagger(model)
+        held, rest = list(compress(sentences, of == fold)), list(compress(sentences, of != fold))
+        tagger = SequenceTagger(fit_tagger(rest, (), options, folder / f"fold{fold}", {}))
         found = [s._replace(labels=tuple(tagger.tag(s.words, s.tags))) for s in held]
         scores = judge(tagger, held, betas)
         say(fold=fold, words=scores["words"], accuracy=scores["accuracy"])
@@ -102,7 +97,7 @@ def jackknifed(
     with ThreadPoolExecutor(workers) as pool:
         results = list(pool.map(one, range(folds)))
     labelled = [iter(found) for found, _ in results]
-    return [next(labelled[fold]) for fold in of], _together([scores for _, scores in results])
+    return [next(labelled[fold]) for fold in of.tolist()], _together([scores for _, scores in results])
 
 
 def jackknife(
