@@ -156,17 +156,13 @@ def part_file(folder: Path, name: str, part: str) -> Path:
 def corpus_files(
     folder: Path, names: Sequence[str], part: str = "train", tags: Path | None = None
 ) -> list[TreebankFile]:
-    """`folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of
-    tags is given.
-
-    A treebank without a dev part is left out of "dev".
-    """
+    """`folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags
+    is given. A treebank without a dev part is left out of "dev"."""
     files = []
     for name, weight in weighted_names(names).items():
         path = part_file(folder, name, part)
-        if part == "dev" and not path.is_file():
-            continue
-        files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))
+        if part != "dev" or path.is_file():
+            files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))
     return files
 
 
@@ -196,35 +192,26 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
     licences: list[str] = []
     problems: list[str] = []
     for name in dict.fromkeys(names):
-        entry = known.get(name)
-        if entry is None:
+        entry = known.get(name, {"name": name, "licence": {"name": "not known", "spdx": None}})
+        terms, repositories = entry["licence"], entry.get("source", {}).get("github")
+        url = {"url": ", ".join(f"https://github.com/{place}" for place in repositories)} if repositories else {}
+        sources.append({"name": entry["name"], **url, "license": terms["name"]})
+        credits += entry.get("credits", [])
+        notices += [terms["text"]] if "text" in terms else []
+        if name not in known:
             problems.append(f"the terms of {name} are not known")
-            sources.append({"name": name, "license": "not known"})
-            continue
-        if name in OWN:
-            licences.append(entry["licence"]["spdx"])
-            sources.append({"name": entry["name"], "license": entry["licence"]["name"]})
-            continue
-        credits += entry["credits"]
-        repositories = ", ".join(f"https://github.com/{repository}" for repository in entry["source"]["github"])
-        sources.append({"name": entry["name"], "url": repositories, "license": entry["licence"]["name"]})
-        if "text" in entry["licence"]:
-            notices.append(entry["licence"]["text"])
-        if not entry["model_may_be_shipped"]:
+        elif not entry.get("model_may_be_shipped", True):
             problems.append(f"{entry['name']}: {entry['terms']}")
-        elif entry["licence"]["spdx"] not in (None, *ORDER):
-            problems.append(f"no rule for the licence {entry['licence']['spdx']} of {entry['name']}")
-        elif entry["licence"]["spdx"] in ORDER:
-            licences.append(entry["licence"]["spdx"])
+        elif terms["spdx"] in ORDER:
+            licences.append(terms["spdx"])
+        elif terms["spdx"] is not None:
+            problems.append(f"no rule for the licence {terms['spdx']} of {entry['name']}")
     licence = max(licences, key=ORDER.index, default=ORDER[0])
     # Attribution licences of several versions together: the share-alike one, or the latest.
     text = licence.replace("-", " ", licence.count("-")).replace("CC BY SA", "CC BY-SA")
-    return {
-        "license": f"{_KEPT}: {'; '.join(problems)}" if problems else text,
-        "credits": credits,
-        "sources": sources,
-        "notices": notices,
-    }
+    if problems:
+        text = f"{_KEPT}: {'; '.join(problems)}"
+    return {"license": text, "credits": credits, "sources": sources, "notices": notices}
 
 
 def texts_beside(path: Path) -> Path:
@@ -247,12 +234,11 @@ def text_credits(names: Sequence[str]) -> list[str]:
     known = read_list(TEXTS, "texts", "list of raw texts")
     found = []
     for name in dict.fromkeys(names):
-        entry = known.get(name)
-        if entry is None:
-            found.append(f"Raw text {name}, whose terms are not known: {_KEPT}")
-        else:
-            end = "" if entry["ships"] else f": {_KEPT}"
-            found.append(f"Raw text, annotated by a teacher: {entry['what']} ({entry['licence']}){end}")
+        credit, ships = f"Raw text {name}, whose terms are not known", False
+        if name in known:
+            what, licence, ships = (known[name][key] for key in ("what", "licence", "ships"))
+            credit = f"Raw text, annotated by a teacher: {what} ({licence})"
+        found.append(credit if ships else f"{credit}: {_KEPT}")
     return found
 
 
