@@ -93,10 +93,8 @@ class Collected:
 
 
 def layouts(path: Path = SPLITS) -> dict[str, Layout]:
-    """The known treebanks by name.
-
-    Raises ConfigError when the list cannot be read, names a document twice or has an empty train or dev part.
-    """
+    """The known treebanks by name. Raises ConfigError when the list cannot be read, names a document twice or has an
+    empty train or dev part."""
     try:
         document = json.loads(path.read_text(encoding="utf8"))
         return {name: Layout(name=name, **entry) for name, entry in document["treebanks"].items()}
@@ -107,10 +105,8 @@ def layouts(path: Path = SPLITS) -> dict[str, Layout]:
 
 
 def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
-    """The files below `folder` whose names end in `suffix`, at any depth, by name without it, sorted by name.
-
-    Raises TrainingDataError when there is no such folder, no such file, or two of one name.
-    """
+    """The files below `folder` whose names end in `suffix`, at any depth, by name without it, sorted by name. Raises
+    TrainingDataError when there is no such folder, no such file, or two of one name."""
     if not folder.is_dir():
         raise TrainingDataError(
             f"there is no folder {folder}; fetch the treebanks ({FETCH}), or give the folder that has "

@@ -32,10 +32,8 @@ class Sentence:
 def read_treebank(
     path: str | Path, tags_path: str | Path | None = None, weight: float = 1.0, limit: int | None = None
 ) -> list[Sentence]:
-    """The sentences of a bracket file; `tags_path`: a line of tags for each tree, else gold tags.
-
-    Raises TrainingDataError when the tags cannot be read or do not fit the trees.
-    """
+    """The sentences of a bracket file; `tags_path`: a line of tags for each tree, else gold tags. Raises
+    TrainingDataError when the tags cannot be read or do not fit the trees."""
     path = Path(path)
     lines: list[str] | None = None
     if tags_path is not None:

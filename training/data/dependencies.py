@@ -21,10 +21,8 @@ _BETWEEN, _NOTHING = "|", "-"
 @dataclass(frozen=True)
 class DependencySentence:
     """A sentence with its tree. `heads`: place from 1 of each token's head, 0 for the root's one dependent; `labels`:
-    of the links, "root" for that; `punctuation`: which tokens are; `source`: name of the treebank.
-
-    Raises TrainingDataError unless heads form one tree under one dependent of the root.
-    """
+    of the links, "root" for that; `punctuation`: which tokens are; `source`: name of the treebank. Raises
+    TrainingDataError unless heads form one tree under one dependent of the root."""
 
     columns: TokenColumns
     heads: tuple[int, ...]
@@ -60,10 +58,8 @@ def tree_problem(heads: Sequence[int]) -> str:
 
 
 def read_conllu(path: str | Path, source: str = "") -> Iterator[DependencySentence]:
-    """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are passed over.
-
-    Raises TrainingDataError with file and line for what is not CoNLL-U, or is no tree.
-    """
+    """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are passed over. Raises TrainingDataError
+    with file and line for what is not CoNLL-U, or is no tree."""
     path = Path(path)
     source = source or path.stem
     rows: list[list[str]] = []
@@ -128,8 +124,7 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, s
 
 def part_labels(sentence: DependencySentence, rules: TextRules) -> tuple[str, ...]:
     """What a tagger learns from a sentence: of its parts of speech, coarse and fine ("NOUN|NN"), all that `rules` read;
-    characters of a positional tag that they pass over are "-".
-    """
+    characters of a positional tag that they pass over are "-"."""
     tags, pos = sentence.columns.tags, sentence.columns.pos
     if rules.places:
         tags = tuple(

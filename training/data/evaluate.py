@@ -26,10 +26,8 @@ FIGURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossin
 
 
 def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
-    """The parser of a model file, or the parser and the pipeline of a pipeline folder.
-
-    Raises ModelFormatError when there is neither.
-    """
+    """The parser of a model file, or the parser and the pipeline of a pipeline folder. Raises ModelFormatError when
+    there is neither."""
     if (source / "config.cfg").is_file():
         import spacy
 
@@ -59,11 +57,8 @@ def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, 
 def score_trees(
     sentences: Iterable[Sentence], trees: Iterable[Tree]
 ) -> tuple[ParsevalReport, dict[str, ParsevalReport]]:
-    """PARSEVAL of a tree for each sentence: of all, and by the treebanks that the sentences are from.
-
-    Raises TreeError when a tree has other words than its sentence, ValueError when there are more of one than of the
-    other.
-    """
+    """PARSEVAL of a tree for each sentence: of all, and by the treebanks that the sentences are from. Raises TreeError
+    when a tree has other words than its sentence, ValueError when there are more of one than of the other."""
     total = ParsevalReport(strict=True)
     parts: dict[str, ParsevalReport] = {}
     for sentence, tree in zip(sentences, trees, strict=True):

@@ -63,10 +63,8 @@ class Reading:
 
 
 def load_tagger(pipeline: str | None = None) -> Language:
-    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one.
-
-    Raises ModelFormatError when there is no such pipeline.
-    """
+    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one. Raises
+    ModelFormatError when there is no such pipeline."""
     if pipeline is None:
         return load_embedded(exclude=["span_parser"])
     try:
@@ -142,10 +140,7 @@ def _docs(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Itera
 
 def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Iterator[tuple[list, list]]:
     """(words, tags) of each sentence of the paragraphs. Words are joined before they are tagged, so that the tagger
-    gives the whole word its tag.
-
-    Raises ConfigError when the pipeline finds no sentences or sets no tags.
-    """
+    gives the whole word its tag. Raises ConfigError when the pipeline finds no sentences or sets no tags."""
     for doc in nlp.pipe(_docs(nlp, paragraphs, keep_hyphens), batch_size=64):
         if not doc.has_annotation("SENT_START") or not all(token.tag_ for token in doc):
             lacking = "tags" if doc.has_annotation("SENT_START") else "sentence boundaries"
@@ -161,12 +156,9 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
 def read_sentences(
     nlp: Language, files: Sequence[TextFile], reading: Reading
 ) -> tuple[list[TaggedSentence], list[dict[str, Any]]]:
-    """(sentences to parse, for each file its name and how many paragraphs, sentences and words were read, how many
-    were left out for which of DROPPED).
-
-    Raises TrainingDataError for files that cannot be read or treebanks without trees, ConfigError as
-    `tagged_sentences` does, and when there is no file.
-    """
+    """(sentences to parse, for each file its name and how many paragraphs, sentences and words were read, how many were
+    left out for which of DROPPED). Raises TrainingDataError for files that cannot be read or treebanks without trees,
+    ConfigError as `tagged_sentences` does, and when there is no file."""
     if not files:
         raise ConfigError("there is no text to parse; give --text FILE, UTF-8 with one paragraph per line")
     banned = {sentence_key(s.tree.words) for file in reading.without for s in file.read()}

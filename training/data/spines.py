@@ -40,10 +40,8 @@ class Token(NamedTuple):
 def categorised(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[list[Token]]:
-    """The tokens of each sentence's training tree (see `training_tree`) with what `categories` says of it.
-
-    Raises TrainingDataError for a tree that has no categories.
-    """
+    """The tokens of each sentence's training tree (see `training_tree`) with what `categories` says of it. Raises
+    TrainingDataError for a tree that has no categories."""
     made = []
     for sentence in sentences:
         tree = training_tree(sentence, recipe)
@@ -56,10 +54,7 @@ def categorised(
 
 def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[Token]]:
     """The sentences where categories met less than `least` times are replaced by the tag's most frequent of the others
-    (of all tags together, where it has none).
-
-    Raises TrainingDataError when no category is met as often.
-    """
+    (of all tags together, where it has none). Raises TrainingDataError when no category is met as often."""
     counts = Counter(token.category for sentence in sentences for token in sentence)
     frequent = [[token for token in sentence if counts[token.category] >= least] for sentence in sentences]
     if not any(frequent):
@@ -76,9 +71,7 @@ def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[
 
 class Inventory:
     """The categories of a treebank's tokens: `counts` of each, `of_word` and `of_tag` their counts by word and by tag.
-
-    Raises TrainingDataError when there is no token.
-    """
+    Raises TrainingDataError when there is no token."""
 
     def __init__(self, sentences: Iterable[Sequence[Token]]):
         self.sentences = 0
@@ -124,10 +117,7 @@ class Inventory:
 
     def coverage(self, sentences: Iterable[Sequence[Token]]) -> dict[str, Any]:
         """What this inventory knows of held-out text: `sentences`, `tokens`, and the SHARES from 0 to 1; `guess` is the
-        share of tokens whose category `guess` finds from the tag.
-
-        Raises TrainingDataError when there is no token.
-        """
+        share of tokens whose category `guess` finds from the tag. Raises TrainingDataError when there is no token."""
         hits: Counter[str] = Counter()
         number = tokens = 0
         guess = cache(self.guess)

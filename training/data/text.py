@@ -51,10 +51,8 @@ class TextFile:
         return {"name": self.name, "sha256": digest, "wrapped": self.wrapped, "spaced": self.spaced}
 
     def paragraphs(self) -> list[str]:
-        """The paragraphs: white space as single blanks, `` and '' as ", no empty ones.
-
-        Raises TrainingDataError when the file is not there, is not UTF-8, or has no text.
-        """
+        """The paragraphs: white space as single blanks, `` and '' as ", no empty ones. Raises TrainingDataError when
+        the file is not there, is not UTF-8, or has no text."""
         try:
             text = self._bytes().decode("utf8")
         except UnicodeDecodeError as error:
@@ -82,9 +80,7 @@ class TextFile:
 
 def text_files(arguments: Sequence[str]) -> tuple[TextFile, ...]:
     """The files of command line arguments; a folder stands for the .txt files in it and below it, in order of names.
-
-    Raises ConfigError for an unknown option, TrainingDataError for a folder without such files.
-    """
+    Raises ConfigError for an unknown option, TrainingDataError for a folder without such files."""
     found: list[TextFile] = []
     for argument in arguments:
         file = TextFile.parse(argument)

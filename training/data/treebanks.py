@@ -99,10 +99,7 @@ class TreebankFile:
 
 def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
     """Of blocks of ten items every N-th from the K-th ("K/N"), or all but those ("-K/N"); so one file can be training
-    and development data.
-
-    Raises ConfigError, which names `text`, for any other `block`.
-    """
+    and development data. Raises ConfigError, which names `text`, for any other `block`."""
     which, _, of = block.removeprefix("-").partition("/")
     if not which.isdecimal() or not of.isdecimal() or not 0 < int(which) <= int(of):
         raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
@@ -111,10 +108,8 @@ def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
 
 
 def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
-    """About `share` of the sentences, evenly spaced; always the same ones.
-
-    Raises ConfigError unless `share` is above 0 and at most 1.
-    """
+    """About `share` of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share` is above 0
+    and at most 1."""
     if not 0 < share <= 1:
         raise ConfigError(
             f"the share of the sentences to use (share=, --scale) is {share!r}; it must be above 0 and at most 1"
@@ -129,10 +124,8 @@ def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:
 
 
 def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
-    """`NAME` and `NAME:WEIGHT` arguments as a mapping; without a weight it is 1.
-
-    Raises ConfigError for a name given twice or a weight that is no number above 0.
-    """
+    """`NAME` and `NAME:WEIGHT` arguments as a mapping; without a weight it is 1. Raises ConfigError for a name given
+    twice or a weight that is no number above 0."""
     found: dict[str, float] = {}
     for argument in arguments:
         name, colon, text = argument.partition(":")

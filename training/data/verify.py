@@ -26,8 +26,7 @@ class FileCheck:
 
 def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> list[FileCheck]:
     """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank: one of the list must have the published
-    size and SHA-256; of any other one, all trees must be readable. Raises TrainingDataError when one is not there.
-    """
+    size and SHA-256; of any other one, all trees must be readable. Raises TrainingDataError when one is not there."""
     known = catalogue() if known is None else known
     checks: list[FileCheck] = []
     for name in names:

@@ -65,10 +65,8 @@ def fit_model(
 ) -> DependencyModel:
     """Train; `workdir` keeps finished learners, from which a killed run goes on. `tell` hears of each learner and, with
     `dev`, of the mean of the learners so far: the learning curve. With `dev` the model has as many stages as are best
-    there: on a small treebank a guide may mislead more than it tells.
-
-    Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
-    """
+    there: on a small treebank a guide may mislead more than it tells. Raises TrainingDataError when there is nothing to
+    learn from, or `workdir` is another run's."""
     chosen = [sentence for sentence in train if len(sentence.heads) <= options.max_words]
     if not chosen:
         raise TrainingDataError(

@@ -44,10 +44,7 @@ def fit_tagger(
 ) -> TaggerModel:
     """Train; `workdir` keeps what an unfinished run goes on from. `workers`: threads of GIS and L-BFGS; the model does
     not depend on them. An online learner's scale is fitted on `dev`, or without it on a tenth of `train` that is not
-    learned from.
-
-    Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
-    """
+    learned from. Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's."""
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give a file with more of them")
     if len({bool(sentence.tags) for sentence in train}) > 1:

@@ -50,10 +50,8 @@ def fit_files(
     betas: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Train on files (see `read_labelled`), write `out` and return its scores on `dev` (see `judge`), {} without.
-    `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed.
-
-    Raises TrainingDataError and ConfigError for what cannot be used.
-    """
+    `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed. Raises TrainingDataError and
+    ConfigError for what cannot be used."""
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
     with run_folder(workdir) as folder:
@@ -76,10 +74,8 @@ def jackknifed(
     say: Tell = lambda **_: None,
 ) -> tuple[list[LabelledSentence], dict[str, Any]]:
     """The sentences with labels of taggers that have not seen them, and the scores (see `judge`) of all folds together.
-    A finished fold is kept in the `folder`; `workers`: folds at a time.
-
-    Raises TrainingDataError where there are fewer blocks of sentences than folds.
-    """
+    A finished fold is kept in the `folder`; `workers`: folds at a time. Raises TrainingDataError where there are fewer
+    blocks of sentences than folds."""
     of = folds_of(len(sentences), folds)
     if len(np.unique(of)) < folds:
         raise TrainingDataError(
@@ -129,9 +125,7 @@ def jackknifed_tags(
 ) -> tuple[list[DependencySentence], SequenceTagger]:
     """The training sentences with parts of speech of taggers that have not seen them, and a tagger of them all for
     others. A finished fold is kept in the `folder`; `workers`: folds at a time; `meta`: facts for the tagger's model.
-
-    Raises TrainingDataError where there are fewer blocks of sentences than folds.
-    """
+    Raises TrainingDataError where there are fewer blocks of sentences than folds."""
     options = options or SequenceOptions()
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, rules)) for s in train]
     found, scores = jackknifed(gold, options, folds, folder, workers, say=say)
