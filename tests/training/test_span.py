@@ -22,8 +22,9 @@ from tests.reference.spans import binary_trees, tree_score
 from tests.span_models import CHAINS, SENTENCES, random_model
 from training.cli import main
 from training.data.corpus import Sentence
-from training.data.slopes import believed_slopes, bracket_slopes
 from training.data.spans import (
+    believed_slopes,
+    bracket_slopes,
     chain_numbers,
     count_chains,
     crossing_spans,

@@ -1,4 +1,5 @@
-"""Trees as what the span network learns from: spans with label chains, and spans that no tree of theirs may have."""
+"""Trees as what networks that score spans learn from: spans with label chains, spans that no tree of theirs may have,
+and the loss of a sentence's brackets with its derivative."""
 
 from __future__ import annotations
 
@@ -10,11 +11,15 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.features.span.wordparts import WordParts
+from spacy_dtparse.kernels.span.spans import tree_posteriors
 from spacy_dtparse.model.span.model import Chain
 from spacy_dtparse.text import normal_word
 from spacy_dtparse.trees import TOP, Tree
 
 from .corpus import Sentence
+
+_FORBIDDEN = REAL(-60.0)
+"""Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
 
 
 @dataclass(frozen=True)
@@ -101,3 +106,30 @@ def make_example(
         crossing_spans(labelled, n),
         weight=sentence.weight,
     )
+
+
+def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of a sentence; nats.
+
+    `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
+    """
+    log_all, all_spans = tree_posteriors(without_tokens(scores))
+    log_right, right_spans = tree_posteriors(without_tokens(np.where(crossing, _FORBIDDEN, scores)))
+    return log_all - log_right, all_spans - right_spans, right_spans
+
+
+def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
+    """(Loss, its derivative by every span's score): -ln of the probability of a tree, in the mean over the trees of a
+    teacher who believes in spans with these probabilities; nats.
+
+    `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
+    """
+    log_all, all_spans = tree_posteriors(without_tokens(scores))
+    return log_all - float(np.vdot(believed, scores)), all_spans - believed
+
+
+def without_tokens(scores: np.ndarray) -> np.ndarray:
+    """A copy of spans' scores, float32 (n + 1, n + 1), with 0 for single tokens."""
+    scores = np.array(scores, dtype=REAL)
+    np.fill_diagonal(scores[:, 1:], 0)
+    return scores

@@ -83,18 +83,11 @@ def train_final(
     scores, speed = _score(spacy.load(model), treebanks, config, senter, out)
     pipeline.meta["performance"] = scores
     pipeline.to_disk(model)
-    append_line(
-        out / "log.jsonl",
-        {
-            "what": "train",
-            "model": model.name,
-            **scores,
-            "fit_seconds": round(seconds, 1),
-            "dev_words_per_second": speed,
-            "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
-            "config": config.fingerprint(),
-        },
-    )
+    append_line(out / "log.jsonl", {
+        "what": "train", "model": model.name, **scores, "fit_seconds": round(seconds, 1), "dev_words_per_second": speed,
+        "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
+        "config": config.fingerprint(),
+    })  # fmt: skip
     return scores
 
 

@@ -83,18 +83,9 @@ def _run_fold(
         predicted = tag_sentences(nlp, sentences)
         result[treebank.name] = [" ".join(row) for row in predicted]
         right, total = accuracy(sentences, predicted)
-        append_line(
-            out / "log.jsonl",
-            {
-                "what": "jackknife",
-                "run": run,
-                "fold": fold,
-                "treebank": treebank.name,
-                "sentences": len(sentences),
-                "words": total,
-                "accuracy": round(right / max(1, total), 5),
-                "fit_seconds": round(seconds, 1),
-                "config": config.fingerprint(),
-            },
-        )
+        append_line(out / "log.jsonl", {
+            "what": "jackknife", "run": run, "fold": fold, "treebank": treebank.name, "sentences": len(sentences),
+            "words": total, "accuracy": round(right / max(1, total), 5), "fit_seconds": round(seconds, 1),
+            "config": config.fingerprint(),
+        })  # fmt: skip
     return result

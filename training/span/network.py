@@ -18,8 +18,7 @@ from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD
 from spacy_dtparse.kernels.span.network import SpanNetwork
 from spacy_dtparse.kernels.span.recurrent import LEAK, sum_rows
 
-from ..data.slopes import believed_slopes, bracket_slopes
-from ..data.spans import SpanExample
+from ..data.spans import SpanExample, believed_slopes, bracket_slopes
 from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
 
 Arrays = dict[str, np.ndarray]

@@ -19,8 +19,7 @@ from spacy_dtparse.model.span.model import Chain
 from spacy_dtparse.parsers.span import SpanParser
 
 from ..data.corpus import Sentence
-from ..data.slopes import bracket_slopes
-from ..data.spans import SpanExample, crossing_spans, label_chains, make_example, number_of
+from ..data.spans import SpanExample, bracket_slopes, crossing_spans, label_chains, make_example, number_of
 
 _LEAST = 0.02
 """Beliefs of a smaller probability are left out."""

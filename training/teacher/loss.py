@@ -9,7 +9,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import REAL
 
-from ..data.slopes import bracket_slopes
+from ..data.spans import bracket_slopes
 from .encoder import nn, torch
 from .examples import TeacherExample
 from .network import Scores, TeacherNetwork
