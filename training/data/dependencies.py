@@ -41,19 +41,17 @@ def tree_problem(heads: Sequence[int]) -> str:
     roots = [place for place, head in enumerate(heads, 1) if head == 0]
     if len(roots) != 1:
         return f"{len(roots)} tokens have the head 0; exactly one must be the root"
-    reached = [False] * (n + 1)
+    reached = {0}
     for start in range(1, n + 1):
-        path: list[int] = []
-        place = start
-        while place and not reached[place]:
-            if not 0 <= heads[place - 1] <= n:
-                return f"token {place} has the head {heads[place - 1]}; allowed are 0 to {n}"
-            if place in path:
-                return f"token {start} is on or below a cycle of heads ({' -> '.join(map(str, [*path, place]))})"
-            path.append(place)
-            place = heads[place - 1]
-        for place in path:
-            reached[place] = True
+        path = [start]
+        while path[-1] not in reached:
+            head = heads[path[-1] - 1]
+            if not 0 <= head <= n:
+                return f"token {path[-1]} has the head {head}; allowed are 0 to {n}"
+            if head in path:
+                return f"token {start} is on or below a cycle of heads ({' -> '.join(map(str, [*path, head]))})"
+            path.append(head)
+        reached.update(path)
     return ""
 
 
