@@ -36,22 +36,22 @@ def test_a_sentence_of_a_file(tmp_path: Path) -> None:
         ("Dogs", "bark", "_"), ("NNS", "", "_"), ("NOUN", "VERB", "PUNCT"), ("dog", "", "_")
     )
     assert found.heads == (2, 0, 2) and found.labels == ("nsubj", "root", "punct")
-    assert found.punctuation == (False, False, True) and found.source == "some"
+    assert found.punctuation == (False, False, True)
 
 
 def test_ranges_empty_nodes_comments_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
     text = "\n\n# one\n1-2\tab" + "\t_" * 8 + "\n" + row(1) + row(2, head=1) + "# in between\n"
     text += "2.1\tgone" + "\t_" * 8 + "\n" + row(3, head=1) + " \n\n\n# two\n" + row(1, "a\u00a0b c", label="top")
-    first, second = read_conllu(written(tmp_path, text), "web")
-    assert first.heads == (0, 1, 1) and first.source == second.source == "web"
+    first, second = read_conllu(written(tmp_path, text))
+    assert first.heads == (0, 1, 1)
     assert second.columns.words == ("a_b_c",), "words have no white space"
     assert second.labels == ("root",), "whatever the file calls it"
 
 
 def test_line_ends_do_not_matter(tmp_path: Path) -> None:
     text = CONLLU.read_text(encoding="utf8")
-    windows = list(read_conllu(written(tmp_path, text.replace("\n", "\r\n")), CONLLU.stem))
-    assert windows == sentences() and list(read_conllu(written(tmp_path, text.rstrip()), CONLLU.stem)) == windows
+    windows = list(read_conllu(written(tmp_path, text.replace("\n", "\r\n"))))
+    assert windows == sentences() and list(read_conllu(written(tmp_path, text.rstrip()))) == windows
 
 
 def test_the_sample_has_what_it_is_there_for() -> None:
@@ -106,8 +106,8 @@ def test_problems_of_trees(n: int) -> None:
 
 def test_a_tree_of_constituents_becomes_links() -> None:
     tree = parse_tree("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))")
-    found = from_tree(tree, COLLINS, source="x")
-    assert found.heads == (2, 3, 0, 3, 6, 4, 3) and found.source == "x"
+    found = from_tree(tree, COLLINS)
+    assert found.heads == (2, 3, 0, 3, 6, 4, 3)
     assert found.labels == ("DT<NP", "NP<S", "root", "PP<VP", "DT<NP", "NP<PP", ".<S")
     assert found.punctuation == (*[False] * 6, True)
     assert found.columns == TokenColumns(tree.words, tree.tags)

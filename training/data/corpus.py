@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.text import raw_word
@@ -68,32 +69,18 @@ def training_tree(sentence: Sentence, recipe: Recipe) -> Tree:
     return recipe.apply(Tree.trusted(tree.words, sentence.tags, tree.labels, tree.starts, tree.ends))
 
 
-@dataclass
-class CorpusReport:
-    """What training meets in its trees, to be logged: counts of nodes over the arity, repeated unaries, one-word
-    sentences, labels met once."""
-
-    sentences: int = 0
-    tokens: int = 0
-    constituents: int = 0
-    over_arity: int = 0
-    repeated_unary: int = 0
-    one_word: int = 0
-    labels_once: tuple[str, ...] = ()
-
-
-def survey(trees: Iterable[Tree], max_arity: int) -> CorpusReport:
-    """Count oddities."""
-    report = CorpusReport()
-    labels: Counter[str] = Counter()
+def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
+    """What training meets in its trees, to be logged: counts, also of nodes over the arity, repeated unaries and
+    one-word sentences, and the labels met once."""
+    labels = Counter(label for tree in trees for label in tree.labels)
+    over_arity = repeated_unary = 0
     for tree in trees:
-        report.sentences += 1
-        report.tokens += len(tree.words)
-        report.constituents += len(tree.labels) - 1
-        report.one_word += len(tree.words) == 1
-        labels.update(tree.labels)
         for node, kids in enumerate(tree.child_lists()):
-            report.over_arity += len(kids) > max_arity
-            report.repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]
-    report.labels_once = tuple(sorted(label for label, count in labels.items() if count == 1))
-    return report
+            over_arity += len(kids) > max_arity
+            repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]
+    return {
+        "sentences": len(trees), "tokens": sum(len(tree.words) for tree in trees),
+        "constituents": labels.total() - len(trees), "over_arity": over_arity, "repeated_unary": repeated_unary,
+        "one_word": sum(len(tree.words) == 1 for tree in trees),
+        "labels_once": tuple(sorted(label for label, count in labels.items() if count == 1)),
+    }  # fmt: skip

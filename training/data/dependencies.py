@@ -21,14 +21,13 @@ _BETWEEN, _NOTHING = "|", "-"
 @dataclass(frozen=True)
 class DependencySentence:
     """A sentence with its tree. `heads`: place from 1 of each token's head, 0 for the root's one dependent; `labels`:
-    of the links, "root" for that; `punctuation`: which tokens are; `source`: name of the treebank. Raises
-    TrainingDataError unless heads form one tree under one dependent of the root."""
+    of the links, "root" for that; `punctuation`: which tokens are. Raises TrainingDataError unless heads form one tree
+    under one dependent of the root."""
 
     columns: TokenColumns
     heads: tuple[int, ...]
     labels: tuple[str, ...]
     punctuation: tuple[bool, ...]
-    source: str = ""
 
     def __post_init__(self) -> None:
         if problem := tree_problem(self.heads):
@@ -55,11 +54,10 @@ def tree_problem(heads: Sequence[int]) -> str:
     return ""
 
 
-def read_conllu(path: str | Path, source: str = "") -> Iterator[DependencySentence]:
+def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
     """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are passed over. Raises TrainingDataError
     with file and line for what is not CoNLL-U, or is no tree."""
     path = Path(path)
-    source = source or path.stem
     rows: list[list[str]] = []
     first = 0
     try:
@@ -68,7 +66,7 @@ def read_conllu(path: str | Path, source: str = "") -> Iterator[DependencySenten
                 line = line.rstrip("\r\n")
                 if not line.strip():
                     if rows:
-                        yield _sentence(rows, f"{path}:{first}", source)
+                        yield _sentence(rows, f"{path}:{first}")
                         rows = []
                 elif not line.startswith("#"):
                     cells = line.split("\t")
@@ -93,7 +91,7 @@ def read_conllu(path: str | Path, source: str = "") -> Iterator[DependencySenten
         raise TrainingDataError(f"{path}: this is not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
-def _sentence(rows: list[list[str]], place: str, source: str) -> DependencySentence:
+def _sentence(rows: list[list[str]], place: str) -> DependencySentence:
     def column(number: int) -> tuple[str, ...]:
         return tuple("" if row[number] == "_" and row[1] != "_" else row[number] for row in rows)
 
@@ -102,12 +100,12 @@ def _sentence(rows: list[list[str]], place: str, source: str) -> DependencySente
     labels = tuple("root" if row[6] == "0" else row[7] for row in rows)
     columns, punctuation = TokenColumns(words, column(4), pos, column(2)), tuple(tag == "PUNCT" for tag in pos)
     try:
-        return DependencySentence(columns, heads, labels, punctuation, source)
+        return DependencySentence(columns, heads, labels, punctuation)
     except TrainingDataError as error:
         raise TrainingDataError(f"{place}: in the sentence that begins here, {error}") from None
 
 
-def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, source: str = "") -> DependencySentence:
+def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None) -> DependencySentence:
     """The dependency tree of a constituent tree by head rules, as the paper converts the Penn Treebanks.
 
     A token's head is the head of the smallest constituent around the largest one that the token heads; the link is
@@ -117,7 +115,7 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None, s
     heads, labels = tree_guide(tree, rules)
     columns = TokenColumns(tree.words, tree.tags if tags is None else tuple(tags))
     punctuation = tuple(tag in rules.punctuation for tag in tree.tags)
-    return DependencySentence(columns, tuple(head + 1 for head in heads), tuple(labels), punctuation, source)
+    return DependencySentence(columns, tuple(head + 1 for head in heads), tuple(labels), punctuation)
 
 
 def part_labels(sentence: DependencySentence, rules: TextRules) -> tuple[str, ...]:

@@ -104,18 +104,14 @@ def read_shard(path: Path) -> Shard:
     return Shard(tuple(map(tuple, lists["chains"])), tags, tuple(sentences))
 
 
-def shard_files(folder: Path, names: Sequence[str] = ()) -> dict[str, list[Path]]:
-    """The shards of a folder by the name of their text; with `names` of those alone. Raises TrainingDataError where one
-    has none."""
+def shard_files(folder: Path) -> dict[str, list[Path]]:
+    """The shards of a folder by the name of their text. Raises TrainingDataError where there is none."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.npz")):
         found.setdefault(text_of(path), []).append(path)
-    missing = [name for name in names if name not in found] if found else ["any text"]
-    if missing:
-        raise TrainingDataError(
-            f"{folder} has no shards of {', '.join(missing)}; make them: python -m training teacher annotate …"
-        )
-    return {name: found[name] for name in (names or found)}
+    if not found:
+        raise TrainingDataError(f"{folder} has no shards of any text; make them: python -m training teacher annotate …")
+    return found
 
 
 def text_of(path: Path) -> str:

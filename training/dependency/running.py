@@ -53,7 +53,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     else:
         file = TreebankFile.parse(",".join([path, *(part for part in parts if part.startswith("tags="))]))
         rules = head_rules(lang)
-        sentences = [from_tree(s.tree, rules, s.tags, s.source) for s in file.read()]
+        sentences = [from_tree(s.tree, rules, s.tags) for s in file.read()]
     if "block" in given:
         sentences = blocks(sentences, given["block"], text)
     if "limit" in given:

@@ -90,7 +90,7 @@ class Fit:
             gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=weight, **shares)
             for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
         ]
-        self.log("corpus", seconds=time.perf_counter() - began, **vars(self.report))
+        self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
     def log(self, what: str, **facts: Any) -> None:
         """Print what was done, and append it to fit.jsonl."""

@@ -21,7 +21,7 @@ from ..data.folds import fold_numbers
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
 from .corpus import LabelledSentence
-from .learners import train_loglinear, train_online
+from .learners import Likelihood, train_gis, train_lbfgs, train_online
 from .listing import list_features, make_data
 from .options import SequenceOptions
 
@@ -74,7 +74,9 @@ def fit_tagger(
     if options.online:
         codes, weights = train_online(data, parts, listing, options, state, tell)
     else:
-        codes, weights = train_loglinear(data, parts, listing, options, state, tell, workers)
+        function = Likelihood(data, parts, listing, options.sigma, workers)
+        train_pairs = train_gis if options.estimator == "gis" else train_lbfgs
+        codes, weights = listing.codes, train_pairs(function, listing, options, state, tell)
     features, labels = (found.astype(np.int64) for found in np.divmod(codes, np.uint64(len(parts.labels))))
     stage = pack_pairs(listing.keys, features, labels, weights, options.max_weights, options.levels)
     scale = fit_scale(parts, stage, held_out) if options.online else 1.0

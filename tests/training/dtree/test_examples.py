@@ -286,6 +286,6 @@ def test_the_survey_counts_oddities():
         parse_tree("(TOP (VP (VBD a) (NN b)))"),
     ]
     report = survey(trees, 3)
-    assert (report.sentences, report.tokens, report.constituents) == (3, 7, 4)
-    assert (report.over_arity, report.repeated_unary, report.one_word) == (1, 1, 1)
-    assert report.labels_once == ("VP",)
+    assert (report["sentences"], report["tokens"], report["constituents"]) == (3, 7, 4)
+    assert (report["over_arity"], report["repeated_unary"], report["one_word"]) == (1, 1, 1)
+    assert report["labels_once"] == ("VP",)
