@@ -113,8 +113,8 @@ def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.
 
     `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
     """
-    log_all, all_spans = tree_posteriors(without_tokens(scores))
-    log_right, right_spans = tree_posteriors(without_tokens(np.where(crossing, _FORBIDDEN, scores)))
+    log_all, all_spans = _posteriors(scores)
+    log_right, right_spans = _posteriors(np.where(crossing, _FORBIDDEN, scores))
     return log_all - log_right, all_spans - right_spans, right_spans
 
 
@@ -124,12 +124,12 @@ def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np
 
     `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
     """
-    log_all, all_spans = tree_posteriors(without_tokens(scores))
+    log_all, all_spans = _posteriors(scores)
     return log_all - float(np.vdot(believed, scores)), all_spans - believed
 
 
-def without_tokens(scores: np.ndarray) -> np.ndarray:
-    """A copy of spans' scores, float32 (n + 1, n + 1), with 0 for single tokens."""
+def _posteriors(scores: np.ndarray) -> tuple[float, np.ndarray]:
+    """`tree_posteriors` of scores with 0 for single tokens."""
     scores = np.array(scores, dtype=REAL)
     np.fill_diagonal(scores[:, 1:], 0)
-    return scores
+    return tree_posteriors(scores)

@@ -104,16 +104,14 @@ class DocumentSampler:
 
     def one_pass(self) -> Iterator[Example]:
         """All documents of one pass, in random order."""
-        runs: list[tuple[int, int, int]] = []
-        for number, group in enumerate(self._groups):
+        runs: list[Sequence[Sentence]] = []
+        for group in self._groups:
             start = 0
             while start < len(group):
-                stop = min(len(group), start + int(self._random.choice(self._lengths)))
-                runs.append((number, start, stop))
-                start = stop
+                runs.append(group[start : start + int(self._random.choice(self._lengths))])
+                start += len(runs[-1])
         for index in self._random.permutation(len(runs)):
-            number, start, stop = runs[index]
-            tokens = self._document(self._groups[number][start:stop])
+            tokens = self._document(runs[index])
             if tokens:
                 yield self._example(tokens)
 
