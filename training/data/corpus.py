@@ -36,14 +36,7 @@ def read_treebank(
     """The sentences of a bracket file; `tags_path`: a line of tags for each tree, else gold tags. Raises
     TrainingDataError when the tags cannot be read or do not fit the trees."""
     path = Path(path)
-    lines: list[str] | None = None
-    if tags_path is not None:
-        try:
-            lines = Path(tags_path).read_text(encoding="utf8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise TrainingDataError(
-                f"{tags_path}: cannot read the tags ({error}); give a UTF-8 file with one line of tags per tree"
-            ) from error
+    lines = None if tags_path is None else read_tags(tags_path, "one line of tags per tree")
     sentences = []
     for number, tree in enumerate(islice(read_trees(path), limit), 1):
         stripped = strip_empty(tree)
@@ -61,6 +54,14 @@ def read_treebank(
     if lines is not None and limit is None and len(lines) != len(sentences):
         raise TrainingDataError(f"{tags_path} has {len(lines)} lines for the {len(sentences)} trees of {path}")
     return sentences
+
+
+def read_tags(path: str | Path, wanted: str) -> list[str]:
+    """The lines of a file of tags. Raises TrainingDataError, which says what is `wanted`, when it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a UTF-8 file with {wanted}") from error
 
 
 def training_tree(sentence: Sentence, recipe: Recipe) -> Tree:

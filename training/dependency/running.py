@@ -16,6 +16,7 @@ from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
+from ..data.corpus import read_tags
 from ..data.dependencies import DependencySentence, from_tree, read_conllu, retagged
 from ..data.evaluate import tag_lists
 from ..data.treebanks import TreebankFile, blocks
@@ -64,12 +65,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
 
 
 def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
-    try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingDataError(
-            f"{path}: cannot read the tags ({error}); give a UTF-8 file with a line of tags for each sentence"
-        ) from error
+    lines = read_tags(path, "a line of tags for each sentence")
     if len(lines) != len(sentences):
         raise TrainingDataError(f"{path}: {len(lines)} lines of tags for {len(sentences)} sentences; give one for each")
     made = []
