@@ -1,7 +1,5 @@
 """A tagger pipeline and a parser become one spaCy pipeline folder, with its licence, credits and notices."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

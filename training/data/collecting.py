@@ -1,7 +1,5 @@
 """The public treebanks from the layouts that their projects publish to NAME/train.mrg and NAME/dev.mrg."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

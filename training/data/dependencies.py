@@ -1,8 +1,6 @@
 """Dependency treebanks: CoNLL-U, and constituent trees with heads by rule, as training sentences; their parts of speech
 as labels of words, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain

@@ -169,8 +169,7 @@ def table(records: Sequence[dict[str, Any]]) -> str:
         lines.append(
             f"{r['treebank']:12}{r['tags']:>10}{budget:>9}"
             f"{100 * r['all']['f1']:8.2f}{100 * r['evalb']['f1']:9.2f}{100 * r['all']['exact_match']:7.2f}"
-            f"{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}"
-            f"{optimal:>15}"
+            f"{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}{optimal:>15}"
         )
     return "\n".join(lines)
 

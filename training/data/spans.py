@@ -1,8 +1,6 @@
 """Trees as what networks that score spans learn from: spans with label chains, spans that no tree of theirs may have,
 and the loss of a sentence's brackets with its derivative."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Check treebank files against the published list: sizes, checksums, and that every tree can be read."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

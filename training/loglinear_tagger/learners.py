@@ -3,8 +3,6 @@ maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BF
 of each label given the gold labels before it (Ratnaparkhi 1996).
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tags for every training sentence from a tagger that has not seen it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
