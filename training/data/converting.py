@@ -1,7 +1,5 @@
 """Treebanks into cleaned brackets and into spaCy's binary format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError

@@ -1,7 +1,5 @@
 """Training documents: consecutive sentences in one of several typographies, drawn anew at every pass."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
