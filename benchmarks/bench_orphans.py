@@ -33,7 +33,7 @@ def main() -> None:
     assert nlp is not None
     for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
         gold = file.read()
-        tags = tag_lists(nlp, [sentence.tree.words for sentence in gold])
+        tags = tag_lists(nlp, (sentence.tree.words for sentence in gold))
         row = {"sentences": len(gold), "gold": sum(len(orphans(sentence.tree)) for sentence in gold)}
         for whole in (False, True):
             used = loaded.with_settings(whole=whole)

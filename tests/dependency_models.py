@@ -85,16 +85,3 @@ def random_model(
     links = tuple(random_links(parts, number > 0, seed + number) for number in range(stages))
     labeller = random_labels(parts, seed) if labels else None
     return DependencyModel(parts, links, labeller, LABELS, decoder, {"name": "random", "lang": "en"})
-
-
-def is_projective(heads) -> bool:
-    """Whether no two links of a tree cross; heads from 1, 0 for the root."""
-    links = [(min(h, d), max(h, d)) for d, h in enumerate(heads, 1)]
-    stack: list[int] = []
-    for start, end in sorted(links, key=lambda link: (link[0], -link[1])):
-        while stack and stack[-1] <= start:
-            stack.pop()
-        if stack and end > stack[-1]:
-            return False
-        stack.append(end)
-    return True

@@ -101,8 +101,7 @@ def test_where_only_tags_or_constituents_are_wanted_it_is_not_run(model_file, tm
     links = nlp.add_pipe("bpm_parser", name="links")
     links.set_parser(Chain())
     (tmp_path / "two.mrg").write_text("(TOP (NP (DT the) (NN cat)))\n(TOP (VP (VB run)))\n")
-    words = [sentence.tree.words for sentence in read_treebank(tmp_path / "two.mrg")]
-    assert tag_lists(nlp, words) == [("DT", "NN"), ("VB",)]
+    assert tag_lists(nlp, (s.tree.words for s in read_treebank(tmp_path / "two.mrg"))) == [("DT", "NN"), ("VB",)]
     examples = list(create_bracket_corpus(tmp_path / "two.mrg")(nlp))
     assert links.parser.seen == []
     assert nlp.evaluate(examples)["const_f"] is not None and links.parser.seen

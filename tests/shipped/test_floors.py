@@ -48,7 +48,7 @@ def tagged(treebank: str) -> tuple[list, list]:
     """The sentences, and the tags that the pipeline gives them."""
     gold = read_treebank(ASSETS / treebank / "dev.mrg")
     assert len(gold) == SENTENCES[treebank]
-    return gold, tag_lists(pipeline("en_span"), [sentence.tree.words for sentence in gold])
+    return gold, tag_lists(pipeline("en_span"), (sentence.tree.words for sentence in gold))
 
 
 @pytest.mark.parametrize(("name", "treebank"), LEAST_F1)

@@ -56,7 +56,7 @@ def annotation(folder: Path, texts: dict[str, list[str]], **changes) -> Annotati
 
 
 def sentences_of(folder: Path, name: str) -> list[str]:
-    return [" ".join(s.words) for path in shard_files(folder, [name])[name] for s in read_shard(path).sentences]
+    return [" ".join(s.words) for path in shard_files(folder)[name] for s in read_shard(path).sentences]
 
 
 def test_language_has_letters() -> None:

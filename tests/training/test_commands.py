@@ -18,7 +18,7 @@ from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataErro
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees import read_trees
 from training.cli import COMMANDS, GROUPS, build_parser, main
-from training.data.assemble import PipelineFacts, assemble, check_size
+from training.data.assemble import assemble, check_size
 from training.data.evaluate import evaluate, performance, tag_lists
 from training.data.treebanks import (
     TreebankFile,
@@ -171,7 +171,7 @@ def test_evaluate(bank, capsys):
 
 def test_assemble(bank, tagger, tmp_path, monkeypatch):
     out = tmp_path / "en_mixed"
-    nlp = assemble(tagger, bank / "tiny.model", out, PipelineFacts("mixed", "1.2.3", ["genia", "gum:2"]))
+    nlp = assemble(tagger, bank / "tiny.model", out, ["genia", "gum:2"], "mixed", "1.2.3")
     assert nlp.pipe_names == ["sentencizer", "tagger", "dtparse"]
     assert nlp.meta["license"] == "CC BY-SA 4.0" and nlp.meta["version"] == "1.2.3"
     assert any("GENIA" in credit for credit in nlp.meta["credits"])
@@ -186,7 +186,7 @@ def test_assemble(bank, tagger, tmp_path, monkeypatch):
     assert main(["evaluate", str(out), str(bank / "clean" / "tiny" / "dev.mrg"), "--record"]) == 0
     assert spacy.load(out).meta["performance"]["const_f_tiny_gold"] == 1.0
 
-    assemble(tagger, bank / "tiny.model", out, PipelineFacts(treebanks=["sample"]))  # again over the first
+    assemble(tagger, bank / "tiny.model", out, ["sample"])  # again over the first
     assert not (out / "LICENSE.GENIA.txt").exists()
     monkeypatch.setattr(training.data.assemble, "MAX_FILE", 1000)
     with pytest.raises(ConfigError, match="allowed are"):
@@ -199,24 +199,23 @@ def test_assemble_joins_white_space_to_sentences(bank, tagger, tmp_path):
     nlp.add_pipe("senter").initialize(lambda: [Example(nlp.make_doc("Run."), nlp.make_doc("Run."))], nlp=nlp)
     nlp.to_disk(tmp_path / "senter")
     for source, out in (("senter", "once"), ("once", "twice")):
-        made = assemble(tmp_path / source, bank / "tiny.model", tmp_path / out, PipelineFacts(treebanks=["sample"]))
+        made = assemble(tmp_path / source, bank / "tiny.model", tmp_path / out, ["sample"])
         assert made.pipe_names == ["tagger", "senter", "visible_sentences", "dtparse"]
         assert all(sent.text.strip() for sent in made("\n Run. \n\n").sents)
     assert [len(tags) for tags in tag_lists(made, [["the", "cat"], ["run"]])] == [2, 1], "lists have no boundaries"
 
 
 def test_assemble_refuses(bank, tagger, tmp_path):
-    facts = PipelineFacts(treebanks=["sample"])
     with pytest.raises(ModelFormatError, match="no spaCy pipeline"):
-        assemble(tmp_path, bank / "tiny.model", tmp_path / "out", facts)
+        assemble(tmp_path, bank / "tiny.model", tmp_path / "out", ["sample"])
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("…")
     with pytest.raises(ConfigError, match="would be overwritten"):
-        assemble(tagger, bank / "tiny.model", tmp_path / "precious", facts)
+        assemble(tagger, bank / "tiny.model", tmp_path / "precious", ["sample"])
     assert (tmp_path / "precious" / "thesis.txt").exists()
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(ModelFormatError, match="has no tagger"):
-        assemble(tmp_path / "blank", bank / "tiny.model", tmp_path / "out", facts)
+        assemble(tmp_path / "blank", bank / "tiny.model", tmp_path / "out", ["sample"])
 
 
 def test_clean_removes_only_what_is_below_build(tmp_path, monkeypatch, capsys):

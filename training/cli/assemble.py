@@ -18,12 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Assemble and say what came out."""
-    from training.data.assemble import PipelineFacts, assemble, check_size
+    from training.data.assemble import assemble, check_size
 
-    facts = PipelineFacts(name=options.name, treebanks=options.names)
-    if options.version:
-        facts = PipelineFacts(name=options.name, treebanks=options.names, version=options.version)
-    nlp = assemble(options.tagger, options.model, options.out, facts)
+    nlp = assemble(options.tagger, options.model, options.out, options.names, options.name, options.version)
     print(
         f"{options.out}: {nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, {', '.join(nlp.pipe_names)}, "
         f"{check_size(options.out) / 1e6:.1f} MB, {nlp.meta['license']}"

@@ -42,11 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Parse, choose, write; the last lines say how much was kept."""
-    from training.data.reading import without_files
+    from training.data.treebanks import TreebankFile
     from training.self_train import Reading, Selection, Teaching, load_tagger, teach, text_files, write_selection
 
     selection = Selection(options.sure, options.least_sure, tuple(options.sizes), options.seed)
-    reading = Reading(options.min_words, options.max_words, options.keep_hyphens, without_files(options.without))
+    without = tuple(map(TreebankFile, options.without))
+    reading = Reading(options.min_words, options.max_words, options.keep_hyphens, without)
     teaching = Teaching(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
     lesson = teach(teaching, load_tagger(options.pipeline), lambda line: print(line, flush=True))
     report = write_selection(lesson, selection, options.out)

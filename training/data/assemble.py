@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +22,14 @@ MAX_FILE = 12_000_000
 """Bytes of a pipeline folder, and of one file in it: what ships in a wheel or a repository stays small."""
 
 
-@dataclass(frozen=True)
-class PipelineFacts:
-    """What meta.json says about a pipeline. `treebanks`: ids of the list, of tagger and parser together. In
-    `description` {parser} is the parser's factory."""
+def assemble(
+    tagger: Path, model: Path, out: Path, treebanks: Sequence[str], name: str = "dtparse", version: str | None = None
+) -> Language:
+    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; the result, loaded.
+    `treebanks`: ids of the list, of tagger and parser together; `name`, `version`: of the pipeline (the package's).
 
-    name: str = "dtparse"
-    version: str = __version__
-    treebanks: Sequence[str] = ()
-    description: str = "Constituency parsing: tokenizer, tagger, senter, {parser}"
-    performance: dict[str, Any] = field(default_factory=dict)
-
-
-def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Language:
-    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file.
-
-    `out` is replaced when it holds a pipeline. It loads again before this returns, and is then what is
-    returned.
-    Raises ModelFormatError for parts that cannot be read, ConfigError when `out` is something else or the
-    result is larger than MAX_TOTAL or MAX_FILE.
+    `out` is replaced when it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError when
+    `out` is something else or the result is larger than MAX_TOTAL or MAX_FILE.
     """
     if not (tagger / "config.cfg").is_file():
         raise ModelFormatError(f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …")
@@ -50,32 +38,33 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
         raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers read tags")
-    for name in nlp.component_names:
-        if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
-            nlp.remove_pipe(name)
+    for old in nlp.component_names:
+        if nlp.get_pipe_meta(old).factory in CONSTITUENT_FACTORIES:
+            nlp.remove_pipe(old)
     if "visible_sentences" not in nlp.pipe_names and nlp.has_pipe("senter"):
         nlp.add_pipe("visible_sentences", after="senter")
     factory = KINDS[parser.name].factory
     nlp.add_pipe(factory, config={"model": str(model)})
-    origin = provenance(list(weighted_names(facts.treebanks)))
+    origin = provenance(list(weighted_names(treebanks)))
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
+    dev = parser.meta.get("fit", {}).get("dev", {})
+    scores = {f"const_{what}_fit": round(value, 5) for what, value in dev.items() if what.startswith("f1")}
     nlp.meta.update(
-        {
-            "name": facts.name,
-            "version": facts.version,
-            "description": facts.description.format(parser=factory),
-            "author": "spacy-dtparse",
-            "license": origin["license"],
-            "sources": [{"author": "", "url": "", **source} for source in origin["sources"]],
-            "credits": origin["credits"],
-            "requirements": [f"spacy-dtparse>={__version__}"],
-            "performance": {**nlp.meta.get("performance", {}), **_dev_scores(parser.meta), **facts.performance},
-        }
+        name=name,
+        version=version or __version__,
+        description=f"Constituency parsing: tokenizer, tagger, senter, {factory}",
+        author="spacy-dtparse",
+        license=origin["license"],
+        sources=[{"author": "", "url": "", **source} for source in origin["sources"]],
+        credits=origin["credits"],
+        requirements=[f"spacy-dtparse>={__version__}"],
+        performance={**nlp.meta.get("performance", {}), **scores},
     )
     if out.exists():
         shutil.rmtree(out)
     nlp.to_disk(out)
-    _slim(out)
+    strings = out / "vocab" / "strings.json"  # much of a small pipeline: without white space
+    strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
     _add_notices(out, origin)
     check_size(out)
     return spacy.load(out)
@@ -87,27 +76,15 @@ def check_target(out: Path) -> None:
         raise ConfigError(f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten")
 
 
-def _dev_scores(meta: dict[str, Any]) -> dict[str, float]:
-    dev = meta.get("fit", {}).get("dev", {})
-    return {f"const_{name}_fit": round(value, 5) for name, value in dev.items() if name.startswith("f1")}
-
-
-def _slim(folder: Path) -> None:
-    """Write JSON without white space, as the strings alone are much of a small pipeline."""
-    strings = folder / "vocab" / "strings.json"
-    if strings.is_file():
-        strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
-
-
 def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
     """LICENSE and CREDITS, and the licence texts that must travel along with the data."""
     lines = [f"License of this model: {origin['license']}", ""]
     if origin["license"] == "CC BY-SA 4.0":
         lines += ["https://creativecommons.org/licenses/by-sa/4.0/", ""]
-    lines += ["It was trained on:", ""]
-    for source in origin["sources"]:
-        lines.append(f"- {source['name']} ({source['license']}) {source.get('url', '')}".rstrip())
-    lines += ["", "Credits:", "", *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"])]
+    sources = (f"- {source['name']} ({source['license']}) {source.get('url', '')}" for source in origin["sources"])
+    lines += ["It was trained on:", "", *map(str.rstrip, sources)]
+    credits = origin["credits"] or ["the authors of spacy-dtparse"]
+    lines += ["", "Credits:", "", *(f"- {credit}" for credit in credits)]
     for notice in origin["notices"]:
         target = folder / f"LICENSE.{Path(notice).name}"
         shutil.copyfile(CATALOGUE.parent / notice, target)
@@ -118,8 +95,7 @@ def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
 def check_size(folder: Path) -> int:
     """The bytes of all files. Raises ConfigError when they, or one of them, are more than allowed."""
     sizes = {path: path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
-    total = sum(sizes.values())
-    largest = max(sizes, key=lambda path: sizes[path])
+    total, largest = sum(sizes.values()), max(sizes, key=sizes.__getitem__)
     if total > MAX_TOTAL or sizes[largest] > MAX_FILE:
         raise ConfigError(
             f"{folder} has {total} bytes, {largest.relative_to(folder)} alone {sizes[largest]}; allowed are "

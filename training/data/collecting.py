@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.trees import Tree, read_trees, write_tree
+from spacy_dtparse.trees import read_trees, write_tree
 
 from .treebanks import PARTS
 
@@ -42,8 +42,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         listed = Counter(document for documents in self.parts.values() for document in documents)
-        twice = [document for document, count in listed.items() if count > 1]
-        if twice:
+        if twice := [document for document, count in listed.items() if count > 1]:
             raise ConfigError(f"{self.name}: {_some(twice)} is listed twice; a document belongs to one part")
         missing = [part for part in PARTS if not self.parts.get(part)]
         if missing or set(self.parts) - {*PARTS, TEST}:
@@ -92,10 +91,8 @@ class Collected:
 
 
 def layouts(path: Path = SPLITS) -> dict[str, Layout]:
-    """The known treebanks by name.
-
-    Raises ConfigError when the list cannot be read, names a document twice or has an empty train or dev part.
-    """
+    """The known treebanks by name. Raises ConfigError when the list cannot be read, names a document twice or has an
+    empty train or dev part."""
     try:
         document = json.loads(path.read_text(encoding="utf8"))
         return {name: Layout(name=name, **entry) for name, entry in document["treebanks"].items()}
@@ -106,23 +103,16 @@ def layouts(path: Path = SPLITS) -> dict[str, Layout]:
 
 
 def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
-    """The files below `folder` whose names end in `suffix`, at any depth, by name without it, sorted by name.
-
-    Raises TrainingDataError when there is no such folder, no such file, or two of one name.
-    """
+    """The files below `folder` whose names end in `suffix`, at any depth, by name without it, sorted by name. Raises
+    TrainingDataError when there is no such folder, no such file, or two of one name."""
     if not folder.is_dir():
         raise TrainingDataError(
             f"there is no folder {folder}; fetch the treebanks ({FETCH}), or give the folder that has "
             f"{folder.name}/ in it"
         )
     found: dict[str, Path] = {}
-    seen: Counter[str] = Counter()
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file():
-            continue
-        seen[path.suffix or path.name] += 1
-        if not path.name.endswith(suffix):
-            continue
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    for path in (path for path in files if path.name.endswith(suffix)):
         document = path.name.removesuffix(suffix)
         if document in found:
             raise TrainingDataError(
@@ -131,7 +121,8 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
             )
         found[document] = path
     if not found:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in seen.most_common(5)) or "none"
+        seen = Counter(path.suffix or path.name for path in files).most_common(5)
+        kinds = ", ".join(f"{count} {kind}" for kind, count in seen) or "none"
         raise TrainingDataError(
             f"{folder}: no *{suffix} file in it or below it (files seen: {kinds}); expected is one *{suffix} file "
             "of Penn brackets per document"
@@ -142,28 +133,26 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
 def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None) -> Collected:
     """Write `out`/`name`/{train,dev}.mrg from the bracket files in and below `folder`/`name`.
 
-    One tree per line, with the labels, function tags and empty elements of the source; documents come in the order
-    of the lists in assets/splits.json. Files of the test part, of `left_out` and of no list are not even read. Both
-    files are written beside their places and put there when both are complete: after an error nothing is left of
-    this run, and what an earlier one wrote stays.
+    One tree per line, with the labels, function tags and empty elements of the source; documents come in the order of
+    the lists in assets/splits.json. Files of the test part, of `left_out` and of no list are not even read. Both files
+    are written beside their places and put there when both are complete: after an error nothing is left of this run,
+    and what an earlier one wrote stays.
 
-    Raises ConfigError for a treebank without a list or an output folder that is the input folder,
-    TrainingDataError when the folder, its files or all documents of a part are missing or a file has no tree,
-    TreeFormatError with file, line and column at a malformed tree.
+    Raises ConfigError for a treebank without a list or an output folder that is the input folder, TrainingDataError
+    when the folder, its files or all documents of a part are missing or a file has no tree, TreeFormatError with file,
+    line and column at a malformed tree.
 
-    Where the layouts were looked up (stored copies of the repositories, November 2026):
+    Where the layouts were looked up (stored copies of the repositories, November 2026), at whatever depth:
 
     - craft: one .tree file per article, one tree per line, `( (S …) )`; ids in articles/ids/craft-ids-*.txt.
-    - genia: dev.trees, test.trees and future_use.trees, one tree per line, `(S1 …)`; train.trees is in no stored
-      copy, its name and number of trees (14,326) are known from ORIGINAL_README.md and train.pmids.
+    - genia: dev.trees, test.trees and future_use.trees, one tree per line, `(S1 …)`; train.trees is in no stored copy,
+      its name and number of trees (14,326) are known from ORIGINAL_README.md and train.pmids.
     - gum: one .ptb file per document, trees over several lines with blank lines between them, `(ROOT …)`; splits.md.
     - masc: one .mrg file per document, indented trees, `( (S …))`, in the Penn_Treebank folder of the original
-      annotations. The stored copies hold few of these files, and `data` of the repository has stand-off XML and
-      no brackets; most document names are known from other annotations of the same documents only. No official
-      division exists. Sorted by name and with every sixth document taken for dev and another sixth for test, the
-      documents follow one another as they do in the files that the published figures were measured with.
-
-    Folders that hold the files at another depth are read as well.
+      annotations. The stored copies hold few of these files, and `data` of the repository has stand-off XML and no
+      brackets; most document names are known from other annotations of the same documents only. No official division
+      exists: sorted by name, every sixth document is of dev and another sixth of test, and documents follow one another
+      as in the files that the published figures were measured with.
     """
     known = layouts() if known is None else known
     layout = known.get(name)
@@ -182,23 +171,9 @@ def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Lay
     for document in documents:
         if document not in used:
             left_out.setdefault(layout.unwanted(document), []).append(document)
-    trees = _write_parts(files, target)
-    return Collected(
-        name=name,
-        note=layout.note,
-        files={part: len(paths) for part, paths in files.items()},
-        trees=trees,
-        left_out=left_out,
-        missing=[document for part in PARTS for document in layout.parts[part] if document not in documents],
-    )
-
-
-def tree_line(tree: Tree) -> str:
-    """`tree`, read with its top as written, on one line; `((S …))` for brackets without a label.
-
-    A leaf of several words has plain spaces between them, as in the source; reading the line joins them again.
-    """
-    return _JOINED.sub(" ", write_tree(tree).replace(_NO_LABEL, "(("))
+    counts = {part: len(paths) for part, paths in files.items()}
+    missing = [document for part in PARTS for document in layout.parts[part] if document not in documents]
+    return Collected(name, layout.note, counts, _write_parts(files, target), left_out, missing)
 
 
 def _files(layout: Layout, part: str, documents: Mapping[str, Path], source: Path) -> list[Path]:
@@ -217,8 +192,14 @@ def _write_parts(files: Mapping[str, Iterable[Path]], target: Path) -> dict[str,
     """Write the parts to temporary files, then put all of them in place; trees by part."""
     target.mkdir(parents=True, exist_ok=True)
     partial = {part: target / f"{part}.mrg.partial" for part in files}
+    trees = dict.fromkeys(files, 0)
     try:
-        trees = {part: _write_part(paths, partial[part]) for part, paths in files.items()}
+        for part, sources in files.items():
+            with partial[part].open("w", encoding="utf8", newline="\n") as file:
+                for source in sources:
+                    lines = _tree_lines(source)
+                    file.writelines(lines)
+                    trees[part] += len(lines)
         for part, path in partial.items():
             os.replace(path, target / f"{part}.mrg")
         return trees
@@ -229,22 +210,20 @@ def _write_parts(files: Mapping[str, Iterable[Path]], target: Path) -> dict[str,
             target.rmdir()
 
 
-def _write_part(sources: Iterable[Path], target: Path) -> int:
-    total = 0
-    with target.open("w", encoding="utf8", newline="\n") as file:
-        for source in sources:
-            count = 0
-            # Read as the trainer does, for its checks (a missing bracket shows at the next top), and as written.
-            for _, tree in zip(read_trees(source), read_trees(source, top=None), strict=True):
-                file.write(tree_line(tree) + "\n")
-                count += 1
-            if not count:
-                raise TrainingDataError(
-                    f"{source}: no tree in it ({source.stat().st_size} bytes); expected are Penn brackets, "
-                    f"(S (NP (NN test))). Fetch the file again"
-                )
-            total += count
-    return total
+def _tree_lines(source: Path) -> list[str]:
+    """The trees of a file with their tops as written, each on one line; `((S …))` for brackets without a label.
+
+    A leaf of several words has plain spaces between them, as in the source; reading the line joins them again.
+    """
+    # Read as the trainer does, for its checks (a missing bracket shows at the next top), and as written.
+    both = zip(read_trees(source), read_trees(source, top=None), strict=True)
+    lines = [_JOINED.sub(" ", write_tree(tree).replace(_NO_LABEL, "((")) + "\n" for _, tree in both]
+    if not lines:
+        raise TrainingDataError(
+            f"{source}: no tree in it ({source.stat().st_size} bytes); expected are Penn brackets, "
+            f"(S (NP (NN test))). Fetch the file again"
+        )
+    return lines
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

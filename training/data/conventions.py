@@ -1,7 +1,7 @@
 """What breaks the conventions of the everyday trees (assets/everyday/GUIDE.md), as far as a program can see it."""
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +24,8 @@ LABELS = frozenset(
 )
 ROOTS = frozenset("S SQ SBARQ SINV NP VP PP ADVP ADJP INTJ SBAR UCP X FRAG WHNP WHADVP WHADJP".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD".split())
-_CLAUSES = frozenset("S SQ SINV SBARQ FRAG".split())
+_PHRASED = frozenset("S SQ SINV SBARQ VP".split())
+"""What has no nouns or adjectives as children, but their phrases."""
 _PREDICATES = frozenset("VP S SBAR SQ SBARQ SINV NP ADJP PP ADVP UCP".split())
 _NOUNS = frozenset("NN NNS NNP NNPS PRP PRP$ EX CD JJ JJR JJS PDT VBG VBN POS $ FW".split())
 _HEADS = {
@@ -41,14 +42,14 @@ _HEADS = {
 }
 
 
-@lru_cache(maxsize=1)
+@cache
 def _tokenizer() -> Language:
     nlp = spacy.blank("en")
     add_tokens(nlp)
     return nlp
 
 
-@lru_cache(maxsize=1)
+@cache
 def _contracted() -> frozenset[str]:
     """Tokens that the tokenizer cuts words into which it knows as a whole (d', you)."""
     rules = cast(Tokenizer, _tokenizer().tokenizer).rules or {}
@@ -91,63 +92,40 @@ def _pieces(word: str) -> list[str]:
 
 
 def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
+    """What is wrong with a constituent."""
     label = tree.labels[node]
     names = [tree.labels[child] if child >= 0 else tree.tags[~child] for child in children]
     bare = [tree.tags[~child] for child in children if child < 0]
-    phrases = {tree.labels[child] for child in children if child >= 0}
-    for problem in _label_problems(label, names, bare, phrases):
-        yield f"({label} {' '.join(names)}): {problem}"
-
-
-def _label_problems(label: str, names: list[str], bare: list[str], phrases: set[str]) -> Iterator[str]:
-    """What is wrong with a constituent of children `names`, of which `bare` are tags and `phrases` labels."""
-    if names == [label]:
-        yield f"{label} over {label} alone"
-    if label in _CLAUSES:
-        yield from _clause_problems(label, set(names), bare)
-    if label == "VP":
-        yield from _vp_problems(set(names), bare)
-    if label == "NP":
-        if set(bare) & {"NN", "NNS", "NNP", "NNPS", "PRP", "EX"} and phrases & {"PP", "VP", "RRC"}:
-            yield "a postmodified noun has an NP of its own"
-        if set(bare) & {"MD", "TO", "VBZ", "VBP", "VBD"}:
-            yield "a verb is a child of NP"
-    if label == "SBAR" and "SBAR" not in phrases and names[-1:] == ["NP"]:
-        yield "SBAR ends in NP; is there no clause?"
-    if label in _HEADS and not set(names) & _HEADS[label] and "UCP" not in names:
-        yield f"none of {' '.join(sorted(_HEADS[label]))}"
-    if label == "INTJ" and phrases - {"NP", "INTJ", "ADJP", "ADVP", "PP"}:
-        yield "what is in INTJ?"
-    if label == "QP" and len(names) == 1:
-        yield "QP over one word"
-
-
-def _clause_problems(label: str, names: set[str], bare: list[str]) -> Iterator[str]:
-    lone = [name for name in bare if name in _NOUNS]
-    if label != "FRAG" and lone:
-        yield f"{lone[0]} is a child of {label}; give it a phrase of its own"
-    if label == "S" and set(bare) & {"VB", "VBG", "VBN", "TO"}:
-        yield "a verb is a child of S; it needs a VP"
-    if label == "S" and set(bare) & {"MD", "VBZ", "VBP", "VBD"}:
-        yield "a verb is a child of S; it needs a VP (or S should be SQ)"
-    if label == "SQ" and not names & (VERBS | {"VP", "SQ"}):
-        yield "SQ without a verb"
-    if label == "S" and not names & _PREDICATES:
-        yield "S without a predicate"
-
-
-def _vp_problems(names: set[str], bare: list[str]) -> Iterator[str]:
-    if not names & (VERBS | {"VP", "TO", "UCP"}):
-        yield "VP without a verb"
-    if ("MD" in bare or "TO" in bare) and set(bare) & {"VB", "VBP", "VBD", "VBZ"}:
-        yield "the verb after MD or TO needs a VP of its own"
-    if sum(name in VERBS for name in bare) > 1 and "CC" not in bare:
-        yield "two verbs in one VP; each has a VP of its own"
-    lone = [name for name in bare if name in (_NOUNS - {"VBG", "VBN"}) and name not in VERBS]
-    if lone:
-        yield f"{lone[0]} is a child of VP; give it a phrase of its own"
-    if "IN" in bare or "RP" in bare:
-        yield "a preposition or particle is a child of VP; it needs PP or PRT"
+    below, tags, phrases = set(names), set(bare), {tree.labels[child] for child in children if child >= 0}
+    noun = next((tag for tag in bare if tag in (_NOUNS - VERBS if label == "VP" else _NOUNS)), None)
+    heads = _HEADS.get(label, frozenset())
+    wrong = {
+        f"{label} over {label} alone": names == [label],
+        f"{noun} is a child of {label}; give it a phrase of its own": label in _PHRASED and noun,
+        "a verb is a child of S; it needs a VP": label == "S" and tags & {"VB", "VBG", "VBN", "TO"},
+        "a verb is a child of S; it needs a VP (or S should be SQ)": (
+            label == "S" and tags & {"MD", "VBZ", "VBP", "VBD"}
+        ),
+        "SQ without a verb": label == "SQ" and not below & (VERBS | {"VP", "SQ"}),
+        "S without a predicate": label == "S" and not below & _PREDICATES,
+        "VP without a verb": label == "VP" and not below & (VERBS | {"VP", "TO", "UCP"}),
+        "the verb after MD or TO needs a VP of its own": (
+            label == "VP" and tags & {"MD", "TO"} and tags & {"VB", "VBP", "VBD", "VBZ"}
+        ),
+        "two verbs in one VP; each has a VP of its own": (
+            label == "VP" and sum(tag in VERBS for tag in bare) > 1 and "CC" not in tags
+        ),
+        "a preposition or particle is a child of VP; it needs PP or PRT": label == "VP" and tags & {"IN", "RP"},
+        "a postmodified noun has an NP of its own": (
+            label == "NP" and tags & {"NN", "NNS", "NNP", "NNPS", "PRP", "EX"} and phrases & {"PP", "VP", "RRC"}
+        ),
+        "a verb is a child of NP": label == "NP" and tags & {"MD", "TO", "VBZ", "VBP", "VBD"},
+        "SBAR ends in NP; is there no clause?": label == "SBAR" and "SBAR" not in phrases and names[-1:] == ["NP"],
+        f"none of {' '.join(sorted(heads))}": heads and not below & {*heads, "UCP"},
+        "what is in INTJ?": label == "INTJ" and phrases - {"NP", "INTJ", "ADJP", "ADVP", "PP"},
+        "QP over one word": label == "QP" and len(names) == 1,
+    }
+    yield from (f"({label} {' '.join(names)}): {problem}" for problem, found in wrong.items() if found)
 
 
 def check_file(path: Path) -> list[str]:

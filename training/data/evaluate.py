@@ -26,10 +26,8 @@ FIGURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossin
 
 
 def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
-    """The parser of a model file, or the parser and the pipeline of a pipeline folder.
-
-    Raises ModelFormatError when there is neither.
-    """
+    """The parser of a model file, or the parser and the pipeline of a pipeline folder. Raises ModelFormatError when
+    there is neither."""
     if (source / "config.cfg").is_file():
         import spacy
 
@@ -43,27 +41,24 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
     return load_parser(source), None
 
 
-def tag_lists(nlp: Language, lists: Iterable[Sequence[str]], batch_size: int = 256) -> list[tuple[str, ...]]:
+def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
     """The pipeline's tags for each list of words, a Doc of its own; boundaries and parsers are left out."""
     from spacy.tokens import Doc
 
     from spacy_dtparse.pipeline.component import ALL_FACTORIES
 
-    needless = (*ALL_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer")
-    skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in needless]
+    unused = {*ALL_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer"}
+    skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in unused]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):
-        return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=batch_size)]
+        return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=256)]
 
 
 def score_trees(
     sentences: Iterable[Sentence], trees: Iterable[Tree]
 ) -> tuple[ParsevalReport, dict[str, ParsevalReport]]:
-    """PARSEVAL of a tree for each sentence: of all, and by the treebanks that the sentences are from.
-
-    Raises TreeError when a tree has other words than its sentence, ValueError when there are more of one than of the
-    other.
-    """
+    """PARSEVAL of a tree for each sentence: of all, and by the treebanks that the sentences are from. Raises TreeError
+    when a tree has other words than its sentence, ValueError when there are more of one than of the other."""
     total = ParsevalReport(strict=True)
     parts: dict[str, ParsevalReport] = {}
     for sentence, tree in zip(sentences, trees, strict=True):
@@ -106,15 +101,11 @@ def score_parser(
     searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
         **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
-        "tag_accuracy": right / tokens,
-        "sentences": len(sentences),
-        "tokens": tokens,
-        "seconds": seconds,
-        "tokens_per_second": tokens / seconds,
+        "tag_accuracy": right / tokens, "sentences": len(sentences), "tokens": tokens,
+        "seconds": seconds, "tokens_per_second": tokens / seconds,
         "status": {name: status[name] for name in STATUSES if status[name]},
-        "greedy_optimal": proven / len(sentences) if searched else None,
-        "scored_per_token": scored / tokens,
-    }
+        "greedy_optimal": proven / len(sentences) if searched else None, "scored_per_token": scored / tokens,
+    }  # fmt: skip
 
 
 def evaluate(
@@ -135,7 +126,13 @@ def evaluate(
     """
     parser, nlp = load_source(source)
     settings = dict(settings or {})
-    parser = parser.with_settings(**settings)
+    try:
+        parser = parser.with_settings(**settings) if settings else parser
+    except TypeError:
+        raise ConfigError(
+            f"{source} is a parser of kind {parser.name}, which does not have all of the settings "
+            f"{', '.join(settings)}; leave out those of other kinds"
+        ) from None
     records = []
     for file in files:
         gold = replace(file, tags=None).read()
@@ -147,7 +144,7 @@ def evaluate(
             elif file.tags is not None:
                 used = [sentence.tags for sentence in file.read()]
             elif nlp is not None:
-                used = tag_lists(nlp, [sentence.tree.words for sentence in gold])
+                used = tag_lists(nlp, (sentence.tree.words for sentence in gold))
             else:
                 raise ConfigError(
                     f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; "
@@ -179,13 +176,12 @@ def table(records: Sequence[dict[str, Any]]) -> str:
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
     """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and so on."""
-    figures: dict[str, float] = {}
-    for record in records:
-        if record["budget"] is None:
-            end = f"{record['treebank']}_{record['tags']}"
-            figures[f"const_f_{end}"] = round(record["all"]["f1"], 5)
-            figures[f"const_f_evalb_{end}"] = round(record["evalb"]["f1"], 5)
-    return figures
+    return {
+        f"const_{name}_{record['treebank']}_{record['tags']}": round(record[convention]["f1"], 5)
+        for record in records
+        if record["budget"] is None
+        for name, convention in (("f", "all"), ("f_evalb", "evalb"))
+    }
 
 
 def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> None:

@@ -1,10 +1,8 @@
 """Raw text to the tagged sentences that a teacher is to parse."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import spacy
@@ -63,10 +61,8 @@ class Reading:
 
 
 def load_tagger(pipeline: str | None = None) -> Language:
-    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one.
-
-    Raises ModelFormatError when there is no such pipeline.
-    """
+    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one. Raises
+    ModelFormatError when there is no such pipeline."""
     if pipeline is None:
         return load_embedded(exclude=["span_parser"])
     try:
@@ -75,7 +71,7 @@ def load_tagger(pipeline: str | None = None) -> Language:
         raise ModelFormatError(
             f"{pipeline} is no spaCy pipeline that can be loaded ({error}); give a folder or an installed package"
         ) from error
-    for name in list(nlp.pipe_names):
+    for name in nlp.pipe_names:
         if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
             nlp.remove_pipe(name)
     return nlp
@@ -101,24 +97,21 @@ def joined_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[s
     """
     out: list[str] = []
     out_spaces: list[bool] = []
-    glued = False
-    for k, word in enumerate(words):
-        following = words[k + 1] if k + 1 < len(words) else ""
+    glued, before, space_before = False, " ", True
+    for word, space, following in zip(words, spaces, [*words[1:], " "], strict=True):
         hyphen = (
             word in HYPHENS
-            and k > 0
-            and not spaces[k - 1]
-            and not spaces[k]
-            and (words[k - 1][-1].isalnum() or words[k - 1][-1] == ".")
-            and following[:1].isalnum()
+            and not (space_before or space)
+            and (before[-1].isalnum() or before[-1] == ".")
+            and following[0].isalnum()
         )
         if glued or hyphen:
             out[-1] += word
-            out_spaces[-1] = spaces[k]
+            out_spaces[-1] = space
         else:
             out.append(word)
-            out_spaces.append(spaces[k])
-        glued = hyphen
+            out_spaces.append(space)
+        glued, before, space_before = hyphen, word, space
     return out, out_spaces
 
 
@@ -145,10 +138,7 @@ def _docs(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Itera
 
 def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Iterator[tuple[list, list]]:
     """(words, tags) of each sentence of the paragraphs. Words are joined before they are tagged, so that the tagger
-    gives the whole word its tag.
-
-    Raises ConfigError when the pipeline finds no sentences or sets no tags.
-    """
+    gives the whole word its tag. Raises ConfigError when the pipeline finds no sentences or sets no tags."""
     for doc in nlp.pipe(_docs(nlp, paragraphs, keep_hyphens), batch_size=64):
         if not doc.has_annotation("SENT_START") or not all(token.tag_ for token in doc):
             lacking = "tags" if doc.has_annotation("SENT_START") else "sentence boundaries"
@@ -164,12 +154,9 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
 def read_sentences(
     nlp: Language, files: Sequence[TextFile], reading: Reading
 ) -> tuple[list[TaggedSentence], list[dict[str, Any]]]:
-    """(sentences to parse, for each file its name and how many paragraphs, sentences and words were read, how many
-    were left out for which of DROPPED).
-
-    Raises TrainingDataError for files that cannot be read or treebanks without trees, ConfigError as
-    `tagged_sentences` does, and when there is no file.
-    """
+    """(sentences to parse, for each file its name and how many paragraphs, sentences and words were read, how many were
+    left out for which of DROPPED). Raises TrainingDataError for files that cannot be read or treebanks without trees,
+    ConfigError as `tagged_sentences` does, and when there is no file."""
     if not files:
         raise ConfigError("there is no text to parse; give --text FILE, UTF-8 with one paragraph per line")
     banned = {sentence_key(s.tree.words) for file in reading.without for s in file.read()}
@@ -178,13 +165,14 @@ def read_sentences(
     counts: list[dict[str, Any]] = []
     for number, file in enumerate(files):
         paragraphs = file.paragraphs()
-        dropped: Counter[str] = Counter()
-        n_words = n_sentences = 0
+        dropped = dict.fromkeys(DROPPED, 0)
+        count = {"name": file.name, "paragraphs": len(paragraphs), "sentences": 0, "words": 0}
+        counts.append({**count, "dropped": dropped})
         for words, tags in tagged_sentences(nlp, paragraphs, reading.keep_hyphens):
             if len(found) == reading.limit:
                 break
-            n_sentences += 1
-            n_words += len(words)
+            counts[-1]["sentences"] += 1
+            counts[-1]["words"] += len(words)
             key = sentence_key(words)
             reasons = (
                 len(words) < reading.min_words,
@@ -195,26 +183,12 @@ def read_sentences(
             )
             if any(reasons):
                 dropped[DROPPED[reasons.index(True)]] += 1
-                continue
-            seen.add(key)
-            found.append(TaggedSentence(number, tuple(words), tuple(tags)))
-        counts.append(
-            {
-                "name": file.name,
-                "paragraphs": len(paragraphs),
-                "sentences": n_sentences,
-                "words": n_words,
-                "dropped": {reason: dropped[reason] for reason in DROPPED},
-            }
-        )
+            else:
+                seen.add(key)
+                found.append(TaggedSentence(number, tuple(words), tuple(tags)))
     if not found:
         raise ConfigError(
             f"none of the {sum(c['sentences'] for c in counts)} sentences of the text is left to parse "
             f"({counts[0]['dropped']}); give more text, or change --min-words and --max-words"
         )
     return found, counts
-
-
-def without_files(paths: Iterable[str | Path]) -> tuple[TreebankFile, ...]:
-    """The treebanks of `--without`."""
-    return tuple(TreebankFile(Path(path)) for path in paths)

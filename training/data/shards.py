@@ -38,30 +38,26 @@ def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], b
                 f"a sentence of {len(words)} words that begins {' '.join(words[:5])!r} cannot be kept: 1 to "
                 f"{LEVELS} words, none of them empty or with white space in it"
             )
-
     if len(lists.tags) > LEVELS or len(lists.chains) > 65_535:
         raise TrainingDataError(
             f"{len(lists.tags)} tags and {len(lists.chains)} label chains; a shard has room for {LEVELS} and 65,535"
         )
 
-    def joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
-        return np.concatenate(parts).astype(kind) if parts else np.zeros(0, kind)
+    def joined(parts: list[np.ndarray], kind: type = np.uint8) -> np.ndarray:
+        return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
     text = "".join(" ".join(words) + "\n" for words in sentences)
-    save_arrays(
-        path,
-        {
-            "text": np.frombuffer(text.encode(), dtype=np.uint8),
-            "tags": joined([b.tags for b in beliefs], np.uint8),
-            "tag_sure": joined([np.rint(b.tag_sure * LEVELS) for b in beliefs], np.uint8),
-            "rows": np.array([len(b.mass) for b in beliefs], dtype=np.int32),
-            "starts": joined([b.spans[:, 0] for b in beliefs], np.uint8),
-            "ends": joined([b.spans[:, 1] for b in beliefs], np.uint8),
-            "chains": joined([b.labels for b in beliefs], np.uint16),
-            "mass": joined([np.rint(b.mass * LEVELS) for b in beliefs], np.uint8),
-            "lists": as_array(lists.to_dict()),
-        },
-    )
+    save_arrays(path, {
+        "text": np.frombuffer(text.encode(), dtype=np.uint8),
+        "tags": joined([b.tags for b in beliefs]),
+        "tag_sure": joined([np.rint(b.tag_sure * LEVELS) for b in beliefs]),
+        "rows": np.array([len(b.mass) for b in beliefs], dtype=np.int32),
+        "starts": joined([b.spans[:, 0] for b in beliefs]),
+        "ends": joined([b.spans[:, 1] for b in beliefs]),
+        "chains": joined([b.labels for b in beliefs], np.uint16),
+        "mass": joined([np.rint(b.mass * LEVELS) for b in beliefs]),
+        "lists": as_array(lists.to_dict()),
+    })  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,37 +95,23 @@ def read_shard(path: Path) -> Shard:
     word_at = row_at = 0
     for line, rows in zip(lines, arrays["rows"].tolist(), strict=True):
         words = tuple(line.split(" "))
-        own = slice(word_at, word_at + len(words))
-        here = slice(row_at, row_at + rows)
-        sentences.append(
-            TaughtSentence(
-                words,
-                tuple(tags[number] for number in arrays["tags"][own].tolist()),
-                float(arrays["tag_sure"][own].min()) / LEVELS,
-                (
-                    arrays["starts"][here].astype(np.int64),
-                    arrays["ends"][here].astype(np.int64),
-                    arrays["chains"][here].astype(np.int64),
-                    arrays["mass"][here].astype(np.float32) / LEVELS,
-                ),
-            )
-        )
+        own, here = slice(word_at, word_at + len(words)), slice(row_at, row_at + rows)
+        own_tags = tuple(tags[number] for number in arrays["tags"][own].tolist())
+        starts, ends, chains = (arrays[name][here].astype(np.int64) for name in ("starts", "ends", "chains"))
+        beliefs = starts, ends, chains, arrays["mass"][here].astype(np.float32) / LEVELS
+        sentences.append(TaughtSentence(words, own_tags, float(arrays["tag_sure"][own].min()) / LEVELS, beliefs))
         word_at, row_at = own.stop, here.stop
     return Shard(tuple(map(tuple, lists["chains"])), tags, tuple(sentences))
 
 
-def shard_files(folder: Path, names: Sequence[str] = ()) -> dict[str, list[Path]]:
-    """The shards of a folder by the name of their text; with `names` of those alone. Raises TrainingDataError where one
-    has none."""
+def shard_files(folder: Path) -> dict[str, list[Path]]:
+    """The shards of a folder by the name of their text. Raises TrainingDataError where there is none."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.npz")):
         found.setdefault(text_of(path), []).append(path)
-    missing = [name for name in names if name not in found] if found else ["any text"]
-    if missing:
-        raise TrainingDataError(
-            f"{folder} has no shards of {', '.join(missing)}; make them: python -m training teacher annotate …"
-        )
-    return {name: found[name] for name in (names or found)}
+    if not found:
+        raise TrainingDataError(f"{folder} has no shards of any text; make them: python -m training teacher annotate …")
+    return found
 
 
 def text_of(path: Path) -> str:

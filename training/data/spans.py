@@ -1,4 +1,5 @@
-"""Trees as what the span network learns from: spans with label chains, and spans that no tree of theirs may have."""
+"""Trees as what networks that score spans learn from: spans with label chains, spans that no tree of theirs may have,
+and the loss of a sentence's brackets with its derivative."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,9 @@ from spacy_dtparse.text import normal_word
 from spacy_dtparse.trees import TOP, Tree
 
 from .corpus import Sentence
+
+_FORBIDDEN = REAL(-60.0)
+"""Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,9 @@ def chain_numbers(chains: Sequence[Chain]) -> dict[Chain, int]:
 def number_of(chain: Chain, numbers: dict[Chain, int]) -> int:
     """The number of a chain, or of the longest listed one that is left when labels are taken from the top, else of what
     is left when they are taken from the bottom, else 0."""
-    for cut in range(len(chain)):
-        if chain[cut:] in numbers:
-            return numbers[chain[cut:]]
-    for cut in range(len(chain) - 1, 0, -1):
-        if chain[:cut] in numbers:
-            return numbers[chain[:cut]]
-    return 0
+    n = len(chain)
+    left = [*(chain[cut:] for cut in range(n)), *(chain[:cut] for cut in range(n - 1, 0, -1))]
+    return next((numbers[part] for part in left if part in numbers), 0)
 
 
 def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
@@ -102,13 +102,8 @@ def make_example(
         np.array(list(labelled.values()), dtype=INDEX),
         np.ones(len(labelled), dtype=REAL),
         crossing_spans(labelled, n),
-        None,
-        sentence.weight,
+        weight=sentence.weight,
     )
-
-
-_FORBIDDEN = REAL(-60.0)
-"""Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
 
 
 def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -116,8 +111,8 @@ def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.
 
     `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
     """
-    log_all, all_spans = tree_posteriors(without_tokens(scores))
-    log_right, right_spans = tree_posteriors(without_tokens(np.where(crossing, _FORBIDDEN, scores)))
+    log_all, all_spans = _posteriors(scores)
+    log_right, right_spans = _posteriors(np.where(crossing, _FORBIDDEN, scores))
     return log_all - log_right, all_spans - right_spans, right_spans
 
 
@@ -127,12 +122,12 @@ def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np
 
     `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
     """
-    log_all, all_spans = tree_posteriors(without_tokens(scores))
+    log_all, all_spans = _posteriors(scores)
     return log_all - float(np.vdot(believed, scores)), all_spans - believed
 
 
-def without_tokens(scores: np.ndarray) -> np.ndarray:
-    """A copy of spans' scores, float32 (n + 1, n + 1), with 0 for single tokens."""
+def _posteriors(scores: np.ndarray) -> tuple[float, np.ndarray]:
+    """`tree_posteriors` of scores with 0 for single tokens."""
     scores = np.array(scores, dtype=REAL)
     np.fill_diagonal(scores[:, 1:], 0)
-    return scores
+    return tree_posteriors(scores)

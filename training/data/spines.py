@@ -38,10 +38,8 @@ class Token(NamedTuple):
 def categorised(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[list[Token]]:
-    """The tokens of each sentence's training tree (see `training_tree`) with what `categories` says of it.
-
-    Raises TrainingDataError for a tree that has no categories.
-    """
+    """The tokens of each sentence's training tree (see `training_tree`) with what `categories` says of it. Raises
+    TrainingDataError for a tree that has no categories."""
     made = []
     for sentence in sentences:
         tree = training_tree(sentence, recipe)
@@ -54,10 +52,7 @@ def categorised(
 
 def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[Token]]:
     """The sentences where categories met less than `least` times are replaced by the tag's most frequent of the others
-    (of all tags together, where it has none).
-
-    Raises TrainingDataError when no category is met as often.
-    """
+    (of all tags together, where it has none). Raises TrainingDataError when no category is met as often."""
     counts = Counter(token.category for sentence in sentences for token in sentence)
     frequent = [[token for token in sentence if counts[token.category] >= least] for sentence in sentences]
     if not any(frequent):
@@ -74,9 +69,7 @@ def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[
 
 class Inventory:
     """The categories of a treebank's tokens: `counts` of each, `of_word` and `of_tag` their counts by word and by tag.
-
-    Raises TrainingDataError when there is no token.
-    """
+    Raises TrainingDataError when there is no token."""
 
     def __init__(self, sentences: Iterable[Sequence[Token]]):
         self.sentences = 0
@@ -109,17 +102,12 @@ class Inventory:
         tags = {}
         for tag, counts in sorted(self.of_tag.items(), key=lambda item: (-item[1].total(), item[0])):
             guess = _most(counts)
-            tags[tag] = {
-                "tokens": counts.total(), "categories": len(counts), "entropy": entropy(counts), "guess": guess,
-                "right": counts[guess] / counts.total(),
-            }  # fmt: skip
+            tags[tag] = {**_size(counts), "guess": guess, "right": counts[guess] / counts.total()}
         return {
             "sentences": self.sentences,
-            "tokens": self.counts.total(),
-            "categories": len(self.counts),
+            **_size(self.counts),
             "once": sum(count == 1 for count in self.counts.values()),
             "frequent": dict(ranked[:most]),
-            "entropy": entropy(self.counts),
             "by_word": _ambiguity(self.of_word),
             "by_tag": _ambiguity(self.of_tag),
             "tags": tags,
@@ -127,35 +115,35 @@ class Inventory:
 
     def coverage(self, sentences: Iterable[Sequence[Token]]) -> dict[str, Any]:
         """What this inventory knows of held-out text: `sentences`, `tokens`, and the SHARES from 0 to 1; `guess` is the
-        share of tokens whose category `guess` finds from the tag.
-
-        Raises TrainingDataError when there is no token.
-        """
+        share of tokens whose category `guess` finds from the tag. Raises TrainingDataError when there is no token."""
         hits: Counter[str] = Counter()
-        whole = number = tokens = 0
-        none: Counter[str] = Counter()
+        number = tokens = 0
         guess = cache(self.guess)
         for sentence in sentences:
             number += 1
             tokens += len(sentence)
-            whole += all(token.category in self.counts for token in sentence)
+            hits["whole"] += all(token.category in self.counts for token in sentence)
             for word, tag, category in sentence:
                 hits["category"] += category in self.counts
                 hits["word"] += word in self.of_word
                 hits["tag"] += tag in self.of_tag
-                hits["word_category"] += category in self.of_word.get(word, none)
-                hits["tag_category"] += category in self.of_tag.get(tag, none)
+                hits["word_category"] += category in self.of_word.get(word, ())
+                hits["tag_category"] += category in self.of_tag.get(tag, ())
                 hits["guess"] += category == guess(tag)
         if not tokens:
             raise TrainingDataError("there is no held-out token; give a file of bracketed trees")
-        shares = {name: hits[name] / tokens for name in SHARES if name != "whole"}
-        return {"sentences": number, "tokens": tokens, **shares, "whole": whole / number}
+        shares = {name: hits[name] / (number if name == "whole" else tokens) for name in SHARES}
+        return {"sentences": number, "tokens": tokens, **shares}
 
 
 def entropy(counts: Mapping[str, int]) -> float:
     """The entropy of relative frequencies, in bits."""
     total = sum(counts.values())
     return -sum(count / total * math.log2(count / total) for count in counts.values()) + 0.0
+
+
+def _size(counts: Counter[str]) -> dict[str, float]:
+    return {"tokens": counts.total(), "categories": len(counts), "entropy": entropy(counts)}
 
 
 def _most(counts: Mapping[str, int]) -> str:
@@ -203,13 +191,6 @@ def report(described: Mapping[str, Any], covered: Mapping[str, Any] | None, tags
 def check_file(path: Path, rules: HeadRules, most: int = 5, sided: bool = False) -> tuple[int, int, list[str]]:
     """How many trees a file has, function tags and empty elements kept, how many of them do not come back from their
     spines and brackets (from their sided spines alone), and why, for the first `most` of these."""
-    trees = failed = 0
-    problems: list[str] = []
-    for tree in read_trees(path):
-        trees += 1
-        problem = round_trip_problem(tree, rules, sided)
-        if problem:
-            failed += 1
-            if len(problems) < most:
-                problems.append(f"{path}, tree {trees}: {problem}")
-    return trees, failed, problems
+    found = [round_trip_problem(tree, rules, sided) for tree in read_trees(path)]
+    problems = [f"{path}, tree {number}: {problem}" for number, problem in enumerate(found, 1) if problem]
+    return len(found), len(problems), problems[:most]

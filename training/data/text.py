@@ -51,10 +51,8 @@ class TextFile:
         return {"name": self.name, "sha256": digest, "wrapped": self.wrapped, "spaced": self.spaced}
 
     def paragraphs(self) -> list[str]:
-        """The paragraphs: white space as single blanks, `` and '' as ", no empty ones.
-
-        Raises TrainingDataError when the file is not there, is not UTF-8, or has no text.
-        """
+        """The paragraphs: white space as single blanks, `` and '' as ", no empty ones. Raises TrainingDataError when
+        the file is not there, is not UTF-8, or has no text."""
         try:
             text = self._bytes().decode("utf8")
         except UnicodeDecodeError as error:
@@ -62,8 +60,7 @@ class TextFile:
                 f"{self.path}: byte {error.start} is not UTF-8; convert the file to UTF-8"
             ) from None
         lines = text.removeprefix("\ufeff").split("\n")
-        found = [self._clean(line) for line in (_unwrapped(lines) if self.wrapped else lines)]
-        found = [paragraph for paragraph in found if paragraph]
+        found = list(filter(None, map(self._clean, _unwrapped(lines) if self.wrapped else lines)))
         if not found:
             raise TrainingDataError(f"{self.path}: there is no text in it; give a file with one paragraph per line")
         return found
@@ -83,9 +80,7 @@ class TextFile:
 
 def text_files(arguments: Sequence[str]) -> tuple[TextFile, ...]:
     """The files of command line arguments; a folder stands for the .txt files in it and below it, in order of names.
-
-    Raises ConfigError for an unknown option, TrainingDataError for a folder without such files.
-    """
+    Raises ConfigError for an unknown option, TrainingDataError for a folder without such files."""
     found: list[TextFile] = []
     for argument in arguments:
         file = TextFile.parse(argument)

@@ -14,15 +14,18 @@ from spacy_dtparse.trees.psd import SUFFIX
 
 from .corpus import Sentence, read_treebank
 
-PARTS = ("train", "dev")
 CATALOGUE = Path(__file__).resolve().parents[2] / "assets" / "treebanks.json"
 TEXTS = CATALOGUE.with_name("texts.json")
-OWN = {"sample": "sample treebank of spacy-dtparse", "everyday": "everyday trees of spacy-dtparse"}
+OWN: dict[str, dict[str, Any]] = {
+    name: {"name": f"{what} of spacy-dtparse", "licence": {"name": "CC0 1.0", "spdx": "CC0-1.0"}}
+    for name, what in (("sample", "sample treebank"), ("everyday", "everyday trees"))
+}
 """Treebanks that were written for this project, by name; in the public domain."""
-OWN_LICENCE = {"name": "CC0 1.0", "spdx": "CC0-1.0"}
 _KEPT = "not to be published"
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
+_OPTIONS: dict[str, Callable[[str], Any]] = {"tags": Path, "weight": float, "block": str, "limit": int, "share": float}
+PARTS = ("train", "dev")
 T = TypeVar("T")
 
 
@@ -45,18 +48,17 @@ class TreebankFile:
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
         """Read a command line argument. Raises ConfigError for an unknown option or a value out of range."""
-        readers: dict[str, Callable] = {"tags": Path, "weight": float, "share": float, "limit": int, "block": str}
         path, *options = text.split(",")
         found: dict[str, Any] = {}
         for option in options:
             name, _, value = option.partition("=")
-            if name not in readers or (name == "tags" and not value):
+            if name not in _OPTIONS or (name == "tags" and not value):
                 raise ConfigError(
-                    f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, weight=NUMBER, block=K/N, "
-                    "limit=N, share=NUMBER"
+                    f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
+                    "weight=NUMBER, block=K/N, limit=N, share=NUMBER"
                 )
             try:
-                found[name] = readers[name](value)
+                found[name] = _OPTIONS[name](value)
             except ValueError:
                 raise ConfigError(f"{text}: {value!r} is no number for {name!r}") from None
         if "block" in found:
@@ -88,20 +90,16 @@ class TreebankFile:
         sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
         if not sentences:
             raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
-        if self.block is not None:
+        chosen = sentences if self.block is None else blocks(sentences, self.block, str(self.path))[: self.limit]
+        if not chosen:
             found = len(sentences)
-            sentences = blocks(sentences, self.block, str(self.path))[: self.limit]
-            if not sentences:
-                raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
-        return list(every(sentences, self.share))
+            raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
+        return list(every(chosen, self.share))
 
 
 def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
     """Of blocks of ten items every N-th from the K-th ("K/N"), or all but those ("-K/N"); so one file can be training
-    and development data.
-
-    Raises ConfigError, which names `text`, for any other `block`.
-    """
+    and development data. Raises ConfigError, which names `text`, for any other `block`."""
     which, _, of = block.removeprefix("-").partition("/")
     if not which.isdecimal() or not of.isdecimal() or not 0 < int(which) <= int(of):
         raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
@@ -110,10 +108,8 @@ def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
 
 
 def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
-    """About `share` of the sentences, evenly spaced; always the same ones.
-
-    Raises ConfigError unless `share` is above 0 and at most 1.
-    """
+    """About `share` of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share` is above 0
+    and at most 1."""
     if not 0 < share <= 1:
         raise ConfigError(
             f"the share of the sentences to use (share=, --scale) is {share!r}; it must be above 0 and at most 1"
@@ -128,10 +124,8 @@ def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:
 
 
 def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
-    """`NAME` and `NAME:WEIGHT` arguments as a mapping; without a weight it is 1.
-
-    Raises ConfigError for a name given twice or a weight that is no number above 0.
-    """
+    """`NAME` and `NAME:WEIGHT` arguments as a mapping; without a weight it is 1. Raises ConfigError for a name given
+    twice or a weight that is no number above 0."""
     found: dict[str, float] = {}
     for argument in arguments:
         name, colon, text = argument.partition(":")
@@ -155,67 +149,62 @@ def part_file(folder: Path, name: str, part: str) -> Path:
 def corpus_files(
     folder: Path, names: Sequence[str], part: str = "train", tags: Path | None = None
 ) -> list[TreebankFile]:
-    """`folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of
-    tags is given.
-
-    A treebank without a dev part is left out of "dev".
-    """
-    paths = {name: part_file(folder, name, part) for name in weighted_names(names)}
-    return [
-        TreebankFile(paths[name], None if tags is None else tags / f"{name}.{part}.tags", weight)
-        for name, weight in weighted_names(names).items()
-        if part != "dev" or paths[name].is_file()
-    ]
+    """`folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags
+    is given. A treebank without a dev part is left out of "dev"."""
+    files = []
+    for name, weight in weighted_names(names).items():
+        path = part_file(folder, name, part)
+        if part != "dev" or path.is_file():
+            files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))
+    return files
 
 
-def catalogue(path: Path = CATALOGUE) -> dict[str, dict[str, Any]]:
-    """The public treebanks by id. Raises ConfigError when the list cannot be read."""
+def read_list(path: Path, key: str, what: str) -> Any:
+    """What one of the project's lists has under `key`. Raises ConfigError when it cannot be read."""
     try:
-        document = json.loads(path.read_text(encoding="utf8"))
-        return {entry["id"]: entry for entry in document["treebanks"]}
+        return json.loads(path.read_text(encoding="utf8"))[key]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: cannot read the list of treebanks ({error})") from error
+        raise ConfigError(f"{path}: cannot read the {what} ({error})") from error
 
 
-def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+def catalogue() -> dict[str, dict[str, Any]]:
+    """The public treebanks by id. Raises ConfigError when the list cannot be read."""
+    return {entry["id"]: entry for entry in read_list(CATALOGUE, "treebanks", "list of treebanks")}
+
+
+def provenance(names: Sequence[str]) -> dict[str, Any]:
     """Licence, credits and sources of a model trained on the named treebanks, as plain data.
 
     `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a sentence that
     says why not. `notices`: licence texts that travel along, relative to the folder of the list.
     """
-    known = catalogue() if known is None else known
+    known = {**catalogue(), **OWN}
+    credits: list[str] = []
     sources: list[dict[str, str]] = []
-    credits, notices, licences, problems = [], [], [], []
+    notices: list[str] = []
+    licences: list[str] = []
+    problems: list[str] = []
     for name in dict.fromkeys(names):
-        if name in OWN:
-            licences.append(OWN_LICENCE["spdx"])
-            sources.append({"name": OWN[name], "license": OWN_LICENCE["name"]})
-            continue
-        entry = known.get(name)
-        if entry is None:
+        entry = known.get(name, {"name": name, "licence": {"name": "not known", "spdx": None}})
+        terms, repositories = entry["licence"], entry.get("source", {}).get("github")
+        url = {"url": ", ".join(f"https://github.com/{place}" for place in repositories)} if repositories else {}
+        sources.append({"name": entry["name"], **url, "license": terms["name"]})
+        credits += entry.get("credits", [])
+        notices += [terms["text"]] if "text" in terms else []
+        if name not in known:
             problems.append(f"the terms of {name} are not known")
-            sources.append({"name": name, "license": "not known"})
-            continue
-        credits += entry["credits"]
-        repositories = ", ".join(f"https://github.com/{repository}" for repository in entry["source"]["github"])
-        sources.append({"name": entry["name"], "url": repositories, "license": entry["licence"]["name"]})
-        if "text" in entry["licence"]:
-            notices.append(entry["licence"]["text"])
-        if not entry["model_may_be_shipped"]:
+        elif not entry.get("model_may_be_shipped", True):
             problems.append(f"{entry['name']}: {entry['terms']}")
-        elif entry["licence"]["spdx"] not in (None, *ORDER):
-            problems.append(f"no rule for the licence {entry['licence']['spdx']} of {entry['name']}")
-        elif entry["licence"]["spdx"] in ORDER:
-            licences.append(entry["licence"]["spdx"])
+        elif terms["spdx"] in ORDER:
+            licences.append(terms["spdx"])
+        elif terms["spdx"] is not None:
+            problems.append(f"no rule for the licence {terms['spdx']} of {entry['name']}")
     licence = max(licences, key=ORDER.index, default=ORDER[0])
     # Attribution licences of several versions together: the share-alike one, or the latest.
     text = licence.replace("-", " ", licence.count("-")).replace("CC BY SA", "CC BY-SA")
-    return {
-        "license": f"{_KEPT}: {'; '.join(problems)}" if problems else text,
-        "credits": credits,
-        "sources": sources,
-        "notices": notices,
-    }
+    if problems:
+        text = f"{_KEPT}: {'; '.join(problems)}"
+    return {"license": text, "credits": credits, "sources": sources, "notices": notices}
 
 
 def texts_beside(path: Path) -> Path:
@@ -232,20 +221,17 @@ def origin_of(files: Sequence[TreebankFile]) -> dict[str, Any]:
     return {**origin, "credits": [*origin["credits"], *told]}
 
 
-def text_credits(names: Sequence[str], path: Path = TEXTS) -> list[str]:
+def text_credits(names: Sequence[str]) -> list[str]:
     """A credit for each raw text that a teacher has read, by the names of their files; one that is not listed is named
     with the words that its terms are not known. Raises ConfigError when the list cannot be read."""
-    try:
-        known = json.loads(path.read_text(encoding="utf8"))["texts"]
-    except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{path}: cannot read the list of raw texts ({error})") from error
+    known = read_list(TEXTS, "texts", "list of raw texts")
     found = []
     for name in dict.fromkeys(names):
-        entry = known.get(name, {})
-        what = f"Raw text {name}, whose terms are not known"
-        if entry:
-            what = f"Raw text, annotated by a teacher: {entry['what']} ({entry['licence']})"
-        found.append(what if entry.get("ships") else f"{what}: {_KEPT}")
+        credit, ships = f"Raw text {name}, whose terms are not known", False
+        if name in known:
+            what, licence, ships = (known[name][key] for key in ("what", "licence", "ships"))
+            credit = f"Raw text, annotated by a teacher: {what} ({licence})"
+        found.append(credit if ships else f"{credit}: {_KEPT}")
     return found
 
 

@@ -23,12 +23,8 @@ class FileCheck:
 
 
 def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> list[FileCheck]:
-    """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank.
-
-    A treebank of the list must have the published size and SHA-256; of any other one, all trees must be
-    readable.
-    Raises TrainingDataError when a treebank is not there at all.
-    """
+    """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank: one of the list must have the published
+    size and SHA-256; of any other one, all trees must be readable. Raises TrainingDataError when one is not there."""
     known = catalogue() if known is None else known
     checks: list[FileCheck] = []
     for name in names:
@@ -44,23 +40,14 @@ def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] 
     return checks
 
 
-def sha256_of(path: Path) -> str:
-    """The file's SHA-256 in hex."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _published(folder: Path, entry: dict[str, Any]) -> FileCheck:
     path, name = folder / entry["path"], entry["path"]
     if not path.is_file():
         return FileCheck(name, "missing", published=True)
-    size = path.stat().st_size
-    if size != entry["bytes"]:
-        return FileCheck(name, f"{size} bytes, published are {entry['bytes']}", published=True)
-    found = sha256_of(path)
+    data = path.read_bytes()
+    if len(data) != entry["bytes"]:
+        return FileCheck(name, f"{len(data)} bytes, published are {entry['bytes']}", published=True)
+    found = hashlib.sha256(data).hexdigest()
     if found != entry["sha256"]:
         return FileCheck(name, f"SHA-256 {found}, published is {entry['sha256']}", published=True)
     return FileCheck(name, "", entry["trees"], published=True)

@@ -46,12 +46,9 @@ def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projecti
 def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> list[Example]:
     """Atoms and heads of sentences."""
     return [
-        Example(
-            parts.encode(sentence.columns), np.array([-1, *sentence.heads], INDEX),
-            *parts.encode_guide(sentence.columns),
-        )
-        for sentence in sentences
-    ]  # fmt: skip
+        Example(parts.encode(s.columns), np.array([-1, *s.heads], INDEX), *parts.encode_guide(s.columns))
+        for s in sentences
+    ]
 
 
 def fit_model(
@@ -65,10 +62,8 @@ def fit_model(
 ) -> DependencyModel:
     """Train; `workdir` keeps finished learners, from which a killed run goes on. `tell` hears of each learner and, with
     `dev`, of the mean of the learners so far: the learning curve. With `dev` the model has as many stages as are best
-    there: on a small treebank a guide may mislead more than it tells.
-
-    Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
-    """
+    there: on a small treebank a guide may mislead more than it tells. Raises TrainingDataError when there is nothing to
+    learn from, or `workdir` is another run's."""
     chosen = [sentence for sentence in train if len(sentence.heads) <= options.max_words]
     if not chosen:
         raise TrainingDataError(
@@ -101,15 +96,15 @@ def fit_model(
             dev_guides = stage.trees(dev_examples, *stages[-1].table())
             dev_examples = _guided(dev_examples, dev_guides, [labellers.get(-1)] * len(dev))
     model = DependencyModel(parts, tuple(stages), labels, names, options.decoder, meta)
-    if dev:
-        reports = []
-        for number in range(1, options.stages + 1):
-            reports.append(judge(DependencyParser(model).with_settings(stages=number), dev))
-            tell(stages=number, result=reports[-1].line())
-        rates = [report.to_dict()["all"]["uas"] for report in reports]
-        best = rates.index(max(rates))
-        model = replace(model, stages=model.stages[: best + 1], meta={**meta, "dev": reports[best].to_dict()})
-    return model
+    if not dev:
+        return model
+    scores = []
+    for number in range(1, options.stages + 1):
+        report = judge(DependencyParser(model).with_settings(stages=number), dev)
+        tell(stages=number, result=report.line())
+        scores.append(report.to_dict())
+    best = max(range(options.stages), key=lambda number: scores[number]["all"]["uas"])
+    return replace(model, stages=model.stages[: best + 1], meta={**meta, "dev": scores[best]})
 
 
 def _train_labels(
@@ -156,8 +151,7 @@ def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> 
     """Attachment scores of a parser."""
     report = AttachmentReport()
     for sentence in sentences:
-        found = parser.parse(sentence.columns)
-        gold = [head - 1 for head in sentence.heads]
+        found, gold = parser.parse(sentence.columns), [head - 1 for head in sentence.heads]
         report.add(gold, found.heads, sentence.punctuation, sentence.labels, found.labels)
     return report
 

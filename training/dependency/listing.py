@@ -49,11 +49,9 @@ def _batches(examples: Sequence[Example]) -> Iterator[np.ndarray]:
     for start in range(0, len(examples), 2000):
         batch = []
         for example in examples[start : start + 2000]:
-            guide = make_guide(example.guide, example.guide_labels)
-            count = tree_keys(example.atoms, guide, example.heads, room)
-            if count > len(room):
+            given = example.atoms, make_guide(example.guide, example.guide_labels), example.heads
+            while (count := tree_keys(*given, room)) > len(room):
                 room = np.empty(2 * count, np.uint64)
-                tree_keys(example.atoms, guide, example.heads, room)
             batch.append(np.unique(room[:count]))
         yield np.concatenate(batch)
 
@@ -68,10 +66,8 @@ def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -
         for example in examples:
             n, guide = len(example.heads) - 1, make_guide(example.guide, example.guide_labels)
             own_ends = np.zeros((n + 1) * n, INDEX)
-            count = list_features(example.atoms, guide, rows, numbers, own_ends, room)
-            if count > len(room):
+            while (count := list_features(example.atoms, guide, rows, numbers, own_ends, room)) > len(room):
                 room = np.empty(2 * count, INDEX)
-                list_features(example.atoms, guide, rows, numbers, own_ends, room)
             features.write(room[:count].tobytes())
             ends.write(own_ends.tobytes())
             sizes.append((count, len(own_ends), n + 1))

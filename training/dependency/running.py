@@ -16,9 +16,10 @@ from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
+from ..data.corpus import read_tags
 from ..data.dependencies import DependencySentence, from_tree, read_conllu, retagged
 from ..data.evaluate import tag_lists
-from ..data.treebanks import TreebankFile, blocks, read_files
+from ..data.treebanks import TreebankFile, blocks
 from ..runs.files import write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import run_folder
@@ -51,9 +52,9 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
         if "tags" in given:
             sentences = _retagged(sentences, Path(given["tags"]))
     else:
-        file = TreebankFile.parse(",".join([path, *([f"tags={given['tags']}"] if "tags" in given else [])]))
+        file = TreebankFile.parse(",".join([path, *(part for part in parts if part.startswith("tags="))]))
         rules = head_rules(lang)
-        sentences = [from_tree(s.tree, rules, s.tags, s.source) for s in read_files([file])]
+        sentences = [from_tree(s.tree, rules, s.tags) for s in file.read()]
     if "block" in given:
         sentences = blocks(sentences, given["block"], text)
     if "limit" in given:
@@ -64,12 +65,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
 
 
 def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
-    try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingDataError(
-            f"{path}: cannot read the tags ({error}); give a UTF-8 file with a line of tags for each sentence"
-        ) from error
+    lines = read_tags(path, "a line of tags for each sentence")
     if len(lines) != len(sentences):
         raise TrainingDataError(f"{path}: {len(lines)} lines of tags for {len(sentences)} sentences; give one for each")
     made = []
@@ -160,14 +156,11 @@ def fit_dependency(
             sentences, held_out = guided(constituents, sentences, lang), guided(constituents, held_out, lang)
         pool = stack.enter_context(worker_pool(workers)) if workers > 1 else None
         meta = {
-            "version": __version__,
-            **facts,
-            "sentences": len(sentences),
-            "tokens": sum(len(sentence.heads) for sentence in sentences),
+            "version": __version__, **facts,
+            "sentences": len(sentences), "tokens": sum(len(sentence.heads) for sentence in sentences),
             "guide": None if guide is None else constituents.meta.get("name", constituents.name),
-            "tags": tags,
-            "options": options.facts(),
-        }
+            "tags": tags, "options": options.facts(),
+        }  # fmt: skip
         model = fit_model(sentences, held_out, options, folder, meta, pool, log)
     write_atomically(out, DependencyParser(model).to_bytes())
     return time.perf_counter() - began

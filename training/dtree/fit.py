@@ -37,7 +37,6 @@ from .boosting.plot import plot_path
 from .boosting.store import DirectStore
 from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
 from .gate import train_gate
-from .oracle import child_lists
 from .recipe import FitRecipe
 
 
@@ -77,7 +76,7 @@ class Fit:
         began = time.perf_counter()
         self.trees = [training_tree(sentence, self.preprocessing) for sentence in sentences]
         self.weights = [sentence.weight for sentence in sentences]
-        self.report = survey(self.trees, child_lists, recipe.max_arity)
+        self.report = survey(self.trees, recipe.max_arity)
         self.lexicon = build_lexicon(self.trees, recipe.min_word_sentences)
         self.table, _ = compile_templates(self.templates, self.lexicon.sizes)
         self.head_table = compile_head_rules(heads, self.lexicon.symbols)
@@ -89,7 +88,7 @@ class Fit:
             gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=weight, **shares)
             for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
         ]
-        self.log("corpus", seconds=time.perf_counter() - began, **vars(self.report))
+        self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
     def log(self, what: str, **facts: Any) -> None:
         """Print what was done, and append it to fit.jsonl."""

@@ -17,10 +17,7 @@ class LabelledSentence(NamedTuple):
 
 def read_labelled(path: str | Path) -> list[LabelledSentence]:
     """The sentences of a file with "word<TAB>tag<TAB>label" or "word<TAB>label" in each line, blank lines between
-    sentences.
-
-    Raises TrainingDataError with file and line for other lines, or where both kinds occur.
-    """
+    sentences. Raises TrainingDataError with file and line for other lines, or where both kinds occur."""
     path, sentences = Path(path), []
     rows: list[list[str]] = []
     width = 0

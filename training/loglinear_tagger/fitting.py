@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..data.corpus import fold_numbers
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
 from .corpus import LabelledSentence
-from .learners import train_loglinear, train_online
+from .learners import Likelihood, train_gis, train_lbfgs, train_online
 from .listing import list_features, make_data
 from .options import SequenceOptions
 
@@ -41,10 +42,7 @@ def fit_tagger(
 ) -> TaggerModel:
     """Train; `workdir` keeps what an unfinished run goes on from. `workers`: threads of GIS and L-BFGS; the model does
     not depend on them. An online learner's scale is fitted on `dev`, or without it on a tenth of `train` that is not
-    learned from.
-
-    Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's.
-    """
+    learned from. Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's."""
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give a file with more of them")
     if len({bool(sentence.tags) for sentence in train}) > 1:
@@ -52,7 +50,7 @@ def fit_tagger(
     held_out = list(dev)
     if options.online and not dev:
         held = fold_numbers(len(train), _HELD_OUT, 10) == _HELD_OUT - 1
-        held_out, train = ([s for s, out in zip(train, held, strict=True) if out == own] for own in (True, False))
+        held_out, train = list(compress(train, held)), list(compress(train, ~held))
         if not held_out:
             raise TrainingDataError(
                 f"{len(train)} sentences are too few to keep a tenth of them for the scale; give {_HELD_OUT} or more, "
@@ -74,7 +72,9 @@ def fit_tagger(
     if options.online:
         codes, weights = train_online(data, parts, listing, options, state, tell)
     else:
-        codes, weights = train_loglinear(data, parts, listing, options, state, tell, workers)
+        function = Likelihood(data, parts, listing, options.sigma, workers)
+        train_pairs = train_gis if options.estimator == "gis" else train_lbfgs
+        codes, weights = listing.codes, train_pairs(function, listing, options, state, tell)
     features, labels = (found.astype(np.int64) for found in np.divmod(codes, np.uint64(len(parts.labels))))
     stage = pack_pairs(listing.keys, features, labels, weights, options.max_weights, options.levels)
     scale = fit_scale(parts, stage, held_out) if options.online else 1.0

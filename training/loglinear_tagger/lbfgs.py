@@ -11,18 +11,20 @@ import numpy as np
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9
 _MOST_TRIALS = 30
+_MEMORY = 7
+"""Steps that are remembered."""
 
 
 class Lbfgs:
     """A minimisation at some iteration. `function`: gives value and gradient at a point, both float64. `point`: where
-    it begins; `memory`: steps that are remembered."""
+    it begins."""
 
-    def __init__(self, function: Function, point: np.ndarray, memory: int = 7):
+    def __init__(self, function: Function, point: np.ndarray):
         self._function = function
         self.point = point
         self.value, self.gradient = function(point)
         self.iterations = 0
-        self._pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=memory)
+        self._pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
 
     def advance(self) -> bool:
         """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
@@ -79,19 +81,16 @@ class Lbfgs:
 
     def state(self) -> dict[str, Any]:
         """All that a minimisation goes on from, as arrays and numbers."""
-        steps = np.array([step for step, _ in self._pairs]).reshape(len(self._pairs), len(self.point))
-        changes = np.array([change for _, change in self._pairs]).reshape(steps.shape)
-        return {
-            "point": self.point, "value": self.value, "gradient": self.gradient, "steps": steps, "changes": changes,
-            "iterations": self.iterations,
-        }  # fmt: skip
+        pairs = np.array(self._pairs).reshape(len(self._pairs), 2, len(self.point))
+        known = {name: getattr(self, name) for name in ("point", "value", "gradient", "iterations")}
+        return {**known, "steps": pairs[:, 0], "changes": pairs[:, 1]}
 
     @classmethod
-    def from_state(cls, function: Function, state: Mapping[str, Any], memory: int = 7) -> Lbfgs:
+    def from_state(cls, function: Function, state: Mapping[str, Any]) -> Lbfgs:
         """The reverse of `state`."""
         made = cls.__new__(cls)
         made._function = function
         made.point, made.gradient = np.array(state["point"]), np.array(state["gradient"])
         made.value, made.iterations = float(state["value"]), int(state["iterations"])
-        made._pairs = deque(zip(state["steps"], state["changes"], strict=True), maxlen=memory)
+        made._pairs = deque(zip(state["steps"], state["changes"], strict=True), maxlen=_MEMORY)
         return made

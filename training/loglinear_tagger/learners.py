@@ -59,7 +59,7 @@ class Likelihood:
 
     def __init__(self, data: SequenceData, parts: TagParts, listing: Listing, sigma: float, workers: int):
         self._data, self._parts, self._listing, self._workers = data, parts, listing, workers
-        self._variance = sigma * sigma
+        self.variance = sigma * sigma
         self._edges = np.linspace(0, len(data.starts) - 1, SHARDS + 1).astype(int).tolist()
         self.likelihood = 0.0
 
@@ -67,23 +67,22 @@ class Likelihood:
         """How often each pair is expected, float64 (P,)."""
         tables = self._listing.tables(self._parts, self._listing.codes, weights)
 
-        def shard(number: int) -> tuple[float, np.ndarray]:
+        def shard(first: int, last: int) -> tuple[float, np.ndarray]:
             sums = np.zeros(len(weights))
-            first, last = self._edges[number : number + 2]
             return expectations(*self._data, first, last, tables, len(self._parts.labels), sums), sums
 
         total = np.zeros(len(weights))
         self.likelihood = 0.0
         with ThreadPoolExecutor(self._workers) as pool:
-            for likelihood, sums in pool.map(shard, range(SHARDS)):
+            for likelihood, sums in pool.map(shard, self._edges[:-1], self._edges[1:]):
                 self.likelihood += likelihood
                 total += sums
         return total
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """(Negative penalised log-likelihood, its gradient)."""
-        gradient = self.expected(weights) - self._listing.seen + weights / self._variance
-        return float(weights @ weights) / (2 * self._variance) - self.likelihood, gradient
+        gradient = self.expected(weights) - self._listing.seen + weights / self.variance
+        return float(weights @ weights) / (2 * self.variance) - self.likelihood, gradient
 
 
 def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: int, variance: float) -> np.ndarray:
@@ -98,34 +97,19 @@ def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: 
     return step
 
 
-def train_loglinear(
-    data: SequenceData,
-    parts: TagParts,
-    listing: Listing,
-    options: SequenceOptions,
-    state: Path,
-    tell: Tell,
-    workers: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """(Pairs as in Listing, their weights); every tenth iteration is kept in the file `state`, and gone on from."""
-    function = Likelihood(data, parts, listing, options.sigma, workers)
-    train = _train_gis if options.estimator == "gis" else _train_lbfgs
-    return listing.codes, train(function, listing, options, state, tell)
-
-
-def _train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell) -> np.ndarray:
+def train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell) -> np.ndarray:
+    """The weights of the listing's pairs; every tenth iteration is kept in the file `state`, and gone on from."""
     weights, iteration, before = np.zeros(len(listing.codes)), 0, -np.inf
     if state.is_file():
         with saved_arrays(state) as arrays:
             weights, iteration, before = arrays["weights"], int(arrays["iteration"]), float(arrays["before"])
-    variance = options.sigma * options.sigma
     while iteration < options.iterations:
         expected = function.expected(weights)
-        value = function.likelihood - float(weights @ weights) / (2 * variance)
+        value = function.likelihood - float(weights @ weights) / (2 * function.variance)
         tell(iteration=iteration, objective=value, likelihood=function.likelihood)
         if value - before < options.tolerance * abs(value):
             break
-        weights = weights + gis_step(weights, listing.seen, expected, listing.most, variance)
+        weights = weights + gis_step(weights, listing.seen, expected, listing.most, function.variance)
         before = value
         iteration += 1
         if iteration % _SAVE_EVERY == 0:
@@ -133,9 +117,10 @@ def _train_gis(function: Likelihood, listing: Listing, options: SequenceOptions,
     return weights
 
 
-def _train_lbfgs(
+def train_lbfgs(
     function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
 ) -> np.ndarray:
+    """As `train_gis`."""
     if state.is_file():
         with saved_arrays(state) as arrays:
             search = Lbfgs.from_state(function, arrays)

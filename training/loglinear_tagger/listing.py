@@ -1,6 +1,6 @@
 """Arrays of labelled sentences, their features, and which labels each feature has weights for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,18 +70,16 @@ def _counted(
     data: SequenceData, slots: np.ndarray, numbers: np.ndarray, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """(What `gold_features` writes, ascending, how often each, the most of a token), of chunks of sentences."""
-    n, most = len(data.starts) - 1, 0
+    n, most = len(data.starts) - 1, [0]
 
-    def chunks() -> Iterator[np.ndarray]:
-        nonlocal most
-        for first in range(0, n, _CHUNK):
-            last = min(first + _CHUNK, n)
-            room = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
-            count, own_most = gold_features(*data, first, last, slots, numbers, n_labels, room)
-            most = max(most, int(own_most))
-            yield room[:count]
+    def chunk(first: int) -> np.ndarray:
+        last = min(first + _CHUNK, n)
+        room = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
+        count, own_most = gold_features(*data, first, last, slots, numbers, n_labels, room)
+        most.append(int(own_most))
+        return room[:count]
 
-    return *tallied(chunks()), most
+    return *tallied(map(chunk, range(0, n, _CHUNK))), max(most)
 
 
 def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:

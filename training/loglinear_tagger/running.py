@@ -4,8 +4,11 @@ sentences."""
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import compress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import TrainingDataError
@@ -30,13 +33,8 @@ def model_facts(
     facts: Mapping[str, Any], sentences: Sequence[LabelledSentence], options: SequenceOptions
 ) -> dict[str, Any]:
     """What a model's meta says: `facts`, and what it is trained on and how."""
-    return {
-        "version": __version__,
-        **facts,
-        "sentences": len(sentences),
-        "tokens": sum(len(sentence.words) for sentence in sentences),
-        "options": options.facts(),
-    }
+    counts = {"sentences": len(sentences), "tokens": sum(len(sentence.words) for sentence in sentences)}
+    return {"version": __version__, **facts, **counts, "options": options.facts()}
 
 
 def fit_files(
@@ -50,10 +48,8 @@ def fit_files(
     betas: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Train on files (see `read_labelled`), write `out` and return its scores on `dev` (see `judge`), {} without.
-    `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed.
-
-    Raises TrainingDataError and ConfigError for what cannot be used.
-    """
+    `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed. Raises TrainingDataError and
+    ConfigError for what cannot be used."""
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
     with run_folder(workdir) as folder:
@@ -76,21 +72,17 @@ def jackknifed(
     say: Tell = lambda **_: None,
 ) -> tuple[list[LabelledSentence], dict[str, Any]]:
     """The sentences with labels of taggers that have not seen them, and the scores (see `judge`) of all folds together.
-    A finished fold is kept in the `folder`; `workers`: folds at a time.
-
-    Raises TrainingDataError where there are fewer blocks of sentences than folds.
-    """
-    of = folds_of(len(sentences), folds).tolist()
-    if len(set(of)) < folds:
+    A finished fold is kept in the `folder`; `workers`: folds at a time. Raises TrainingDataError where there are fewer
+    blocks of sentences than folds."""
+    of = folds_of(len(sentences), folds)
+    if len(np.unique(of)) < folds:
         raise TrainingDataError(
             f"{len(sentences)} sentences are too few for {folds} folds of blocks of ten; give more, or fewer folds"
         )
 
     def one(fold: int) -> tuple[list[LabelledSentence], dict[str, Any]]:
-        held = [sentence for sentence, own in zip(sentences, of, strict=True) if own == fold]
-        rest = [sentence for sentence, own in zip(sentences, of, strict=True) if own != fold]
-        model = fit_tagger(rest, (), options, folder / f"fold{fold}", {})
-        tagger = SequenceTagger(model)
+        held, rest = list(compress(sentences, of == fold)), list(compress(sentences, of != fold))
+        tagger = SequenceTagger(fit_tagger(rest, (), options, folder / f"fold{fold}", {}))
         found = [s._replace(labels=tuple(tagger.tag(s.words, s.tags))) for s in held]
         scores = judge(tagger, held, betas)
         say(fold=fold, words=scores["words"], accuracy=scores["accuracy"])
@@ -99,7 +91,7 @@ def jackknifed(
     with ThreadPoolExecutor(workers) as pool:
         results = list(pool.map(one, range(folds)))
     labelled = [iter(found) for found, _ in results]
-    return [next(labelled[fold]) for fold in of], _together([scores for _, scores in results])
+    return [next(labelled[fold]) for fold in of.tolist()], _together([scores for _, scores in results])
 
 
 def jackknife(
@@ -131,9 +123,7 @@ def jackknifed_tags(
 ) -> tuple[list[DependencySentence], SequenceTagger]:
     """The training sentences with parts of speech of taggers that have not seen them, and a tagger of them all for
     others. A finished fold is kept in the `folder`; `workers`: folds at a time; `meta`: facts for the tagger's model.
-
-    Raises TrainingDataError where there are fewer blocks of sentences than folds.
-    """
+    Raises TrainingDataError where there are fewer blocks of sentences than folds."""
     options = options or SequenceOptions()
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, rules)) for s in train]
     found, scores = jackknifed(gold, options, folds, folder, workers, say=say)

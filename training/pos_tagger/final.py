@@ -1,29 +1,54 @@
 """The final tagger (and senter) as a spaCy pipeline on disk, with its scores."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import spacy
 from spacy.language import Language
 
 from training.data.tokens import add_tokens
 from training.data.treebanks import write_tags
-from training.pos_tagger.config import FINAL, AugmentConfig, TaggingConfig
-from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, add_forms
+from training.pos_tagger.config import AugmentConfig, TaggingConfig
+from training.pos_tagger.documents import SPACE_TAG, DocumentSampler
 from training.pos_tagger.fit import fit, tag_sentences
 from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Treebank, accuracy, tag_set
 from training.runs.files import append_line
 
 PLAIN = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
+_ENDINGS = "com|org|net|edu|gov|mil|info|biz|io|tv|eu|uk|de|fr|es|nl|se|ch|at|ca|au|nz|jp|cn|ru|br|pl|dk|no|fi"
+_EMOJI = "\U0001f000-\U0001faff\u2600-\u2605\u2615\u2639-\u263b\u2661\u2665\u26a1\u2728\u2764\u2b50\u200d\ufe0f"
+FORMS = {
+    "ADD": (
+        r"^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Ww][Ww][Ww]\.)\S+$",
+        rf"^[A-Za-z0-9-]{{2,}}(?:\.[A-Za-z0-9-]+)*\.(?:{_ENDINGS})(?:[/:?]\S*)?$",
+        r"^[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$",
+        r"^@\w{2,}$",
+    ),
+    "NFP": (rf"^[{_EMOJI}]+$",),
+    ":": (r"^\u2026+$",),
+}
+"""Regular expressions of whole tokens whose form alone decides their tag: addresses (ADD) and emoji (NFP), as in the
+English Web Treebank, of which no tagger learns from a few hundred examples that are all different; the ellipsis."""
+
+
+def add_forms(nlp: Language, tags: Collection[str]) -> None:
+    """Add spaCy's `attribute_ruler` after the tagger, with FORMS for those of the tags that there are."""
+    known = {tag: forms for tag, forms in FORMS.items() if tag in tags}
+    if not known:
+        return
+    ruler = cast(Any, nlp.add_pipe("attribute_ruler", after="tagger"))
+    for tag, forms in known.items():
+        ruler.add([[{"TEXT": {"REGEX": form}}] for form in forms], {"TAG": tag})
 
 
 def train_final(
     treebanks: Sequence[Treebank],
     model: Path,
     out: Path,
-    config: TaggingConfig | None = None,
+    config: TaggingConfig,
     senter: bool = True,
     split_evidence: Sequence[str] = (),
     start: Path | None = None,
@@ -35,7 +60,6 @@ def train_final(
     ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line in
     ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the pipeline's meta.
     """
-    config = config or FINAL
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags = set(tag_set(treebanks))
@@ -56,18 +80,11 @@ def train_final(
     scores, speed = _score(spacy.load(model), treebanks, config, senter, out)
     pipeline.meta["performance"] = scores
     pipeline.to_disk(model)
-    append_line(
-        out / "log.jsonl",
-        {
-            "what": "train",
-            "model": model.name,
-            **scores,
-            "fit_seconds": round(seconds, 1),
-            "dev_words_per_second": speed,
-            "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
-            "config": config.fingerprint(),
-        },
-    )
+    append_line(out / "log.jsonl", {
+        "what": "train", "model": model.name, **scores, "fit_seconds": round(seconds, 1), "dev_words_per_second": speed,
+        "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
+        "config": config.fingerprint(),
+    })  # fmt: skip
     return scores
 
 

@@ -1,7 +1,8 @@
 """A pipeline of tok2vec, tagger and sentence boundaries, and its training by spaCy's `nlp.update`."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import chain, repeat
 from typing import Any, cast
 
@@ -39,15 +40,6 @@ def learn_rate(config: FitConfig, step: int, steps: int) -> float:
     return config.learn_rate * max(0.0, (steps - step) / max(1, steps - warmup))
 
 
-def _take(documents: Iterator[Example], words: int) -> list[Example]:
-    batch: list[Example] = []
-    used = 0
-    while used < words:
-        batch.append(next(documents))
-        used += len(batch[-1])
-    return batch
-
-
 def fit(
     config: TaggingConfig,
     groups: Sequence[Sequence[Sentence]],
@@ -82,8 +74,11 @@ def fit(
         for size in sizes:
             if used >= total:
                 break
-            batch = _take(documents, size)
-            words = sum(len(example) for example in batch)
+            batch: list[Example] = []
+            words = 0
+            while words < size:
+                batch.append(next(documents))
+                words += len(batch[-1])
             # The decay follows the words seen: batches overshoot their wanted size by part of a document.
             optimizer.learn_rate = learn_rate(options, int(len(sizes) * used / total), len(sizes))
             losses = nlp.update(batch, drop=options.dropout, sgd=optimizer)
@@ -112,7 +107,7 @@ def copy_parameters(source: Language, target: Language) -> None:
         raise ConfigError(
             f"the pipeline to start from has other tags ({', '.join(sorted(mine ^ theirs))}); give the same treebanks"
         )
-    models = [(_model(source, name), _model(target, name)) for name in target.pipe_names]
+    models = [[cast(Any, nlp.get_pipe(name)).model for nlp in (source, target)] for name in target.pipe_names]
     if any(_shapes(one) != _shapes(other) for one, other in models):
         raise ConfigError("the pipeline to start from has other sizes; give the same network settings")
     for one, other in models:
@@ -123,10 +118,6 @@ def _shapes(model: Model) -> list[tuple[int, ...]]:
     return [node.get_param(name).shape for node in model.walk() for name in node.param_names]
 
 
-def _model(nlp: Language, name: str) -> Model:
-    return cast(Any, nlp.get_pipe(name)).model
-
-
 def blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool, seed: int) -> Language:
     """An English pipeline with untrained parameters. Raises ValueError unless ``tags`` are sorted and at least two."""
     if list(tags) != sorted(tags) or len(tags) < 2:
@@ -134,21 +125,8 @@ def blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool, see
     fix_random_seed(seed)
     nlp = spacy.blank("en")
     add_tokens(nlp)
-    nlp.add_pipe(
-        "tok2vec",
-        config={
-            "model": {
-                "@architectures": "spacy.HashEmbedCNN.v2",
-                "pretrained_vectors": None,
-                "width": config.width,
-                "depth": config.depth,
-                "embed_size": config.embed_size,
-                "window_size": config.window_size,
-                "maxout_pieces": config.maxout_pieces,
-                "subword_features": True,
-            }
-        },
-    )
+    vectors = {"pretrained_vectors": None, **asdict(config), "subword_features": True}
+    nlp.add_pipe("tok2vec", config={"model": {"@architectures": "spacy.HashEmbedCNN.v2", **vectors}})
     listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": config.width, "upstream": "tok2vec"}
     model = {"@architectures": "spacy.Tagger.v2", "nO": None, "normalize": False, "tok2vec": listener}
     for name in ("tagger", "senter") if senter else ("tagger",):

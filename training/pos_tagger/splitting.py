@@ -10,6 +10,7 @@ last parts are certain enough to be set by rule.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 
 from spacy.tokenizer import Tokenizer
 
@@ -36,15 +37,7 @@ class WordSplitter:
         self._majority = {
             word: min(tags.items(), key=lambda item: (-item[1], item[0]))[0] for word, tags in counts.items()
         }
-        self._tokenizer = tokenizer
-        self._pieces: dict[str, tuple[str, ...]] = {}
-
-    def pieces(self, word: str) -> tuple[str, ...]:
-        """The word as the tokenizer splits it."""
-        pieces = self._pieces.get(word)
-        if pieces is None:
-            pieces = self._pieces[word] = tuple(token.text for token in self._tokenizer(word))
-        return pieces
+        self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
 
     def split(self, sentence: Sentence) -> Sentence | None:
         """The sentence with its words split, or None when none of them is.
@@ -55,7 +48,7 @@ class WordSplitter:
         words: list[str] = []
         tags: list[str] = []
         for word, tag in zip(sentence.words, sentence.tags, strict=True):
-            pieces = self.pieces(word)
+            pieces = self._pieces(word)
             if len(pieces) > 1 and _splittable(pieces):
                 words.extend(pieces)
                 tags.extend(self._tags(pieces, tag))
@@ -74,13 +67,9 @@ class WordSplitter:
         return result
 
     def _guess(self, piece: str, whole: str) -> str:
-        if piece in _SIGN_TAGS:
-            return _SIGN_TAGS[piece]
-        for form in (piece, piece.lower()):
-            if form in self._majority:
-                return self._majority[form]
-        if piece[0].isdigit():
-            return "CD"
+        known = _SIGN_TAGS.get(piece) or self._majority.get(piece) or self._majority.get(piece.lower())
+        if known or piece[0].isdigit():
+            return known or "CD"
         return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
 
 

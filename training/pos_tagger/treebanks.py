@@ -50,34 +50,30 @@ class Treebank:
         """Read ``PATH`` or ``PATH:WEIGHT``: a folder with ``train.mrg`` and, if there is one, ``dev.mrg``; a folder of
         shards that a teacher has annotated; or a CoNLL-U file ``…train.conllu`` (XPOS) with, if there is one, its
         ``…dev.conllu``."""
-        folder_text, colon, weight_text = argument.rpartition(":")
-        if not colon or not weight_text.isdigit():
-            folder_text, weight_text = argument, "1"
-        folder = Path(folder_text)
-        weight = int(weight_text)
+        text, _, number = argument.rpartition(":")
+        path, weight = (Path(text), int(number)) if text and number.isdigit() else (Path(argument), 1)
         if weight < 1:
             raise ValueError(f"{argument}: the weight must be a whole number of at least 1")
-        if folder.suffix == ".conllu":
-            other = folder.with_name(folder.name.replace("train", "dev"))
-            dev_sentences = _conllu(other) if other != folder and other.is_file() else []
-            return cls(folder.resolve().parent.name, _conllu(folder), dev_sentences, weight)
-        if not (folder / "train.mrg").is_file():
-            if any(folder.glob("*.npz")):
-                return cls(folder.resolve().name, _taught(folder), [], weight)
+        name = path.resolve().name
+        dev: list[Sentence] = []
+        if path.suffix == ".conllu":
+            other = path.with_name(path.name.replace("train", "dev"))
+            name, train = path.resolve().parent.name, _conllu(path)
+            dev = _conllu(other) if other != path and other.is_file() else []
+        elif (path / "train.mrg").is_file():
+            train = read_sentences(path / "train.mrg")
+            dev = read_sentences(path / "dev.mrg") if (path / "dev.mrg").is_file() else []
+        elif any(path.glob("*.npz")):
+            train = [Sentence(s.words, s.tags) for shard in all_shards([path]) for s in read_shard(shard).sentences]
+        else:
             raise FileNotFoundError(
-                f"{folder}: neither train.mrg nor shards in this folder; give that of a treebank or of annotated text"
+                f"{path}: neither train.mrg nor shards in this folder; give that of a treebank or of annotated text"
             )
-        dev = folder / "dev.mrg"
-        name = folder.resolve().name
-        return cls(name, read_sentences(folder / "train.mrg"), read_sentences(dev) if dev.is_file() else [], weight)
+        return cls(name, train, dev, weight)
 
 
 def _conllu(path: Path) -> list[Sentence]:
     return [Sentence(tuple(s.columns.words), tuple(s.columns.tags)) for s in read_conllu(path)]
-
-
-def _taught(folder: Path) -> list[Sentence]:
-    return [Sentence(s.words, s.tags) for path in all_shards([folder]) for s in read_shard(path).sentences]
 
 
 def kept_runs(keep: np.ndarray) -> list[slice]:

@@ -18,9 +18,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def write_json(path: Path, facts: Any) -> None:
     """Write `facts` as JSON, replacing the file at once."""
-    temporary = path.with_suffix(path.suffix + ".tmp")
-    temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    write_atomically(path, (json.dumps(facts, indent=1) + "\n").encode())
 
 
 def append_line(path: Path, facts: Any) -> None:

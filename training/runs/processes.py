@@ -14,10 +14,10 @@ def worker_pool(n_workers: int, method: str = "forkserver") -> ProcessPoolExecut
 
 def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        parent.join()  # type: ignore[union-attr]
+        os._exit(1)
+
     if parent is not None:
-        threading.Thread(target=_wait_for, args=(parent,), daemon=True).start()
-
-
-def _wait_for(parent: object) -> None:
-    parent.join()  # type: ignore[attr-defined]
-    os._exit(1)
+        threading.Thread(target=wait, daemon=True).start()

@@ -20,10 +20,8 @@ def plain_value(text: str, old: Any) -> Any:
 
 
 def like_value(text: str, old: Any) -> Any:
-    """A value of the type of `old`: a number, text, or whole numbers with commas for a tuple of them.
-
-    Raises ValueError when the text is none.
-    """
+    """A value of the type of `old`: a number, text, or whole numbers with commas for a tuple of them. Raises ValueError
+    when the text is none."""
     if isinstance(old, tuple):
         return tuple(int(part) for part in text.split(","))
     if isinstance(old, bool) or not isinstance(old, int | float | str):
@@ -57,10 +55,8 @@ def changed(
 
 
 def changed_fields(config: C, settings: Sequence[str], but: Collection[str] = ()) -> C:
-    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` stay.
-
-    Raises ConfigError as `changed` does, and what the dataclasses raise for their values.
-    """
+    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` stay. Raises
+    ConfigError as `changed` does, and what the dataclasses raise for their values."""
     data = {name: value for name, value in asdict(config).items() if name not in but}  # type: ignore[call-overload]
     new: dict[str, Any] = {}
     for name, value in changed(data, settings, like_value).items():

@@ -111,7 +111,7 @@ def partial_sentences(path: Path, source: str) -> list[Sentence]:
     what each word dominates: such a stretch of words, without punctuation at its ends, is seldom crossed by a
     constituent."""
     found = []
-    for sentence in read_conllu(path, source):
+    for sentence in read_conllu(path):
         words, tags = sentence.columns.words, sentence.columns.tags
         n = len(words)
         first, last, count = list(range(n)), list(range(n)), [1] * n

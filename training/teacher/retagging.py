@@ -72,7 +72,7 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
         retag(task.source, task.out, tag_lists(_pipeline(pipeline), sentences))
         return ""
     trees = read_treebank(task.source)
-    tags = tag_lists(_pipeline(pipeline), [sentence.tree.words for sentence in trees])
+    tags = tag_lists(_pipeline(pipeline), (sentence.tree.words for sentence in trees))
     temporary = task.out.with_name(task.out.name + ".tmp")
     write_tags(temporary, tags)
     temporary.replace(task.out)

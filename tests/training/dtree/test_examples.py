@@ -285,7 +285,7 @@ def test_the_survey_counts_oddities():
         parse_tree("(TOP (NP (NP (DT a) (NN b) (NN c) (NN d))))"),
         parse_tree("(TOP (VP (VBD a) (NN b)))"),
     ]
-    report = survey(trees, child_lists, 3)
-    assert (report.sentences, report.tokens, report.constituents) == (3, 7, 4)
-    assert (report.over_arity, report.repeated_unary, report.one_word) == (1, 1, 1)
-    assert report.labels_once == ("VP",)
+    report = survey(trees, 3)
+    assert (report["sentences"], report["tokens"], report["constituents"]) == (3, 7, 4)
+    assert (report["over_arity"], report["repeated_unary"], report["one_word"]) == (1, 1, 1)
+    assert report["labels_once"] == ("VP",)
