@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -18,6 +18,11 @@ class Fingerprinted(Protocol):
 
     def fingerprint(self) -> str:
         """Digest of all that makes it up."""
+
+
+def part_of(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays of one part of a model, whose names begin with the prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 M = TypeVar("M", bound=Fingerprinted)
@@ -44,9 +49,8 @@ def read_checked(data: bytes, kind: str, version: int, what: str, build: Build[M
     except ModelFormatError:
         raise
     except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFormatError(
-            f"the model's parts do not fit together ({type(error).__name__}: {error}); {FETCH}"
-        ) from error
+        told = f"{type(error).__name__}: {error}"
+        raise ModelFormatError(f"the model's parts do not fit together ({told}); {FETCH}") from error
     if fingerprint != named:
         raise ModelFormatError(
             f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "

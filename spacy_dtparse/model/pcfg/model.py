@@ -18,25 +18,25 @@ import numpy as np
 from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
-from ...kernels.pcfg.cky import BINARY_FROM, BINARY_TO, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
+from ...kernels.pcfg.cky import ITEM, RULE
 from ...symbols import SymbolTable
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP
-from .latent_part import Emissions, LatentPart, as_type
+from ..container import container_to_bytes
+from ..reading import part_of, read_checked
+from .latent_part import Emissions, LatentPart, as_type, child_ranges, pair_starts
 
 KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
 
-RULE_COLUMNS = ("parent", "left", "right")
-
-_SIDES = ("left", "right")
+VERSION = 1
 
 
 def part_side(name: str) -> str:
     """The side whose children come next in a part with this name, "left" or "right" (`training.pcfg.binarise` writes
     "|left<" or "|right<" in it); "" where labels in the name make that unclear."""
-    found = [side for side in _SIDES if f"|{side}" in name]
+    found = [side for side in ("left", "right") if f"|{side}" in name]
     return found[0] if len(found) == 1 else ""
 
 
@@ -100,16 +100,8 @@ class PcfgGrammar:
         rules["weight"] = np.concatenate([self.binary_weight[binary], self.unary_weight[unary]])
         rules["parent"] = np.concatenate([self.binary[binary, 0], self.unary[unary, 0]])
         rules["right"] = np.concatenate([self.binary[binary, 2], np.full(len(unary), -1)])
-        ranges = np.zeros((n, RANGE_COLUMNS), dtype=INDEX)
-        everyone = np.arange(n)
-        for column, lefts, offset in (
-            (BINARY_FROM, self.binary[binary, 1], 0),
-            (UNARY_FROM, self.unary[unary, 1], n_binary),
-        ):
-            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
-            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
-        ranges[:, COARSE] = self.coarse
-        return KernelGrammar(rules, ranges)
+        ranges = child_ranges(n, self.binary[binary, 1], self.unary[unary, 1])
+        return KernelGrammar(rules, np.column_stack([ranges, self.coarse.astype(INDEX)]))
 
     @cached_property
     def probabilities(self) -> KernelGrammar:
@@ -122,10 +114,7 @@ class PcfgGrammar:
     def pair_from(self) -> np.ndarray:
         """int32 (S, S + 1): the binary rules of `kernel` with the children b and c are at [pair_from[b, c],
         pair_from[b, c + 1])."""
-        n, rules = len(self.names), self.kernel.rules[: len(self.binary)]
-        lefts = np.repeat(np.arange(n), self.kernel.ranges[:, BINARY_TO] - self.kernel.ranges[:, BINARY_FROM])
-        keys = lefts * (n + 1) + rules["right"]
-        return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
+        return pair_starts(len(self.names), np.sort(self.binary[:, 1]), self.kernel.rules["right"][: len(self.binary)])
 
     @cached_property
     def joins(self) -> np.ndarray:
@@ -275,12 +264,63 @@ class PcfgModel:
         digest = hashlib.sha256()
         for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
             digest.update("\0".join(table).encode() + b"\1")
-        for grammar in self.grammars:
-            for array in grammar.arrays().values():
-                digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
-        for part in (*self.pruners, *self.latent):
-            for array in part.arrays().values():
-                digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
+        for parts, end in ((self.grammars, b"\2"), ((*self.pruners, *self.latent), b"\3")):
+            for array in (array for part in parts for array in part.arrays().values()):
+                digest.update(array.tobytes() + end)
         if self.candidates is not None:
             digest.update("\0".join(self.candidates.names).encode() + b"\4")
         return digest.hexdigest()[:16]
+
+
+def write_model(model: PcfgModel, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+    """The model as a container; equal models and proofs give equal bytes."""
+    meta: dict[str, Any] = {
+        "version": VERSION,
+        "fingerprint": model.fingerprint(),
+        "labels": list(model.labels),
+        "tags": list(model.tags),
+        "classes": list(model.words.classes),
+        "fine_names": list(model.fine.names),
+        "coarse_names": list(model.coarse.names),
+        "recipe": list(model.recipe),
+        "given_tags": model.given_tags,
+        "n_latent": len(model.latent),
+        "n_pruners": len(model.pruners),
+        "proofs": list(proofs),
+        "meta": model.meta,
+    }
+    parts: dict[str, PcfgGrammar | LatentPart] = {"fine.": model.fine, "coarse.": model.coarse}
+    parts |= {f"latent{number}.": part for number, part in enumerate((*model.pruners, *model.latent))}
+    if model.candidates is not None:
+        meta["candidate_names"] = list(model.candidates.names)
+        parts["candidates."] = model.candidates
+    arrays = {prefix + name: array for prefix, part in parts.items() for name, array in part.arrays().items()}
+    return container_to_bytes(KIND, meta, arrays)
+
+
+def read_model(data: bytes) -> tuple[PcfgModel, list[dict[str, Any]]]:
+    """The model of a container, and its proofs.
+
+    Raises ModelFormatError as `read_checked` does.
+    """
+    return read_checked(data, KIND, VERSION, "PCFG", _build)
+
+
+def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
+    n_pruners = int(meta.get("n_pruners", 0))
+    count = n_pruners + int(meta.get("n_latent", 0))
+    latent = tuple(LatentPart.from_arrays(part_of(arrays, f"latent{number}.")) for number in range(count))
+    names = meta.get("candidate_names")
+    return PcfgModel(
+        SymbolTable(meta["labels"]),
+        SymbolTable(meta["tags"]),
+        WordClasses(meta["classes"]),
+        PcfgGrammar.from_arrays(meta["fine_names"], part_of(arrays, "fine.")),
+        PcfgGrammar.from_arrays(meta["coarse_names"], part_of(arrays, "coarse.")),
+        tuple(meta["recipe"]),
+        bool(meta["given_tags"]),
+        dict(meta["meta"]),
+        latent[n_pruners:],
+        latent[:n_pruners],
+        None if names is None else PcfgGrammar.from_arrays(names, part_of(arrays, "candidates.")),
+    )

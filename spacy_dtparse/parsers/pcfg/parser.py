@@ -10,9 +10,8 @@ import numpy as np
 
 from ...errors import ConfigError
 from ...features.offers import Offered, check_offered
-from ...model.pcfg.bundle import read_model, write_model
 from ...model.pcfg.latent_part import LatentPart
-from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel
+from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP, Tree

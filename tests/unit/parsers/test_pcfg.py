@@ -12,8 +12,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.model.container import container_from_bytes
-from spacy_dtparse.model.pcfg.bundle import read_model, write_model
-from spacy_dtparse.model.pcfg.model import PcfgModel
+from spacy_dtparse.model.pcfg.model import PcfgModel, read_model, write_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
