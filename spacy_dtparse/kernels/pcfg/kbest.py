@@ -21,12 +21,9 @@ EDGE = np.dtype(
 
 @inner_kernel
 def _note(edges, count, weight, total, rule, split, left, right):
-    edges[count]["weight"] = weight
-    edges[count]["total"] = total
-    edges[count]["rule"] = rule
-    edges[count]["split"] = split
-    edges[count]["left"] = left
-    edges[count]["right"] = right
+    edge = edges[count]
+    edge["weight"], edge["total"] = weight, total
+    edge["rule"], edge["split"], edge["left"], edge["right"] = rule, split, left, right
     return count + 1
 
 
@@ -61,11 +58,12 @@ def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbo
             child = items[at]["symbol"]
             for number in range(ranges[child, BINARY_FROM], ranges[child, BINARY_TO]):
                 if rules[number]["parent"] == symbol:
-                    other = find_item(items, cells, right, rules[number]["right"])
-                    if other >= 0:
-                        if count == room:
-                            return -1
-                        weight = rules[number]["weight"]
-                        total = weight + items[at]["score"] + items[other]["score"]
-                        count = _note(edges, count, weight, total, number, split, child, rules[number]["right"])
+                    sister, weight = rules[number]["right"], rules[number]["weight"]
+                    other = find_item(items, cells, right, sister)
+                    if other < 0:
+                        continue
+                    if count == room:
+                        return -1
+                    total = weight + items[at]["score"] + items[other]["score"]
+                    count = _note(edges, count, weight, total, number, split, child, sister)
     return count

@@ -41,10 +41,12 @@ def part_side(name: str) -> str:
 
 
 class KernelGrammar(NamedTuple):
-    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 5); see `kernels.pcfg.cky`."""
+    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 4); see `kernels.pcfg.cky`. `left` int32
+    (R,): the rules' left or only children."""
 
     rules: np.ndarray
     ranges: np.ndarray
+    left: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -93,28 +95,27 @@ class PcfgGrammar:
     @cached_property
     def kernel(self) -> KernelGrammar:
         """The rules sorted by left child, for the kernels."""
-        n, n_binary = len(self.names), len(self.binary)
         binary = np.lexsort((self.binary[:, 0], self.binary[:, 2], self.binary[:, 1]))
         unary = np.lexsort((self.unary[:, 0], self.unary[:, 1]))
-        rules = np.zeros(n_binary + len(self.unary), dtype=RULE)
+        rules = np.zeros(len(binary) + len(unary), dtype=RULE)
         rules["weight"] = np.concatenate([self.binary_weight[binary], self.unary_weight[unary]])
         rules["parent"] = np.concatenate([self.binary[binary, 0], self.unary[unary, 0]])
         rules["right"] = np.concatenate([self.binary[binary, 2], np.full(len(unary), -1)])
-        ranges = child_ranges(n, self.binary[binary, 1], self.unary[unary, 1])
-        return KernelGrammar(rules, np.column_stack([ranges, self.coarse.astype(INDEX)]))
+        lefts = self.binary[binary, 1], self.unary[unary, 1]
+        return KernelGrammar(rules, child_ranges(len(self.names), *lefts), np.concatenate(lefts))
 
     @cached_property
     def probabilities(self) -> KernelGrammar:
         """`kernel` with probabilities for weights."""
         rules = self.kernel.rules.copy()
         rules["weight"] = np.exp(rules["weight"])
-        return KernelGrammar(rules, self.kernel.ranges)
+        return self.kernel._replace(rules=rules)
 
     @cached_property
     def pair_from(self) -> np.ndarray:
-        """int32 (S, S + 1): the binary rules of `kernel` with the children b and c are at [pair_from[b, c],
-        pair_from[b, c + 1])."""
-        return pair_starts(len(self.names), np.sort(self.binary[:, 1]), self.kernel.rules["right"][: len(self.binary)])
+        """int32 (S, S + 1): see `pair_starts`, of the rules of `kernel`."""
+        n_binary = len(self.binary)
+        return pair_starts(len(self.names), self.kernel.left[:n_binary], self.kernel.rules["right"][:n_binary])
 
     @cached_property
     def joins(self) -> np.ndarray:
