@@ -134,21 +134,15 @@ class LatentPart:
         have: all that the class is known with, or the given symbols alone."""
         e = self.emissions
         low, high = int(e.from_class[number]), int(e.from_class[number + 1])
-        values, weight = e.symbol[low:high], np.exp(e.weight[low:high])
-        owner = np.searchsorted(self.first, values, "right") - 1
+        owner = np.searchsorted(self.first, e.symbol[low:high], "right") - 1
         wanted = np.unique(owner) if tag_symbols is None else tag_symbols
-        known = np.isin(wanted, owner)
-        found = []
-        for symbol in (wanted[known] if known.any() else wanted).tolist():
-            first, last = int(self.first[symbol]), int(self.first[symbol + 1])
-            vector = np.zeros(last - first)
-            if known.any():
-                here = owner == symbol
-                vector[values[here] - first] = weight[here]
-            else:
-                vector[:] = np.exp(e.floor[first:last])
-            found.append((symbol, vector))
-        return found
+        known = wanted[np.isin(wanted, owner)]
+        first = self.first.tolist()
+        if not len(known):
+            return [(s, np.exp(e.floor[first[s] : first[s + 1]])) for s in wanted.tolist()]
+        every = np.zeros(first[-1])
+        every[e.symbol[low:high]] = np.exp(e.weight[low:high])
+        return [(s, every[first[s] : first[s + 1]].copy()) for s in known.tolist()]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file holds, by name; `from_arrays` reads it back."""

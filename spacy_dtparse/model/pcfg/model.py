@@ -29,7 +29,6 @@ from .latent_part import Emissions, LatentPart, as_type, child_ranges, pair_star
 KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
-
 VERSION = 1
 
 
@@ -165,9 +164,8 @@ class PcfgGrammar:
         if tag >= 0 and len(wanted):
             here = np.isin(symbols, wanted)
             symbols, weight = (symbols[here], weight[here]) if here.any() else (wanted, e.floor[wanted])
-        leaves = np.zeros(len(symbols), dtype=ITEM)
+        leaves = np.full(len(symbols), -1, dtype=ITEM)
         leaves["symbol"], leaves["score"] = symbols, weight
-        leaves["rule"] = leaves["split"] = -1
         return leaves
 
     @cached_property
