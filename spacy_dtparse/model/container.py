@@ -7,8 +7,6 @@ after the other. An integer array is stored in the narrowest type that holds its
 (first the lowest bytes of all entries, then the next), which compresses far better. Equal content gives equal bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import lzma
 import math

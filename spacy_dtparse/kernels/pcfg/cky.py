@@ -9,8 +9,6 @@ Scores are natural logs of probabilities. Of equal derivations of an item the fi
 smaller split, the smaller rule number; so results do not depend on anything but grammar and sentence.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
