@@ -13,13 +13,7 @@ from srsly import msgpack
 
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model import container
-from spacy_dtparse.model.container import (
-    COMPRESSIONS,
-    MAGIC,
-    container_from_bytes,
-    container_kind,
-    container_to_bytes,
-)
+from spacy_dtparse.model.container import COMPRESSIONS, MAGIC, container_from_bytes, container_kind, container_to_bytes
 
 KIND = "test-kind"
 META = {
