@@ -12,7 +12,7 @@ import lzma
 import math
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,13 @@ def container_to_bytes(
 ) -> bytes:
     """One container as bytes.
 
-    `kind`: 1 to 24 ASCII characters that name what the file holds. `meta`: None, bool, int, float, str,
-    bytes, and lists and str-keyed dicts of them (tuples come back as lists, keys in sorted order). `arrays`:
-    of bool, integers, float32 or float64. Raises `TypeError` on other types and `ValueError` on a bad kind or
-    compression, or on more than `MAX_EXPANDED` bytes.
+    `kind`: 1 to 24 ASCII characters that name what the file holds. `meta`: None, bool, int, float, str, bytes, and
+    lists and str-keyed dicts of them (tuples come back as lists, keys in sorted order). `arrays`: of bool, integers,
+    float32 or float64. Raises `TypeError` on other types and `ValueError` on a bad kind or compression, or on more than
+    `MAX_EXPANDED` bytes.
     """
     name = kind.encode("ascii", "replace")
-    if not 1 <= len(name) <= 24 or not name.replace(b"-", b"").replace(b".", b"").replace(b"_", b"").isalnum():
+    if len(name) > 24 or not name.translate(None, b"-._").isalnum():
         raise ValueError(f"container kind {kind!r}; give 1 to 24 letters, digits, '-', '_' or '.'")
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression {compression!r}; choose one of {', '.join(COMPRESSIONS)}")
@@ -63,30 +63,32 @@ def container_to_bytes(
     payload = b"".join([struct.pack("<I", len(head)), head, *blobs])
     if len(payload) > MAX_EXPANDED:
         raise ValueError(f"content of {len(payload)} bytes; a container holds at most {MAX_EXPANDED}")
-    stored = _compress(payload, compression)
+    stored = payload
+    if compression == "zlib":
+        stored = zlib.compress(payload, 9)
+    elif compression == "lzma":
+        stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=_LZMA)
     code = COMPRESSIONS.index(compression)
     digest = _digest(VERSION, code, name, len(payload), stored)
     return _HEADER.pack(MAGIC, VERSION, code, name, digest, len(stored), len(payload)) + stored
 
 
 def container_from_bytes(
-    data: bytes | bytearray | memoryview, kind: str, *, max_expanded: int = MAX_EXPANDED
+    data: bytes | bytearray | memoryview, kind: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """(meta, arrays) of a container; arrays are new, C-contiguous, writable, of their original dtypes.
 
-    Raises `ModelFormatError` if `data` is no container, of another kind or a newer version, truncated,
-    damaged, followed by further bytes, larger than `max_expanded` when expanded, or has a directory that does
-    not describe its content.
+    Raises `ModelFormatError` if `data` is no container, of another kind or a newer version, truncated, damaged,
+    followed by further bytes, larger than `MAX_EXPANDED` when expanded, or has a directory that does not describe its
+    content.
     """
     data = memoryview(data).cast("B")
-    _check_header(data)
-    _, version, code, name, digest, stored_length, length = _HEADER.unpack(data[: _HEADER.size])
+    seen_kind, (_, version, code, name, digest, stored_length, length) = _header(data)
     if version > VERSION:
         raise ModelFormatError(
             f"model file of format version {version}; this release reads up to {VERSION}: update spacy-dtparse"
         )
     stored = data[_HEADER.size :]
-    seen_kind = name.rstrip(b"\0").decode("ascii", "backslashreplace")
     if seen_kind != kind:
         raise ModelFormatError(f"model file of kind {seen_kind!r}; a file of kind {kind!r} is needed here")
     if len(stored) < stored_length:
@@ -94,33 +96,33 @@ def container_from_bytes(
             f"truncated model file: {len(stored)} of {stored_length} bytes of content are there; {_ADVICE}"
         )
     if len(stored) > stored_length:
-        raise ModelFormatError(
-            f"{len(stored) - stored_length} bytes follow the end of the model file; {_ADVICE}, with nothing appended"
-        )
+        more = len(stored) - stored_length
+        raise ModelFormatError(f"{more} bytes follow the end of the model file; {_ADVICE}, with nothing appended")
     if _digest(version, code, name, length, stored) != digest:
         raise ModelFormatError(f"damaged model file: its content does not have the digest in its header; {_ADVICE}")
     if version < 1 or code >= len(COMPRESSIONS):
         raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
-    if length > max_expanded:
-        raise ModelFormatError(f"model file expands to {length} bytes; at most {max_expanded} are read")
+    if length > MAX_EXPANDED:
+        raise ModelFormatError(f"model file expands to {length} bytes; at most {MAX_EXPANDED} are read")
     return _parse(_expand(stored, COMPRESSIONS[code], length))
 
 
 def container_kind(data: bytes | bytearray | memoryview) -> str:
     """The kind named in a container's header, nothing else checked; raises `ModelFormatError` if there is none."""
-    _check_header(memoryview(data).cast("B"))
-    return _HEADER.unpack(bytes(data[: _HEADER.size]))[3].rstrip(b"\0").decode("ascii", "backslashreplace")
+    return _header(memoryview(data).cast("B"))[0]
 
 
-def _check_header(data: memoryview) -> None:
+def _header(data: memoryview) -> tuple[str, tuple[Any, ...]]:
+    """The kind, and all that the header has."""
     start = bytes(data[: len(MAGIC)])
     if not len(data) or not MAGIC.startswith(start):
         seen = f"it starts with {bytes(data[:8])!r}" if len(data) else "it is empty"
         raise ModelFormatError(f"not a spacy-dtparse model file: {seen}, not with {MAGIC!r}")
     if len(data) < _HEADER.size:
-        raise ModelFormatError(
-            f"truncated model file: only {len(data)} bytes, the header has {_HEADER.size}; {_ADVICE}"
-        )
+        size = _HEADER.size
+        raise ModelFormatError(f"truncated model file: only {len(data)} bytes, the header has {size}; {_ADVICE}")
+    fields = _HEADER.unpack(data[: _HEADER.size])
+    return fields[3].rstrip(b"\0").decode("ascii", "backslashreplace"), fields
 
 
 def _digest(version: int, code: int, name: bytes, length: int, stored: bytes | memoryview) -> bytes:
@@ -153,33 +155,17 @@ def _plain(value: Any, where: str) -> Any:
             if not isinstance(key, str):
                 raise TypeError(f"{where} has the key {key!r}; only str keys can be stored")
         return {key: _plain(value[key], f"{where}[{key!r}]") for key in sorted(value)}
-    raise TypeError(
-        f"{where} is a {type(value).__name__}; store arrays under `arrays`, the rest as plain Python values"
-    )
+    kind = type(value).__name__
+    raise TypeError(f"{where} is a {kind}; store arrays under `arrays`, the rest as plain Python values")
 
 
 # The encoder's settings are spelled out, so that a later Python with other presets writes the same bytes.
 _LZMA: list[dict[str, Any]] = [
     {
-        "id": lzma.FILTER_LZMA2,
-        "dict_size": 2**23,
-        "lc": 3,
-        "lp": 0,
-        "pb": 0,
-        "mode": lzma.MODE_NORMAL,
-        "nice_len": 64,
-        "mf": lzma.MF_BT4,
-        "depth": 0,
+        "id": lzma.FILTER_LZMA2, "dict_size": 2**23, "lc": 3, "lp": 0, "pb": 0, "mode": lzma.MODE_NORMAL,
+        "nice_len": 64, "mf": lzma.MF_BT4, "depth": 0,
     }
-]
-
-
-def _compress(payload: bytes, compression: str) -> bytes:
-    if compression == "zlib":
-        return zlib.compress(payload, 9)
-    if compression == "lzma":
-        return lzma.compress(payload, format=lzma.FORMAT_RAW, filters=_LZMA)
-    return payload
+]  # fmt: skip
 
 
 def _expand(stored: memoryview, compression: str, length: int) -> bytes:
@@ -187,13 +173,9 @@ def _expand(stored: memoryview, compression: str, length: int) -> bytes:
     if compression == "none":
         payload, ended = bytes(stored), True
     else:
-        expander: Any
-        make: Callable[[], Any] = (
-            zlib.decompressobj
-            if compression == "zlib"
-            else lambda: lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_LZMA)
-        )
-        expander = make()
+        expander: Any = zlib.decompressobj()
+        if compression == "lzma":
+            expander = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_LZMA)
         try:
             payload = expander.decompress(stored, length + 1)
         except (zlib.error, lzma.LZMAError, EOFError) as error:
@@ -218,9 +200,9 @@ def _parse(payload: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise _damaged(f"array {name!r} of shape {shape} reaches past the end")
         planes = np.frombuffer(payload, dtype=np.uint8, count=count * width, offset=at).reshape(width, count)
         at += count * width
-        narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<"))
-        array = narrow.reshape(shape).astype(dtype, order="C")
-        if dtype != stored and not np.array_equal(array, narrow.reshape(shape)):
+        narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<")).reshape(shape)
+        array = narrow.astype(dtype, order="C")
+        if dtype != stored and not np.array_equal(array, narrow):
             raise _damaged(f"array {name!r} has numbers that do not fit {dtype}")
         if dtype == "bool" and (planes > 1).any():
             raise _damaged(f"array {name!r} has truth values other than 0 and 1")
@@ -264,10 +246,7 @@ def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str
         raise _damaged(f"array {name!r} has dtype {dtype!r} stored as {stored!r}; allowed are {sorted(_KINDS)}")
     if dtype != stored and (np.dtype(dtype).kind not in "iu" or np.dtype(stored).kind not in "iu"):
         raise _damaged(f"array {name!r} of {dtype} is stored as {stored}; only integers are stored narrower")
-    if (
-        not isinstance(shape, list)
-        or len(shape) > _MAX_DIMENSIONS
-        or not all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape)
-    ):
+    sound = isinstance(shape, list) and all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape)
+    if not sound or len(shape) > _MAX_DIMENSIONS:
         raise _damaged(f"array {name!r} has the shape {shape!r}")
     return name, dtype, stored, shape

@@ -1,6 +1,6 @@
 """Models of any kind in containers; reading checks the version, that the parts fit together, and the fingerprint."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -21,6 +21,11 @@ class Storable(Protocol):
 
     def fingerprint(self) -> str:
         """Digest of all that makes it up."""
+
+
+def part_of(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays of one part of a model, whose names begin with the prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 M = TypeVar("M", bound=Storable)
@@ -63,9 +68,8 @@ class ModelFormat(Generic[M]):
         except ModelFormatError:
             raise
         except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
-            raise ModelFormatError(
-                f"the model's parts do not fit together ({type(error).__name__}: {error}); {FETCH}"
-            ) from error
+            told = f"{type(error).__name__}: {error}"
+            raise ModelFormatError(f"the model's parts do not fit together ({told}); {FETCH}") from error
         if fingerprint != named:
             raise ModelFormatError(
                 f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "

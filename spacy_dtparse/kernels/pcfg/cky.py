@@ -17,10 +17,9 @@ RULE = np.dtype([("weight", np.float64), ("parent", np.int32), ("right", np.int3
 """A rule: log probability, left-hand side, right child (-1: a unary rule). Its left child is the symbol in whose range
 of `ranges` the rule stands."""
 
-BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, COARSE = 0, 1, 2, 3, 4
-RANGE_COLUMNS = 5
-"""Columns of `ranges` int32 (S, 5): where the binary and the unary rules of a left child stand among the rules (binary
-ones sorted by right child, then parent; unary ones by parent), and the symbol's coarse symbol."""
+BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO = 0, 1, 2, 3
+"""Columns of `ranges` int32 (S, 4): where the binary and the unary rules of a left child stand among the rules (binary
+ones sorted by right child, then parent; unary ones by parent)."""
 
 ITEM = np.dtype([("score", np.float64), ("symbol", np.int32), ("rule", np.int32), ("split", np.int32)])
 """An item of a cell: score of its best derivation, symbol, last rule (LEXICAL: it is a word's), split (-1: unary)."""
@@ -132,11 +131,11 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
     """Fill the chart of a sentence of n words; DONE, or MORE_ROOM when `items` is too short (call again with a longer
     copy: the work goes on at the column it stopped in).
 
-    `rules` RULE (R,), `ranges` int32 (S, 5). `leaves` ITEM: the tags each word may have with their log probability,
+    `rules` RULE (R,), `ranges` int32 (S, 4). `leaves` ITEM: the tags each word may have with their log probability,
     those of word t at [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see
-    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2), where a cell's items stand, by symbol. Scratch:
-    `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks` (see `open_row`).
-    `marks` int64 (8,): zeros at the start; marks[TRIED] counts rule applications.
+    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2), where a cell's items stand, by symbol.
+    Scratch: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks` (see
+    `open_row`). `marks` int64 (8,): zeros at the start; marks[TRIED] counts rule applications.
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     waiting, queued = queue[0], queue[1]
@@ -144,8 +143,7 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
         used, tried = marks[USED], 0
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
-            cells[cell, 0] = used
-            cells[cell, 1] = used
+            cells[cell] = used
             row = rows[i]
             n_ranks = open_row(row, allowed, groups, cell, ranks)
             if n_ranks == 0:
@@ -160,19 +158,17 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if cells[right, 0] < cells[right, 1]:
-                    tried += combine(
-                        rules, ranges, items, cells[left, 0], cells[left, 1], rows[split], row, back, split
-                    )
+                    first, last = cells[left, 0], cells[left, 1]
+                    tried += combine(rules, ranges, items, first, last, rows[split], row, back, split)
             tried += climb(rules, ranges, row, back, ranks, n_ranks, waiting, queued)
             if used + n_symbols > items.shape[0]:
                 return MORE_ROOM
             for at in range(n_ranks):
                 for symbol in range(ranks[at, 0], ranks[at, 1]):
                     if row[symbol] > -np.inf:
-                        items[used]["score"] = row[symbol]
-                        items[used]["symbol"] = symbol
-                        items[used]["rule"] = back[symbol, 0]
-                        items[used]["split"] = back[symbol, 1]
+                        item = items[used]
+                        item["score"], item["symbol"] = row[symbol], symbol
+                        item["rule"], item["split"] = back[symbol, 0], back[symbol, 1]
                         used += 1
             cells[cell, 1] = used
         marks[COLUMN] = j
@@ -226,22 +222,18 @@ def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stac
         if count == steps.shape[0] or depth + 2 > stack.shape[0]:
             return -1
         rule, split = items[at]["rule"], items[at]["split"]
-        steps[count]["symbol"] = items[at]["symbol"]
-        steps[count]["rule"] = rule
-        steps[count]["start"] = start
-        steps[count]["end"] = end
+        step = steps[count]
+        step["symbol"], step["rule"], step["start"], step["end"] = items[at]["symbol"], rule, start, end
         count += 1
         if rule == LEXICAL:
             continue
         middle = end if split < 0 else split
         if split >= 0:
-            stack[depth, 0] = find_item(items, cells, cell_number(split, end), rules[rule]["right"])
-            stack[depth, 1] = split
-            stack[depth, 2] = end
+            right = find_item(items, cells, cell_number(split, end), rules[rule]["right"])
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = right, split, end
             depth += 1
-        left = cell_number(start, middle)
-        stack[depth, 0] = left_child(items, ranges, cells[left, 0], cells[left, 1], rule)
-        stack[depth, 1] = start
-        stack[depth, 2] = middle
+        cell = cell_number(start, middle)
+        left = left_child(items, ranges, cells[cell, 0], cells[cell, 1], rule)
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, start, middle
         depth += 1
     return count

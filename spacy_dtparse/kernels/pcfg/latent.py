@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
-from .cky import cell_number
+from .cky import UNARY_FROM, UNARY_TO, cell_number
 from .posterior import EMPTY, best_scale, normalise, power
 
-BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO = 0, 1, 2, 3
 ROUNDS = 6
 """Most steps of a chain of unary rules."""
 _ENOUGH = 1e-12
@@ -190,10 +189,8 @@ def latent_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_fr
 def _anchor(anchors, count, posterior, least, cell, split, rule):
     """Note a rule whose posterior counts; the new number of anchors."""
     if posterior >= least:
-        anchors[count]["posterior"] = math.log(posterior)
-        anchors[count]["cell"] = cell
-        anchors[count]["split"] = split
-        anchors[count]["rule"] = rule
+        anchor = anchors[count]
+        anchor["posterior"], anchor["cell"], anchor["split"], anchor["rule"] = math.log(posterior), cell, split, rule
         return count + 1
     return count
 
@@ -280,9 +277,7 @@ def latent_outside(
                     count = _anchor(anchors, count, met / total, least, cell, WORD, symbol)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
-                if scale[left] <= EMPTY // 2 or scale[right] <= EMPTY // 2:
-                    continue
-                factor = power(scale[left] + scale[right] - scale[cell])
+                factor = power(scale[left] + scale[right] - scale[cell])  # 0 where one of them is empty
                 if factor <= 0.0:
                     continue
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
@@ -323,19 +318,14 @@ def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
             for k in range(last - 1, first - 1, -1):
                 number, split = anchors[k]["rule"], anchors[k]["split"]
                 value = min(anchors[k]["posterior"], 0.0)
-                if split == WORD:
-                    symbol = number
-                elif split == UNARY:
-                    symbol = parent[number]
+                symbol = number if split == WORD else parent[number]
+                if split == UNARY:
                     value += score[cell, left[number]]
-                else:
-                    symbol = parent[number]
+                elif split != WORD:
                     value += score[cell_number(cells[cell, 0], split), left[number]]
                     value += score[cell_number(split, cells[cell, 1]), right[number]]
                 if value > score[cell, symbol]:
-                    score[cell, symbol] = value
-                    back[cell, symbol] = k
-                    changed = True
+                    score[cell, symbol], back[cell, symbol], changed = value, k, True
         last = first
 
 
@@ -345,15 +335,13 @@ def read_tree(left, right, anchors, cells, back, top, root, steps):
     there are, -1 if there is no room for all. `top`: the root's cell."""
     count, waiting = 0, 1
     last = steps.shape[0]  # what comes later waits at the end of `steps`
-    steps[last - 1, 0] = top
-    steps[last - 1, 1] = root
+    steps[last - 1, 0], steps[last - 1, 1] = top, root
     while waiting > 0:
         cell, symbol = steps[last - waiting, 0], steps[last - waiting, 1]
         waiting -= 1
         if count + waiting + 3 > last:
             return -1
-        steps[count, 0] = cell
-        steps[count, 1] = symbol
+        steps[count, 0], steps[count, 1] = cell, symbol
         count += 1
         anchor = anchors[back[cell, symbol]]
         split, rule = anchor["split"], anchor["rule"]
@@ -363,9 +351,7 @@ def read_tree(left, right, anchors, cells, back, top, root, steps):
         if split != UNARY:
             first = cell_number(cells[cell, 0], split)
             waiting += 1
-            steps[last - waiting, 0] = cell_number(split, cells[cell, 1])
-            steps[last - waiting, 1] = right[rule]
+            steps[last - waiting, 0], steps[last - waiting, 1] = cell_number(split, cells[cell, 1]), right[rule]
         waiting += 1
-        steps[last - waiting, 0] = first
-        steps[last - waiting, 1] = left[rule]
+        steps[last - waiting, 0], steps[last - waiting, 1] = first, left[rule]
     return count

@@ -19,7 +19,6 @@ from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 EMPTY = -(2**40)
 """The scale of a cell in which nothing stands."""
 
-
 FEW = 8
 """Symbols of a cell are gone through one by one where there are fewer than one in so many, else all together."""
 
@@ -124,15 +123,6 @@ def best_scale(scale, i, j):
 
 
 @inner_kernel
-def _add_words(leaves, first, last, given, cell, few, base):
-    """Add the probabilities of a word's tags, `leaves` [first, last); where a cell has `few` symbols, only of these."""
-    for at in range(first, last):
-        symbol = leaves[at]["symbol"]
-        if not few or given[cell, symbol] != 0:
-            base[symbol] += leaves[at]["score"]
-
-
-@inner_kernel
 def _forget_pairs(ranges, met):
     """Begin anew with `add_pairs`; rows of symbols that are no left child of any rule are not needed."""
     for b in range(met.shape[0]):
@@ -207,7 +197,7 @@ def inside(
 ):  # fmt: skip
     """Inside probabilities of all symbols over all cells.
 
-    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 5), `pair_from` int32 (S, S + 1): those of the
+    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 4), `pair_from` int32 (S, S + 1): those of the
     children b and c at [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any. `closure`
     float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose.
     `frequency` float64 (S,): how common each symbol is; what has inside probability times frequency below `beam` times
@@ -237,13 +227,10 @@ def inside(
                 continue
             base, whole = chart[0, cell], chart[1, cell]
             whole[:] = 0.0
-            if few:
-                for a in own:
-                    base[a] = 0.0
-            else:
-                base[:] = 0.0
+            base[:] = 0.0
             if i == j - 1:
-                _add_words(leaves, leaf_from[i], leaf_from[j], given, cell, few, base)
+                for at in range(leaf_from[i], leaf_from[j]):
+                    base[leaves[at]["symbol"]] += leaves[at]["score"]
             elif not few:
                 _forget_pairs(ranges, met)
             of = chart[1]
@@ -269,9 +256,9 @@ def inside(
             if scale[cell] <= EMPTY // 2:
                 continue
             _close_unary(closure, ranges, own, few, base, whole)
-            if masked and not few:
-                _keep_given(given[cell], whole)
             if not few:
+                if masked:
+                    _keep_given(given[cell], whole)
                 own = own_room[: _above_zero(whole, own_room)]
             n_live[cell] = _prune(whole, frequency, beam, own, live[cell])
 
@@ -282,14 +269,13 @@ def raise_scale(row, live, scale, cell, wanted):
     be above 0."""
     if scale[cell] <= EMPTY // 2:
         scale[cell] = wanted
-        return 1.0
-    if wanted > scale[cell]:
-        factor = power(scale[cell] - wanted)
-        for symbol in live:
-            row[symbol] *= factor
-        scale[cell] = wanted
-        return 1.0
-    return power(wanted - scale[cell])
+    if wanted <= scale[cell]:
+        return power(wanted - scale[cell])
+    factor = power(scale[cell] - wanted)
+    for symbol in live:
+        row[symbol] *= factor
+    scale[cell] = wanted
+    return 1.0
 
 
 @inner_kernel

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
 from .cky import BINARY_FROM, BINARY_TO, LEXICAL, UNARY_FROM, UNARY_TO, cell_number, find_item
-from .latent import _region
-from .posterior import EMPTY, normalise, power
+from .latent import _add_row, _region
+from .posterior import EMPTY, best_scale, normalise, power
 
 BEST = np.dtype(
     [("weight", np.float64), ("symbol", np.int32), ("value", np.int32), ("start", np.int32), ("end", np.int32)]
@@ -69,16 +69,13 @@ def viterbi_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_f
             row[:] = 0.0
             step[low:high] = -1
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
-            top = EMPTY
+            top = 0 if i == j - 1 else best_scale(scale, i, j)
             if i == j - 1:
-                top = 0
                 for k in range(leaf_from[i], leaf_from[i + 1]):
                     to = place[leaves[k, 0]]
                     if to >= 0:
                         for x in range(sizes[leaves[k, 0]]):
                             base[to + x] = max(base[to + x], emissions[leaves[k, 1] + x])
-            for split in range(i + 1, j):
-                top = max(top, scale[cell_number(i, split)] + scale[cell_number(split, j)])
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - top)
@@ -184,11 +181,9 @@ def viterbi_tree(
             depth += 1
         if chance <= 0.0:
             return 0
-        nodes[count]["weight"] = math.log(chance)
-        nodes[count]["symbol"] = symbol
-        nodes[count]["value"] = value
-        nodes[count]["start"] = start
-        nodes[count]["end"] = end
+        node = nodes[count]
+        node["weight"], node["symbol"], node["value"] = math.log(chance), symbol, value
+        node["start"], node["end"] = start, end
         count += 1
     return count
 
@@ -211,23 +206,15 @@ def observed_probability(rules, rule, symbol, word, emissions, stack):
             for x in range(size):
                 row[x] = emissions[word[node] + x]
         else:
-            left = stack[depth - 1]
             row[:size] = 0.0
-            at = rules.at[number]
-            if rules.right[number] < 0:
-                for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                    for x in range(size):
-                        row[x] += left[rules.rows[k, 0]] * rules.values[at + x]
-                    at += size
-                depth -= 1
-            else:
-                right = stack[depth - 2]
-                for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                    both = left[rules.rows[k, 0]] * right[rules.rows[k, 1]]
-                    for x in range(size):
-                        row[x] += both * rules.values[at + x]
-                    at += size
-                depth -= 2
+            at, n_children = rules.at[number], 1 if rules.right[number] < 0 else 2
+            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                value = stack[depth - 1, rules.rows[k, 0]]
+                if n_children == 2:
+                    value *= stack[depth - 2, rules.rows[k, 1]]
+                _add_row(row, 0, value, rules.values, at, size)
+                at += size
+            depth -= n_children
         high = 0.0
         for x in range(size):
             high = max(high, row[x])
@@ -252,12 +239,9 @@ EDGE = np.dtype(
 
 @inner_kernel
 def _note(edges, count, weight, total, rule, split, left, right):
-    edges[count]["weight"] = weight
-    edges[count]["total"] = total
-    edges[count]["rule"] = rule
-    edges[count]["split"] = split
-    edges[count]["left"] = left
-    edges[count]["right"] = right
+    edge = edges[count]
+    edge["weight"], edge["total"] = weight, total
+    edge["rule"], edge["split"], edge["left"], edge["right"] = rule, split, left, right
     return count + 1
 
 
@@ -292,11 +276,12 @@ def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbo
             child = items[at]["symbol"]
             for number in range(ranges[child, BINARY_FROM], ranges[child, BINARY_TO]):
                 if rules[number]["parent"] == symbol:
-                    other = find_item(items, cells, right, rules[number]["right"])
-                    if other >= 0:
-                        if count == room:
-                            return -1
-                        weight = rules[number]["weight"]
-                        total = weight + items[at]["score"] + items[other]["score"]
-                        count = _note(edges, count, weight, total, number, split, child, rules[number]["right"])
+                    sister, weight = rules[number]["right"], rules[number]["weight"]
+                    other = find_item(items, cells, right, sister)
+                    if other < 0:
+                        continue
+                    if count == room:
+                        return -1
+                    total = weight + items[at]["score"] + items[other]["score"]
+                    count = _note(edges, count, weight, total, number, split, child, sister)
     return count

@@ -214,12 +214,8 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
     _, all_spans = tree_posteriors(scores)
     for i in range(n):
         all_spans[i, i + 1] = 1.0
-    count = 0
-    for i in range(n):
-        for j in range(i + 1, n + 1):
-            count += all_spans[i, j] >= least
-    spans = np.empty((count, 2), dtype=INDEX)
-    posteriors = np.empty(count)
+    spans = np.empty((n * (n + 1) // 2, 2), dtype=INDEX)
+    posteriors = np.empty(len(spans))
     count = 0
     for i in range(n):
         for j in range(i + 1, n + 1):
@@ -227,9 +223,9 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
                 spans[count, 0], spans[count, 1] = first + i, first + j
                 posteriors[count] = all_spans[i, j]
                 count += 1
-    logs = np.empty((count, bias.shape[1]), dtype=REAL)
+    spans, logs = spans[:count], np.empty((count, bias.shape[1]), dtype=REAL)
     label_spans(gaps, weights, bias, spans, logs)
-    return spans, posteriors, logs
+    return spans, posteriors[:count], logs
 
 
 @kernel(error_model="numpy")

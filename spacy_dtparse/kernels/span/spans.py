@@ -99,9 +99,7 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
             inside[i, j] = total
             inside[j, i] = total
     whole = inside[0, n]
-    for i in range(n + 1):
-        for j in range(n + 1):
-            outside[i, j] = 0.0
+    outside[:] = 0.0
     if not _LEAST_WHOLE < whole < _MOST_WHOLE:
         return math.nan
     outside[0, n] = 1.0 / whole
@@ -144,9 +142,7 @@ def log_posteriors(scores, n, inside, outside):
             for k in range(i + 1, j):
                 total += math.exp(inside[i, k] + inside[k, j] - most)
             inside[i, j] = most + math.log(total) + scores[i, j]
-    for i in range(n + 1):
-        for j in range(n + 1):
-            outside[i, j] = 0.0
+    outside[:] = 0.0
     outside[0, n] = 1.0
     for width in range(n, 1, -1):
         for i in range(n - width + 1):
@@ -178,6 +174,5 @@ def tree_posteriors(scores):
     if math.isnan(total):
         total = log_posteriors(scores, n, inside, outside)
     for i in range(size):
-        for j in range(min(i + 2, size)):
-            outside[i, j] = 0.0
+        outside[i, : i + 2] = 0.0
     return total, outside

@@ -24,11 +24,9 @@ def place_of_bare(items, count, n, tags, never, parents, first):
     each token is a child of, -1 for the root.
     """
     n_labels = never.shape[0] - 1
-    for t in range(n):
-        parents[t] = -1
+    parents[:] = -1
     for c in range(count):
-        for t in range(items[c, 0], items[c, 1]):
-            parents[t] = c
+        parents[items[c, 0] : items[c, 1]] = c
     for t in range(first, n):
         parent = parents[t]
         label = items[parent, 2] if parent >= 0 else n_labels
@@ -97,13 +95,11 @@ def _children(items, count, parent, parents, tags, start, end, bare, beside):
 def _insert(items, costs, count, parent, start, end, labels, cost):
     """Put a chain of labels over [start, end), whole children of constituent `parent`, below it. Returns the new
     count."""
-    at = parent + 1
-    while at < count and (items[at, 0] < start):
+    at, size = parent + 1, len(labels)
+    while at < count and items[at, 0] < start:
         at += 1
-    size = len(labels)
     for c in range(count - 1, at - 1, -1):
-        for k in range(3):
-            items[c + size, k] = items[c, k]
+        items[c + size] = items[c]
         costs[c + size] = costs[c]
     for k in range(size):
         items[at + k, 0], items[at + k, 1], items[at + k, 2] = start, end, labels[k]
@@ -127,13 +123,11 @@ def _best_root(n, spans, logs):
 @kernel(error_model="numpy")
 def _mark_inside(items, count, parent, start, end, inside):
     """Mark the gaps of [start, end) that lie within a child of constituent `parent`."""
-    for gap in range(start, end + 1):
-        inside[gap] = False
+    inside[start : end + 1] = False
     for c in range(parent + 1, count):
         if items[c, 0] >= end:
             break
-        for gap in range(items[c, 0] + 1, items[c, 1]):
-            inside[gap] = True
+        inside[items[c, 0] + 1 : items[c, 1]] = True
 
 
 @kernel(error_model="numpy")

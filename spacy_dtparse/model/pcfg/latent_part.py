@@ -15,6 +15,22 @@ from ...kernels.pcfg.latent import LatentRules
 from ..segments import any_positive, line_up
 
 
+def child_ranges(n: int, binary: np.ndarray, unary: np.ndarray) -> np.ndarray:
+    """int32 (n, 4): where, in a list of rules, the binary and then the unary rules of each left child stand, of which
+    `binary` and `unary` are the left children, ascending."""
+    columns = [np.searchsorted(lefts, np.arange(n), side) for lefts in (binary, unary) for side in ("left", "right")]
+    ranges = np.stack(columns, axis=1).astype(INDEX)
+    ranges[:, 2:] += len(binary)
+    return ranges
+
+
+def pair_starts(n: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """int32 (n, n + 1): the binary rules with the children b and c are at [[b, c], [b, c + 1]) of a list that is sorted
+    by left child, then right child."""
+    keys = left.astype(OFFSET) * (n + 1) + right
+    return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
+
+
 class Emissions(NamedTuple):
     """Log probabilities of word classes.
 
@@ -94,14 +110,9 @@ class LatentPart:
         order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
         parent, left, right = self.rules[order].T
         n_binary = int(np.count_nonzero(~is_unary))
-        ranges = np.zeros((len(self.sizes), 4), dtype=INDEX)
-        everyone = np.arange(len(self.sizes))
-        for column, lefts, offset in ((0, left[:n_binary], 0), (2, left[n_binary:], n_binary)):
-            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
-            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
         n = len(self.sizes)
-        keys = left[:n_binary].astype(OFFSET) * (n + 1) + right[:n_binary]
-        pair_from = np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
+        ranges = child_ranges(n, left[:n_binary], left[n_binary:])
+        pair_from = pair_starts(n, left[:n_binary], right[:n_binary])
         wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
         n_rows = wide[self.rules[:, 1]] * wide[self.rules[:, 2]]
         row_at = np.concatenate([[0], np.cumsum(n_rows)])
@@ -123,21 +134,15 @@ class LatentPart:
         have: all that the class is known with, or the given symbols alone."""
         e = self.emissions
         low, high = int(e.from_class[number]), int(e.from_class[number + 1])
-        values, weight = e.symbol[low:high], np.exp(e.weight[low:high])
-        owner = np.searchsorted(self.first, values, "right") - 1
+        owner = np.searchsorted(self.first, e.symbol[low:high], "right") - 1
         wanted = np.unique(owner) if tag_symbols is None else tag_symbols
-        known = np.isin(wanted, owner)
-        found = []
-        for symbol in (wanted[known] if known.any() else wanted).tolist():
-            first, last = int(self.first[symbol]), int(self.first[symbol + 1])
-            vector = np.zeros(last - first)
-            if known.any():
-                here = owner == symbol
-                vector[values[here] - first] = weight[here]
-            else:
-                vector[:] = np.exp(e.floor[first:last])
-            found.append((symbol, vector))
-        return found
+        known = wanted[np.isin(wanted, owner)]
+        first = self.first.tolist()
+        if not len(known):
+            return [(s, np.exp(e.floor[first[s] : first[s + 1]])) for s in wanted.tolist()]
+        every = np.zeros(first[-1])
+        every[e.symbol[low:high]] = np.exp(e.weight[low:high])
+        return [(s, every[first[s] : first[s + 1]].copy()) for s in known.tolist()]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file holds, by name; `from_arrays` reads it back."""

@@ -18,32 +18,33 @@ import numpy as np
 from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
-from ...kernels.pcfg.cky import BINARY_FROM, BINARY_TO, COARSE, ITEM, RANGE_COLUMNS, RULE, UNARY_FROM
+from ...kernels.pcfg.cky import ITEM, RULE
 from ...symbols import SymbolTable
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP
-from ..reading import ModelFormat
-from .latent_part import Emissions, LatentPart, as_type
+from ..reading import ModelFormat, part_of
+from .latent_part import Emissions, LatentPart, as_type, child_ranges, pair_starts
 
 KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
-
-_SIDES = ("left", "right")
+VERSION = 1
 
 
 def part_side(name: str) -> str:
     """The side whose children come next in a part with this name, "left" or "right" (`training.pcfg.binarise` writes
     "|left<" or "|right<" in it); "" where labels in the name make that unclear."""
-    found = [side for side in _SIDES if f"|{side}" in name]
+    found = [side for side in ("left", "right") if f"|{side}" in name]
     return found[0] if len(found) == 1 else ""
 
 
 class KernelGrammar(NamedTuple):
-    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 5); see `kernels.pcfg.cky`."""
+    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 4); see `kernels.pcfg.cky`. `left` int32
+    (R,): the rules' left or only children."""
 
     rules: np.ndarray
     ranges: np.ndarray
+    left: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -92,39 +93,27 @@ class PcfgGrammar:
     @cached_property
     def kernel(self) -> KernelGrammar:
         """The rules sorted by left child, for the kernels."""
-        n, n_binary = len(self.names), len(self.binary)
         binary = np.lexsort((self.binary[:, 0], self.binary[:, 2], self.binary[:, 1]))
         unary = np.lexsort((self.unary[:, 0], self.unary[:, 1]))
-        rules = np.zeros(n_binary + len(self.unary), dtype=RULE)
+        rules = np.zeros(len(binary) + len(unary), dtype=RULE)
         rules["weight"] = np.concatenate([self.binary_weight[binary], self.unary_weight[unary]])
         rules["parent"] = np.concatenate([self.binary[binary, 0], self.unary[unary, 0]])
         rules["right"] = np.concatenate([self.binary[binary, 2], np.full(len(unary), -1)])
-        ranges = np.zeros((n, RANGE_COLUMNS), dtype=INDEX)
-        everyone = np.arange(n)
-        for column, lefts, offset in (
-            (BINARY_FROM, self.binary[binary, 1], 0),
-            (UNARY_FROM, self.unary[unary, 1], n_binary),
-        ):
-            ranges[:, column] = np.searchsorted(lefts, everyone, "left") + offset
-            ranges[:, column + 1] = np.searchsorted(lefts, everyone, "right") + offset
-        ranges[:, COARSE] = self.coarse
-        return KernelGrammar(rules, ranges)
+        lefts = self.binary[binary, 1], self.unary[unary, 1]
+        return KernelGrammar(rules, child_ranges(len(self.names), *lefts), np.concatenate(lefts))
 
     @cached_property
     def probabilities(self) -> KernelGrammar:
         """`kernel` with probabilities for weights."""
         rules = self.kernel.rules.copy()
         rules["weight"] = np.exp(rules["weight"])
-        return KernelGrammar(rules, self.kernel.ranges)
+        return self.kernel._replace(rules=rules)
 
     @cached_property
     def pair_from(self) -> np.ndarray:
-        """int32 (S, S + 1): the binary rules of `kernel` with the children b and c are at [pair_from[b, c],
-        pair_from[b, c + 1])."""
-        n, rules = len(self.names), self.kernel.rules[: len(self.binary)]
-        lefts = np.repeat(np.arange(n), self.kernel.ranges[:, BINARY_TO] - self.kernel.ranges[:, BINARY_FROM])
-        keys = lefts * (n + 1) + rules["right"]
-        return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
+        """int32 (S, S + 1): see `pair_starts`, of the rules of `kernel`."""
+        n_binary = len(self.binary)
+        return pair_starts(len(self.names), self.kernel.left[:n_binary], self.kernel.rules["right"][:n_binary])
 
     @cached_property
     def joins(self) -> np.ndarray:
@@ -174,9 +163,8 @@ class PcfgGrammar:
         if tag >= 0 and len(wanted):
             here = np.isin(symbols, wanted)
             symbols, weight = (symbols[here], weight[here]) if here.any() else (wanted, e.floor[wanted])
-        leaves = np.zeros(len(symbols), dtype=ITEM)
+        leaves = np.full(len(symbols), -1, dtype=ITEM)
         leaves["symbol"], leaves["score"] = symbols, weight
-        leaves["rule"] = leaves["split"] = -1
         return leaves
 
     @cached_property
@@ -274,22 +262,16 @@ class PcfgModel:
         digest = hashlib.sha256()
         for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
             digest.update("\0".join(table).encode() + b"\1")
-        for grammar in self.grammars:
-            for array in grammar.arrays().values():
-                digest.update(np.ascontiguousarray(array).tobytes() + b"\2")
-        for part in (*self.pruners, *self.latent):
-            for array in part.arrays().values():
-                digest.update(np.ascontiguousarray(array).tobytes() + b"\3")
+        for parts, end in ((self.grammars, b"\2"), ((*self.pruners, *self.latent), b"\3")):
+            for array in (array for part in parts for array in part.arrays().values()):
+                digest.update(array.tobytes() + end)
         if self.candidates is not None:
             digest.update("\0".join(self.candidates.names).encode() + b"\4")
         return digest.hexdigest()[:16]
 
 
-VERSION = 1
-
-
 def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    meta = {
+    meta: dict[str, Any] = {
         "labels": list(model.labels),
         "tags": list(model.tags),
         "classes": list(model.words.classes),
@@ -297,44 +279,36 @@ def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "coarse_names": list(model.coarse.names),
         "recipe": list(model.recipe),
         "given_tags": model.given_tags,
+        "n_latent": len(model.latent),
+        "n_pruners": len(model.pruners),
     }
-    arrays = {**_prefixed("fine.", model.fine.arrays()), **_prefixed("coarse.", model.coarse.arrays())}
-    for number, part in enumerate((*model.pruners, *model.latent)):
-        arrays.update(_prefixed(f"latent{number}.", part.arrays()))
-    more: dict[str, Any] = {"n_latent": len(model.latent), "n_pruners": len(model.pruners)}
+    parts: dict[str, PcfgGrammar | LatentPart] = {"fine.": model.fine, "coarse.": model.coarse}
+    parts |= {f"latent{number}.": part for number, part in enumerate((*model.pruners, *model.latent))}
     if model.candidates is not None:
-        more["candidate_names"] = list(model.candidates.names)
-        arrays.update(_prefixed("candidates.", model.candidates.arrays()))
-    return {**meta, **more}, arrays
+        meta["candidate_names"] = list(model.candidates.names)
+        parts["candidates."] = model.candidates
+    arrays = {prefix + name: array for prefix, part in parts.items() for name, array in part.arrays().items()}
+    return meta, arrays
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
     n_pruners = int(meta.get("n_pruners", 0))
     count = n_pruners + int(meta.get("n_latent", 0))
-    latent = tuple(LatentPart.from_arrays(_of(f"latent{number}.", arrays)) for number in range(count))
+    latent = tuple(LatentPart.from_arrays(part_of(arrays, f"latent{number}.")) for number in range(count))
     names = meta.get("candidate_names")
     return PcfgModel(
         SymbolTable(meta["labels"]),
         SymbolTable(meta["tags"]),
         WordClasses(meta["classes"]),
-        PcfgGrammar.from_arrays(meta["fine_names"], _of("fine.", arrays)),
-        PcfgGrammar.from_arrays(meta["coarse_names"], _of("coarse.", arrays)),
+        PcfgGrammar.from_arrays(meta["fine_names"], part_of(arrays, "fine.")),
+        PcfgGrammar.from_arrays(meta["coarse_names"], part_of(arrays, "coarse.")),
         tuple(meta["recipe"]),
         bool(meta["given_tags"]),
         dict(meta["meta"]),
         latent[n_pruners:],
         latent[:n_pruners],
-        None if names is None else PcfgGrammar.from_arrays(names, _of("candidates.", arrays)),
+        None if names is None else PcfgGrammar.from_arrays(names, part_of(arrays, "candidates.")),
     )
-
-
-def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {prefix + name: array for name, array in arrays.items()}
-
-
-def _of(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays of one grammar, by their plain names."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 FORMAT = ModelFormat(KIND, VERSION, "PCFG", _parts, _build)

@@ -14,7 +14,7 @@ from ...errors import ModelFormatError
 from ...features.span.wordparts import WordParts
 from ...kernels.span.network import SpanNetwork
 from ...trees.tree import TOP
-from ..reading import ModelFormat
+from ..reading import ModelFormat, part_of
 
 KIND = "span"
 VERSION = 1
@@ -53,38 +53,28 @@ class PackedNetwork:
         if not all(np.isfinite(array).all() for array in wide.values()):
             raise ModelFormatError("a network has numbers that are not finite; fetch or write the model again")
         try:
+            wide["table"] = wide["table"] * wide["factor"][:, None]
             network = SpanNetwork(
-                table=wide["table"] * wide.pop("factor")[:, None],
                 weights=tuple(wide[f"weights{k}"] for k in range(n_layers)),
-                **{name: wide[name] for name in SpanNetwork._fields if name not in ("table", "weights")},
+                **{name: wide[name] for name in SpanNetwork._fields if name != "weights"},
             )
         except KeyError as error:
             raise ModelFormatError(f"a network lacks its {error}; fetch or write the model again") from error
         if n_layers == 0:
             raise ModelFormatError("a network has no layer; fetch or write the model again")
         d, m = network.recurrent.shape[-1], network.bilinear.shape[0]
-        width = network.table.shape[1]
-        shapes: list[tuple[np.ndarray, tuple[int, ...]]] = []
-        for weights in network.weights:
-            shapes.append((weights, (width, (6 if width == 2 * d else 8) * d)))
-            width = 2 * d
-        shapes += [
-            (network.table, (size, network.table.shape[1])),
-            (network.recurrent, (n_layers, 2, 2, d)),
-            (network.bias, (n_layers, 2, 2, d)),
-            (network.edges, (2 * d, 4 * m)),
-            (network.edge_bias, (4 * m,)),
-            (network.bilinear, (m, m)),
-            (network.from_left, (m,)),
-            (network.from_right, (m,)),
-            (network.labels, (m, n_labels)),
-            (network.label_bias, (n_labels,)),
-        ]
-        for array, shape in shapes:
-            if array.shape != shape:
+        widths = [network.table.shape[1], *[2 * d] * (n_layers - 1)]
+        needed = {
+            **{f"weights{k}": (width, (6 if width == 2 * d else 8) * d) for k, width in enumerate(widths)},
+            "table": (size, widths[0]), "recurrent": (n_layers, 2, 2, d), "bias": (n_layers, 2, 2, d),
+            "edges": (2 * d, 4 * m), "edge_bias": (4 * m,), "bilinear": (m, m), "from_left": (m,), "from_right": (m,),
+            "labels": (m, n_labels), "label_bias": (n_labels,),
+        }  # fmt: skip
+        for name, shape in needed.items():
+            if wide[name].shape != shape:
                 raise ModelFormatError(
-                    f"an array of a network has the shape {array.shape}, where {shape} is needed; fetch or write the "
-                    "model again"
+                    f"an array of a network has the shape {wide[name].shape}, where {shape} is needed; fetch or write "
+                    "the model again"
                 )
         return network
 
@@ -159,7 +149,7 @@ class SpanModel:
 
 
 def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    arrays = {
+    arrays = {  # a container has no float16
         f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
         for number, packed in enumerate(model.packed)
         for name, array in packed.arrays.items()
@@ -176,21 +166,13 @@ def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
-    packed = tuple(PackedNetwork(_part(arrays, f"network{k}.")) for k in range(int(meta["n_networks"])))
+    wide = {name: array.view(STORED_REAL) if array.dtype == np.uint16 else array for name, array in arrays.items()}
+    packed = tuple(PackedNetwork(part_of(wide, f"network{k}.")) for k in range(int(meta["n_networks"])))
     chains = tuple(tuple(chain) for chain in meta["chains"])
     bare = None
     if "bare.never" in arrays:
         bare = BareTables(arrays["bare.never"].astype(np.bool_), bool(meta["one_root"]))
     return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), bare)
-
-
-def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The arrays of one network by their plain names; uint16 are float16 in disguise (a container has no such type)."""
-    return {
-        name.removeprefix(prefix): array.view(STORED_REAL) if array.dtype == np.uint16 else array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
 
 
 FORMAT = ModelFormat(KIND, VERSION, "span model", _parts, _build, "zlib")

@@ -57,11 +57,7 @@ class Observed:
         self.rules = rules
         table = zip(rules.parent.tolist(), rules.left.tolist(), rules.right.tolist(), strict=True)
         number = {rule: place for place, rule in enumerate(table)}
-        made, ranges = candidates.kernel
-        left = np.zeros(len(made), dtype=INDEX)
-        for symbol, (binary, binary_to, unary, unary_to, _) in enumerate(ranges.tolist()):
-            left[binary:binary_to] = symbol
-            left[unary:unary_to] = symbol
+        made, _, left = candidates.kernel
         coarse = candidates.coarse
         right = np.where(made["right"] < 0, -1, coarse[made["right"]])
         triples = zip(coarse[made["parent"]].tolist(), coarse[left].tolist(), right.tolist(), strict=True)

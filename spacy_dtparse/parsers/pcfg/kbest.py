@@ -190,7 +190,7 @@ def chart_trees(
 ) -> Iterator[tuple[float, np.ndarray]]:
     """(Log probability, steps STEP in pre-order) of the derivations of a filled chart from the best one down; none if
     the root has none. The chart's arrays must not change meanwhile."""
-    n, rules, ranges = len(leaf_from) - 1, *chart.grammar
+    n, rules, ranges = len(leaf_from) - 1, chart.grammar.rules, chart.grammar.ranges
     cells: list[list[int]] = spans_of_cells(n).tolist()
     held: dict[Item, list[tuple[int, int, int, int]]] = {}  # rule, split, left, right
     scratch = np.empty(2**12, dtype=EDGE)

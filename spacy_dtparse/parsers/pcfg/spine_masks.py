@@ -61,16 +61,11 @@ class SpineMasks:
 
 def one_value_each(grammar: PcfgGrammar) -> LatentRules:
     """A grammar without latent annotations as one with one latent value for each symbol; rules keep their numbers."""
-    rules, ranges = grammar.probabilities
-    left = np.zeros(len(rules), dtype=INDEX)
-    for symbol, (binary, binary_to, unary, unary_to) in enumerate(ranges[:, :4].tolist()):
-        left[binary:binary_to] = symbol
-        left[unary:unary_to] = symbol
+    rules, ranges, left = grammar.probabilities
     parent, right, values = (np.ascontiguousarray(rules[name]) for name in ("parent", "right", "weight"))
     sizes = np.ones(len(ranges), dtype=INDEX)
     at = np.arange(len(rules) + 1, dtype=OFFSET)
     rows = np.zeros((len(rules), 2), dtype=INDEX)
-    ranges = np.ascontiguousarray(ranges[:, :4])
     return LatentRules(sizes, ranges, parent, left, right, at.astype(INDEX), rows, at[:-1], values, grammar.pair_from)
 
 

@@ -101,7 +101,7 @@ def test_small_numbers_take_little_room():
     assert len(container_to_bytes(KIND, {}, data, compression="none")) < 10_200
 
 
-def test_what_is_wrong_is_told_apart():
+def test_what_is_wrong_is_told_apart(monkeypatch):
     data = container_to_bytes(KIND, META, ARRAYS)
     newer = bytearray(data)
     newer[8] = 2
@@ -123,8 +123,10 @@ def test_what_is_wrong_is_told_apart():
             container_from_bytes(bad, KIND)
     with pytest.raises(ModelFormatError, match="of kind 'test-kind'; a file of kind 'other' is needed"):
         container_from_bytes(data, "other")
-    with pytest.raises(ModelFormatError, match=r"expands to \d+ bytes; at most 100 are read"):
-        container_from_bytes(data, KIND, max_expanded=100)
+    with monkeypatch.context() as patched:
+        patched.setattr(container, "MAX_EXPANDED", 100)
+        with pytest.raises(ModelFormatError, match=r"expands to \d+ bytes; at most 100 are read"):
+            container_from_bytes(data, KIND)
     with pytest.raises(ModelFormatError, match="not a spacy-dtparse model file: it is empty"):
         container_kind(b"")
 
