@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,8 +87,8 @@ class CorpusReport:
     labels_once: tuple[str, ...] = ()
 
 
-def survey(trees: Iterable[Tree], children: Callable[[Tree], list[list[int]]], max_arity: int) -> CorpusReport:
-    """Count oddities; `children(tree)` gives the child lists of a tree."""
+def survey(trees: Iterable[Tree], max_arity: int) -> CorpusReport:
+    """Count oddities."""
     report = CorpusReport()
     labels: Counter[str] = Counter()
     for tree in trees:
@@ -97,8 +97,7 @@ def survey(trees: Iterable[Tree], children: Callable[[Tree], list[list[int]]], m
         report.constituents += len(tree.labels) - 1
         report.one_word += len(tree.words) == 1
         labels.update(tree.labels)
-        lists = children(tree)
-        for node, kids in enumerate(lists):
+        for node, kids in enumerate(tree.child_lists()):
             report.over_arity += len(kids) > max_arity
             report.repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]
     report.labels_once = tuple(sorted(label for label, count in labels.items() if count == 1))
