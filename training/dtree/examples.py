@@ -5,8 +5,6 @@ candidates) and `top` (the windows that TOP may cover). Rows are written to file
 number of processes share them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

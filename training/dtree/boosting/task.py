@@ -1,7 +1,5 @@
 """The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import NamedTuple
@@ -58,8 +56,7 @@ class LevelReport(NamedTuple):
 def run_level(task: LevelTask) -> LevelReport:
     """Go on with the label at the task's level, save its state, and report.
 
-    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run
-    again.
+    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run again.
     """
     begin = time.perf_counter()
     state = load_state(task.workdir, task.name)
