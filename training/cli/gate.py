@@ -1,6 +1,7 @@
 """Train the gate of a boosted-tree parser anew, and say on dev how many windows it saves."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from spacy_dtparse.cli.pipelines import natural_number
@@ -23,7 +24,7 @@ def run(options: argparse.Namespace) -> None:
     from spacy_dtparse.models import find_model
     from spacy_dtparse.parsers.dtree import DtreeParser
     from training.data.treebanks import read_files
-    from training.dtree.gate import derivations_of, gate_shares, train_gate, with_gate
+    from training.dtree.gate import derivations_of, gate_shares, train_gate
     from training.runs.files import write_atomically
 
     if not 2 <= options.bits <= 24:
@@ -44,5 +45,5 @@ def run(options: argparse.Namespace) -> None:
         print("gate    margin  right windows lost  windows scored")
         for share, found in gate_shares(search.grammar, search.heads, held_out, gate).items():
             print(f"{share:<6g}  {found['margin']:6.2f}  {found['lost']:18.3%}  {found['scored']:14.1%}")
-    write_atomically(options.out, DtreeParser(with_gate(parser.model, gate)).to_bytes())
+    write_atomically(options.out, DtreeParser(replace(parser.model, gate=gate)).to_bytes())
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB")

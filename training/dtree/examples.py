@@ -134,13 +134,8 @@ class Replayer:
                 break
             self._room = (self._room[0] * 2, self._room[1] * 2)
             self._allocate()
-        return (
-            b["indptr"][: rows + 1],
-            b["atoms"][: b["indptr"][rows]],
-            b["gold"][:rows],
-            b["state"][:rows],
-            b["flags"][:rows],
-        )
+        indptr = b["indptr"][: rows + 1]
+        return indptr, b["atoms"][: indptr[-1]], b["gold"][:rows], b["state"][:rows], b["flags"][:rows]
 
     def n_atoms_of(self, rows: np.ndarray) -> int:
         """Number of atoms in some rows of the last `run`."""
@@ -174,15 +169,14 @@ def collect_atoms(
 ) -> tuple[AtomMap, np.ndarray]:
     """Number the atoms seen in at least `min_count` examples (that pass the sieve), most frequent first.
 
-    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once so
-    far are forgotten (lossy counting).
+    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once
+    so far are forgotten (lossy counting).
     """
     table, n_direct = compile_templates(templates, lexicon.sizes)
     capacity = 1 << capacity_bits
     state = np.array([n_direct, 0, 1], dtype=OFFSET)
-    atoms = AtomMap(
-        np.arange(n_direct, dtype=INDEX), np.zeros(capacity, dtype=np.uint64), np.full(capacity, -1, dtype=INDEX), state
-    )
+    keys, values = np.zeros(capacity, dtype=np.uint64), np.full(capacity, -1, dtype=INDEX)
+    atoms = AtomMap(np.arange(n_direct, dtype=INDEX), keys, values, state)
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
     replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())
     for derivation in derivations:
@@ -197,8 +191,7 @@ def collect_atoms(
     number[order] = np.arange(len(order), dtype=INDEX)
     held = np.flatnonzero(atoms.keys)
     kept = held[number[atoms.values[held]] >= 0]
-    keys = atoms.keys[kept]
-    new_keys, new_values = hash_table(keys, number[atoms.values[kept]])
+    new_keys, new_values = hash_table(atoms.keys[kept], number[atoms.values[kept]])
     final = AtomMap(number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET))
     return final, counts[order]
 

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -60,13 +61,11 @@ class Fit:
         large: Callable[..., dict[str, dict[str, Any]]] | None = None,
     ):
         most = recipe.max_words
-        sentences = [sentence for sentence in sentences if most is None or len(sentence.tags) <= most]
-        dev = [sentence for sentence in dev if most is None or len(sentence.tags) <= most]
+        sentences, dev = ([s for s in part if most is None or len(s.tags) <= most] for part in (sentences, dev))
         if not sentences:
             limit = "" if most is None else f" of at most {most} words (recipe setting 'max_words')"
             raise TrainingDataError(f"there are no training sentences{limit}; give at least one treebank with trees")
-        self.recipe, self.dev, self.heads, self.executor = recipe, list(dev), heads, executor
-        self.large = large
+        self.recipe, self.dev, self.heads, self.executor, self.large = recipe, dev, heads, executor, large
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)
         self.meta = dict(meta or {})
@@ -121,23 +120,13 @@ class Fit:
         began = time.perf_counter()
         chosen = self._sampled(self.recipe.atom_sentences)
         share = len(chosen) / len(self.derivations)
-        atoms, counts = collect_atoms(
-            self.grammar,
-            self.head_table,
-            self.templates,
-            self.lexicon,
-            [self.derivations[n] for n in chosen],
-            max(1, round(self.recipe.min_atom_count * share)),
-            self.recipe.atom_table_bits,
-            sieve,
-        )
-        self.log(
-            "atoms",
-            seconds=time.perf_counter() - began,
-            atoms=int(atoms.state[0]),
-            hashed=int(atoms.state[1]),
-            sentences=len(chosen),
-        )
+        tables = (self.grammar, self.head_table, self.templates, self.lexicon)
+        least = max(1, round(self.recipe.min_atom_count * share))
+        sampled = [self.derivations[n] for n in chosen]
+        atoms, counts = collect_atoms(*tables, sampled, least, self.recipe.atom_table_bits, sieve)
+        n_atoms, n_hashed = int(atoms.state[0]), int(atoms.state[1])
+        seconds = time.perf_counter() - began
+        self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(chosen))
         np.savez(arrays, **atoms._asdict())
         began = time.perf_counter()
         expected = float(counts.sum()) / share * 4 * 1.6
@@ -147,17 +136,13 @@ class Fit:
                 f"the rows take {expected / 2**30:.1f} GiB and may take {self.recipe.memory_gib:g} (recipe setting "
                 "'memory_gib'); give more memory_gib, fewer trees, a smaller max_words, or a larger gate_share"
             )
-        what = (self.grammar, self.head_table, self.templates, self.lexicon, atoms, self.derivations)
+        what = (*tables, atoms, self.derivations)
         if direct:
             totals = write_stores(self.workdir / "stores", *what, sieve)
             for store in STORES:
                 folder = self.workdir / "stores" / store
-                DirectStore.build(
-                    folder,
-                    np.load(folder / "indptr.npy", mmap_mode="c"),
-                    np.load(folder / "atoms.npy", mmap_mode="c"),
-                    int(atoms.state[0]),
-                )
+                indptr, rows = (np.load(folder / f"{name}.npy", mmap_mode="c") for name in ("indptr", "atoms"))
+                DirectStore.build(folder, indptr, rows, n_atoms)
         else:
             assert self.large is not None
             totals = self.large(self.workdir / "stores", *what)
@@ -214,20 +199,11 @@ class Fit:
                 replayer.run(self.derivations[n])
                 if n % 256 == 0 and bool((parts[hashed, 1] > 0).all()):
                     break
+        recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
         return DtreeModel(
-            self.lexicon,
-            self.templates,
-            self.heads,
-            self.recipe.strategy,
-            self.recipe.max_arity,
-            self.recipe.edge_punctuation,
-            self.preprocessing.steps,
-            used,
-            parts,
-            tuple(renumber(ensemble, numbers) for ensemble in ordered),
-            {**self.meta, "recipe": self.recipe.to_dict()},
-            self.gate(),
-        )
+            self.lexicon, self.templates, self.heads, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
+            self.preprocessing.steps, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate(),
+        )  # fmt: skip
 
     def evaluator(self, atoms: AtomMap):
         """The function that scores ensembles on the dev sentences for the λ path."""
@@ -248,12 +224,8 @@ class Fit:
         began = time.perf_counter()
         n_labels = len(self.lexicon.labels)
         labels = [Label(SHIFT, n_labels, "shift")] if self.recipe.strategy == "shift_reduce" else []
-        labels += [
-            Label(name, number, "top" if name == TOP else "window") for number, name in enumerate(self.lexicon.labels)
-        ]
-        stores = {
-            store: self.workdir / "stores" / store for store in STORES if store != "shift" or labels[0][0] == SHIFT
-        }
+        labels += [Label(name, n, "top" if name == TOP else "window") for n, name in enumerate(self.lexicon.labels)]
+        stores = {name: self.workdir / "stores" / name for name in STORES if name != "shift" or labels[0][0] == SHIFT}
         config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=self.recipe.n_workers)
         evaluate = self.evaluator(atoms) if self.dev else None
         executor = self.executor
@@ -278,10 +250,7 @@ _LATER = {"example_weights": "state", "gate_share": 0.0}
 def build_lexicon(trees: Sequence[Tree], min_word_sentences: int) -> Lexicon:
     """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest."""
     labels = sorted({label for tree in trees for label in tree.labels} - {TOP})
-    counts: dict[str, int] = {}
-    for tree in trees:
-        for tag in tree.tags:
-            counts[tag] = counts.get(tag, 0) + 1
+    counts = Counter(tag for tree in trees for tag in tree.tags)
     unknown = max(sorted(counts), key=lambda tag: counts[tag])
     words = frequent_words((tree.words for tree in trees), min_word_sentences)
     return Lexicon.build([*labels, TOP], sorted(counts), words, unknown)

@@ -32,30 +32,20 @@ def fit_model(
     """
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)
-    origin = origin_of(train)
+    kind = {True: "gold", False: "predicted"}
     facts: dict[str, Any] = {
         "version": __version__,
         "treebanks": [
-            {
-                "name": file.name,
-                "sentences": counts[file.name],
-                "weight": file.weight,
-                "tags": "gold" if file.tags is None else "predicted",
-            }
+            {"name": file.name, "sentences": counts[file.name], "weight": file.weight, "tags": kind[file.tags is None]}
             for file in train
         ],
-        **{key: value for key, value in origin.items() if key != "notices"},
+        **{key: value for key, value in origin_of(train).items() if key != "notices"},
         **(meta or {}),
     }
     fit = Fit(recipe, sentences, held_out, workdir, executor=executor, meta=facts)
     model, result = fit.run()
     best = result.best or {}
-    model.meta["fit"] = {
-        "lambda": best.get("lambda"),
-        "parameters": best.get("parameters"),
-        "trees": best.get("trees"),
-        "dev": best.get("scores", {}),
-        "stopped": result.stopped,
-    }
+    known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
+    model.meta["fit"] = {**known, "dev": best.get("scores", {}), "stopped": result.stopped}
     write_atomically(out, DtreeParser(model).to_bytes())
     return result

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -196,8 +195,3 @@ def derivations_of(model: DtreeModel, sentences: Sequence[Sentence], seed: int =
         if all(label in labels for label in tree.labels):
             out.append(gold_derivation(tree, model.lexicon, model.strategy, seed + number, weight=sentence.weight))
     return out, len(sentences) - len(out)
-
-
-def with_gate(model: DtreeModel, gate: Gate) -> DtreeModel:
-    """The model with another gate."""
-    return replace(model, gate=gate)

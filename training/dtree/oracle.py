@@ -12,12 +12,6 @@ from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees.tree import Tree
 
 
-def child_lists(tree: Tree) -> list[list[int]]:
-    """Children of every constituent, left to right: a constituent's number, or -1 - t for token t. Linear, no
-    recursion."""
-    return tree.child_lists()
-
-
 def _postorder(children: list[list[int]], right_to_left: bool) -> list[int]:
     """Constituents (and, as -1 - t, tokens) in post-order, children visited in the given direction."""
     out: list[int] = []
@@ -45,7 +39,7 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
     """
     if strategy not in STRATEGIES:
         raise ConfigError(f"unknown strategy {strategy!r}; allowed are {', '.join(STRATEGIES)}")
-    children = child_lists(tree)
+    children = tree.child_lists()
     numbers = [labels.number(label) for label in tree.labels]
     actions: list[tuple[int, int, int]] = []
     if strategy == "shift_reduce":
@@ -95,10 +89,10 @@ def _random_order(children: list[list[int]], seed: int) -> list[int]:
     parent = [-1] * len(children)
     missing = [0] * len(children)
     for node, kids in enumerate(children):
-        for kid in kids:
-            if kid >= 0:
-                parent[kid] = node
-                missing[node] += 1
+        inner = [kid for kid in kids if kid >= 0]
+        missing[node] = len(inner)
+        for kid in inner:
+            parent[kid] = node
     ready = [node for node, count in enumerate(missing) if count == 0]
     order: list[int] = []
     while ready:

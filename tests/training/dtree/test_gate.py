@@ -24,7 +24,7 @@ from training.cli import main
 from training.data.corpus import read_treebank
 from training.dtree.examples import Replayer, Sieve
 from training.dtree.fit import Fit
-from training.dtree.gate import derivations_of, gate_shares, train_gate, with_gate
+from training.dtree.gate import derivations_of, gate_shares, train_gate
 from training.dtree.recipe import FitRecipe
 from training.studies.turian2006.indirect import IndirectStore
 
@@ -98,7 +98,7 @@ def gated(seed: int = 0) -> DtreeParser:
     weights = np.random.default_rng(seed).integers(-300, 300, 64).astype(np.int16)
     weights[::3] = 0
     gate = Gate(weights, (0.001, 0.01), (-200, 100))
-    return DtreeParser(with_gate(hand_made("shift_reduce", seed=1).model, gate))
+    return DtreeParser(replace(hand_made("shift_reduce", seed=1).model, gate=gate))
 
 
 def test_a_bundle_holds_the_gate():
@@ -108,7 +108,7 @@ def test_a_bundle_holds_the_gate():
     assert np.array_equal(gate.weights, parser.model.gate.weights) and gate.weights.dtype == np.int16
     assert (gate.shares, gate.margins) == ((0.001, 0.01), (-200, 100))
     assert DtreeParser.from_bytes(data).to_bytes() == data
-    bare = DtreeParser(with_gate(parser.model, Gate()))
+    bare = DtreeParser(replace(parser.model, gate=Gate()))
     assert len(read_model(bare.to_bytes())[0].gate.weights) == 0
     older = dict.fromkeys(["gate", "gate_at", "gate_weight"], GONE)  # as models were written before there were gates
     assert len(DtreeParser.from_bytes(rewritten(bare.to_bytes(), older)).model.gate.weights) == 0

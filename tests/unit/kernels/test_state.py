@@ -14,7 +14,7 @@ from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.states import SHIFT, Rules, correct_right_to_left, spans
 from tests.reference.states import random_tree as random_gold
 from training.data.corpus import read_treebank, training_tree
-from training.dtree.oracle import child_lists, derivation
+from training.dtree.oracle import derivation
 
 from .harness import KERNEL_MARKS, SLOW, STRATEGIES, TAGS, KernelState, sentence, small_lexicon
 
@@ -158,7 +158,7 @@ def test_every_sample_tree_comes_out_of_its_derivation(strategy):
         expected = COLLINS.heads(tree)
         for span, head in zip(tree.spans(), expected, strict=True):
             assert heads[span[:2]] == head
-        assert len(child_lists(tree)) == len(built)
+        assert len(tree.child_lists()) == len(built)
     assert over > 0 or SLOW
 
 

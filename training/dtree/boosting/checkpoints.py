@@ -28,11 +28,6 @@ class LabelState(NamedTuple):
     grown: int = 0
 
 
-def fresh_state() -> LabelState:
-    """A label before its first tree."""
-    return LabelState(empty_ensemble(), Progress())
-
-
 def ensemble_digest(ensemble: LabelEnsemble) -> str:
     """Digest of all arrays of an ensemble (hex, 24 digits)."""
     digest = hashlib.blake2b(digest_size=12)
@@ -56,7 +51,7 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
     """The label's state; a fresh one when none was saved. Raises TrainingDataError when it is damaged."""
     source = Path(f"{_file(workdir, 'labels', name)}.npz")
     if not source.exists():
-        return fresh_state()
+        return LabelState(empty_ensemble(), Progress())
     with saved_arrays(source) as arrays:
         facts = as_facts(arrays["state"])
         ensemble = LabelEnsemble(*(arrays[field] for field in LabelEnsemble._fields))
@@ -73,13 +68,9 @@ def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, 
     with open(temporary, "wb") as file:
         np.save(file, score)
     os.replace(temporary, target)
-    _drop_scores(workdir, name, target)
-
-
-def _drop_scores(workdir: str | os.PathLike, name: str, keep: Path) -> None:
-    prefix = _file(workdir, "scores", name).name + "@"
-    for other in keep.parent.iterdir():
-        if other.name.startswith(prefix) and other != keep:
+    prefix = target.name.partition("@")[0] + "@"  # a quoted name has no @ of its own
+    for other in target.parent.iterdir():
+        if other.name.startswith(prefix) and other != target:
             other.unlink(missing_ok=True)
 
 

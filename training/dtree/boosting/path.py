@@ -87,9 +87,8 @@ class _Path:
         self.labels = {label.name: label for label in labels}
         self.stores = {name: str(Path(path).resolve()) for name, path in stores.items()}
         if not labels or len(self.labels) < len(labels):
-            raise ConfigError(
-                f"labels are {[label.name for label in labels]}; they must be at least one, all different"
-            )
+            names = [label.name for label in labels]
+            raise ConfigError(f"labels are {names}; they must be at least one, all different")
         for label in labels:
             if label.store not in self.stores:
                 raise ConfigError(
@@ -107,16 +106,12 @@ class _Path:
         self.notes, self.expected = survey.notes, dict(survey.expected)
         for note in self.notes:
             logger.warning(note)
-        self.start = self._start(
-            {
-                "labels": {label.name: [label.number, label.store] for label in labels},
-                "data": survey.digests,
-                "learner": dataclasses.asdict(config.learner),
-                "decay": config.decay,
-                "lambda_start": config.lambda_start,
-                "max_trees_per_level": config.max_trees_per_level,
-            }
-        )
+        self.start = self._start({
+            "labels": {label.name: [label.number, label.store] for label in labels},
+            "data": survey.digests,
+            "learner": dataclasses.asdict(config.learner),
+            **{name: getattr(config, name) for name in ("decay", "lambda_start", "max_trees_per_level")},
+        })  # fmt: skip
         self.rows = read_lines(workdir / LOG_FILE)
         self.reports: dict[int, dict[str, list[LevelReport]]] = {}
         for line in read_lines(workdir / REPORTS_FILE):
@@ -159,18 +154,9 @@ class _Path:
     def _task(self, name: str, level: int, penalty: float) -> LevelTask:
         label, config = self.labels[name], self.config
         return LevelTask(
-            str(self.workdir.resolve()),
-            self.stores[label.store],
-            name,
-            label.number,
-            level,
-            penalty,
-            config.learner,
-            config.max_trees_per_level,
-            config.keep_scores,
-            config.save_seconds,
-            self.deadline,
-        )
+            str(self.workdir.resolve()), self.stores[label.store], name, label.number, level, penalty, config.learner,
+            config.max_trees_per_level, config.keep_scores, config.save_seconds, self.deadline,
+        )  # fmt: skip
 
     def run(self) -> PathResult:
         """Train until the path ends."""

@@ -4,9 +4,7 @@ import os
 import time
 from typing import NamedTuple
 
-import numpy as np
-
-from .checkpoints import load_scores, load_state, save_scores, save_state
+from .checkpoints import LabelState, load_scores, load_state, save_scores, save_state
 from .config import LearnerConfig
 from .labels import open_label_data
 from .learner import STEPS, LabelLearner
@@ -39,8 +37,7 @@ class LevelTask(NamedTuple):
 class LevelReport(NamedTuple):
     """What a task did. `finished`: the level is done, not cut short. `trees`, `parameters`: of the whole ensemble.
 
-    `grown`: trees grown by this task, kept or not. `lost`: sum over them of the share of weight outside the
-    sample.
+    `grown`: trees grown by this task, kept or not. `lost`: sum over them of the share of weight outside the sample.
     `steps`: seconds per step of STEPS. `seconds`: of the whole task. `gradient`: see `Progress`.
     """
 
@@ -64,22 +61,15 @@ def run_level(task: LevelTask) -> LevelReport:
     begin = time.perf_counter()
     state = load_state(task.workdir, task.name)
     if len(state.counts) > task.level:  # done before a kill that came before the report
-        return _report(task, state, True, 0, 0.0, begin, [0.0] * len(STEPS))
+        return _report(task, state, True, begin)
     if state.progress.gradient <= task.penalty:  # the root could not be split, and nothing has changed
         state = state._replace(counts=(*state.counts, len(state.ensemble.roots)), grown=0)
         save_state(task.workdir, task.name, state)
-        return _report(task, state, True, 0, 0.0, begin, [0.0] * len(STEPS))
+        return _report(task, state, True, begin)
     store = open_store(task.store)
-    learner = LabelLearner(
-        store,
-        open_label_data(task.store),
-        task.number,
-        task.name,
-        task.learner,
-        ensemble=state.ensemble,
-        score=load_scores(task.workdir, task.name, state.ensemble, store.n_examples),
-        progress=state.progress,
-    )
+    score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
+    data = open_label_data(task.store)
+    learner = LabelLearner(store, data, task.number, task.name, task.learner, state.ensemble, score, state.progress)
     stop_file = os.path.join(task.workdir, STOP_FILE)
     grown = state.grown
     while True:
@@ -90,31 +80,24 @@ def run_level(task: LevelTask) -> LevelReport:
 
         finished, grown = learner.fit(task.penalty, task.max_trees, grown, stop)
         counts = (*state.counts, learner.n_trees) if finished else state.counts
-        now = state._replace(
-            ensemble=learner.ensemble, progress=learner.progress, counts=counts, grown=0 if finished else grown
-        )
+        now = LabelState(learner.ensemble, learner.progress, counts, 0 if finished else grown)
         if task.keep_scores:
             save_scores(task.workdir, task.name, now.ensemble, learner.score)
         save_state(task.workdir, task.name, now)
         if finished or time.time() > task.deadline or os.path.exists(stop_file):
             break
-    steps = [learner.seconds[step] for step in STEPS]
-    return _report(task, now, finished, learner.n_grown, learner.lost_weight, begin, steps)
+    return _report(task, now, finished, begin, learner)
 
 
-def _report(task, state, finished, grown, lost, begin, steps) -> LevelReport:
-    return LevelReport(
-        name=task.name,
-        level=task.level,
-        finished=finished,
-        trees=len(state.ensemble.roots),
-        parameters=n_parameters(state.ensemble),
-        grown=grown,
-        lost=float(lost),
-        seconds=time.perf_counter() - begin,
-        steps=tuple(float(second) for second in steps),
-        gradient=float(np.float64(state.progress.gradient)),
-    )
+def _report(
+    task: LevelTask, state: LabelState, finished: bool, begin: float, learner: LabelLearner | None = None
+) -> LevelReport:
+    """The report of a task that trained with `learner`, or had nothing to do."""
+    grown, lost = (learner.n_grown, float(learner.lost_weight)) if learner else (0, 0.0)
+    steps = tuple(learner.seconds[step] if learner else 0.0 for step in STEPS)
+    trees, parameters = len(state.ensemble.roots), n_parameters(state.ensemble)
+    seconds, gradient = time.perf_counter() - begin, float(state.progress.gradient)
+    return LevelReport(task.name, task.level, finished, trees, parameters, grown, lost, seconds, steps, gradient)
 
 
 def root_gradient(task: LevelTask) -> float:
