@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...pcfg import Markov
 from ...pcfg.binarise import BINARISATIONS
 from ...pcfg.latent_training import LatentOptions
-from ..plans import chosen
 
 VALUES = (1, 2, 4, 8, 16)
 SEEDS = (0, 1, 2, 3)
@@ -101,8 +100,3 @@ def _plan() -> tuple[Run, ...]:
 
 PLAN = _plan()
 """In the order in which they are run."""
-
-
-def chosen_runs(names: Sequence[str] | None) -> list[Run]:
-    """The named runs in the plan's order, or all. Raises ConfigError for a name that is not in the plan."""
-    return chosen(PLAN, names)

@@ -17,12 +17,14 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 
 from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
+from ...data.treebanks import corpus_files, every, read_files
 from ...pcfg.latent_training import describe_latent, train_latent
-from ...runs.files import append_line, read_lines, write_atomically, write_json
-from ..sources import Sources, corpus_sources, every
+from ...runs.files import append_line, read_lines, read_result, write_atomically, write_json
+from ..pages import RESULT
+from ..sources import Sources, corpus_sources
 from .plan import Run, View
 
-RESULT, LOG, MODEL = "result.json", "log.jsonl", "model"
+LOG, MODEL = "log.jsonl", "model"
 KEPT = ("all", "evalb", "tag_accuracy", "sentences", "tokens", "seconds", "tokens_per_second", "status")
 
 
@@ -47,8 +49,6 @@ class Study:
 
     def predicted(self, treebank: str) -> tuple[Sentence, ...]:
         """The dev sentences with the tagger's tags."""
-        from ...data.treebanks import corpus_files, read_files
-
         return every(read_files(corpus_files(self.corpus, [treebank], "dev", self.tags)), self.scale)
 
 
@@ -63,7 +63,7 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     facts = json.loads(json.dumps(facts))
     folder = study.out / run.name
     path = folder / RESULT
-    held = read_result(path)
+    held = read_result(path, "views")
     if held is not None and held["facts"] != facts:
         raise TrainingDataError(
             f"{path} is of other trees or options; delete its folder to make it again, or give another --out"
@@ -129,14 +129,3 @@ def _look(view: View, run: Run, parser: PcfgParser, study: Study) -> dict[str, A
     chosen = parser.with_settings(tags="own" if view.tags == "own" else "given", **view.settings)
     found = score_parser(chosen, sentences, used)
     return {"settings": {**view.settings, "tags": view.tags, "most": view.most}, **{key: found[key] for key in KEPT}}
-
-
-def read_result(path: Path) -> dict[str, Any] | None:
-    """A run's result; None when there is none. Raises ConfigError when it is damaged."""
-    if not path.is_file():
-        return None
-    try:
-        held = json.loads(path.read_text(encoding="utf8"))
-        return {**held, "facts": held["facts"], "views": held["views"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is no readable result ({error!r}); delete it to make it again") from error

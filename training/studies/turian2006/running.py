@@ -26,13 +26,14 @@ from ...dtree.fit import Fit
 from ...dtree.recipe import NO_FACTS, FitRecipe
 from ...runs.files import read_lines, read_result, write_atomically, write_json
 from ...runs.processes import worker_pool
+from ..pages import RESULT
 from ..sources import Sources
 from .indirect import IndirectStore
 from .measuring import LABEL, example_counts, judge, label_at, label_statistics, measure_scale
 from .plan import Run, run_recipe
 from .profiling import profile_variants
 
-RESULT, TRAINED = "result.json", "trained.json"
+TRAINED = "trained.json"
 DEV_WORDS = 15
 """Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
 
