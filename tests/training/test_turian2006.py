@@ -19,11 +19,10 @@ from training.studies.pages import fill_blocks, markdown
 from training.studies.plans import chosen
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
 from training.studies.turian2006.measuring import example_counts, measure_scale
-from training.studies.turian2006.plan import KINDS, PLAN, run_recipe
-from training.studies.turian2006.profiling import profile_trees
+from training.studies.turian2006.plan import PLAN, run_recipe
 from training.studies.turian2006.report import draw_plots, load_results
-from training.studies.turian2006.running import RESULT
-from training.studies.turian2006.statistics import above_nodes, ensemble_statistics, margin_statistics
+from training.studies.turian2006.running import MAKERS, RESULT
+from training.studies.turian2006.statistics import above_nodes, ensemble_statistics, margin_statistics, profile_trees
 from training.studies.turian2006.tables import PAPER, TABLES, at_lambda
 
 pytestmark = pytest.mark.slow
@@ -164,7 +163,7 @@ def test_full_length_with_indirect_storage(tmp_path):
 
 def test_plan():
     assert sum(run.minutes for run in PLAN) <= 330, "6 hours with evaluation"
-    assert {run.kind for run in PLAN} <= set(KINDS)
+    assert {run.kind for run in PLAN} <= set(MAKERS)
     names = [run.name for run in PLAN]
     assert len(set(names)) == len(names)
     for run in PLAN:

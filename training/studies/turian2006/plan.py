@@ -12,7 +12,6 @@ from ...dtree.recipe import FitRecipe
 from ...runs.settings import changed
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
-KINDS = ("fit", "profile", "scale", "pcfg", "pcfgla")
 
 
 @dataclass(frozen=True)
