@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.segments import any_positive
 
 from .binarise import BinaryTree, Symbol
@@ -307,8 +307,6 @@ def merge(
 def smooth(grammar: LatentGrammar, rules: float = 0.01, words: float = 0.1) -> LatentGrammar:
     """Every latent value's probabilities drawn towards the mean over its symbol's values, by these shares (Petrov et
     al. 2006, section 2.4)."""
-    if not (0.0 <= rules <= 1.0 and 0.0 <= words <= 1.0):
-        raise ConfigError(f"smoothing by {rules} and {words}; both must be from 0 to 1")
     new_rules, new_words = grammar.rules.copy(), grammar.words.copy()
     sizes = grammar.sizes
     for table, at, values, part in (

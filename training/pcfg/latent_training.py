@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -44,6 +43,9 @@ from .lexicon import emissions
 Log = Callable[..., None]
 _FACTS, _ARRAYS = "trees or options", ("sizes", "rule_at", "rules", "word_at", "words")
 """What a kept cycle depends on, and what of a grammar is kept."""
+
+FEW = 1e-6
+"""Expected counts below this are none."""
 
 
 @dataclass(frozen=True)
@@ -327,22 +329,19 @@ class _Export:
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
         """(Emissions of all latent values, the share of each among all nodes)."""
         expected = expectations(self.trees, grammar, self.threads)
-        names = [self._value(s, x) for s in self.order for x in range(int(grammar.sizes[s]))]
-        counts: Counter[tuple[Symbol, int]] = Counter()
-        for p, (tag, number) in enumerate(self.backbone.pairs.tolist()):
-            for x in range(int(grammar.sizes[tag])):
-                count = float(expected.words[grammar.word_at[p] + x])
+        values = [
+            [symbol._replace(above=(str(x),)) for x in range(size)]
+            for symbol, size in zip(self.backbone.symbols, grammar.sizes.tolist(), strict=True)
+        ]
+        names = [name for s in self.order for name in values[s]]
+        counts: dict[tuple[Symbol, int], float] = {}
+        for start, (tag, number) in zip(grammar.word_at[:-1].tolist(), self.backbone.pairs.tolist(), strict=True):
+            for x, name in enumerate(values[tag]):
+                count = float(expected.words[start + x])
                 if count > FEW:
-                    counts[self._value(tag, x), number] = count  # type: ignore[assignment]
+                    counts[name, number] = count
         totals = latent_totals(grammar, expected)
         share = np.concatenate([totals[s] for s in self.order])
         options = self.options
         made = emissions(counts, names, self.words, options.unseen_weight, options.variant_weight)
         return made, share / share.sum()
-
-    def _value(self, symbol: int, value: int) -> Symbol:
-        return self.backbone.symbols[symbol]._replace(above=(str(value),))
-
-
-FEW = 1e-6
-"""Expected counts below this are none."""
