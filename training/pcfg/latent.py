@@ -103,13 +103,15 @@ class LatentGrammar:
     words: np.ndarray
 
     @cached_property
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """(where each rule's rows begin int64 (R,), whether a row has a probability above 0 uint8 (rows,))."""
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What kernels take: sizes, rule_at, rules, where each rule's rows begin int64 (R,), whether a row has a
+        probability above 0 uint8 (rows,), word_at, words."""
         wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
         n_rows, width = wide[self.backbone.rules[:, 1:]].prod(axis=1), wide[self.backbone.rules[:, 0]]
         row_at = np.cumsum(n_rows) - n_rows
         start = np.concatenate([[0], np.cumsum(np.repeat(width, n_rows))])
-        return row_at, any_positive(self.rules, start).astype(np.uint8)
+        alive = any_positive(self.rules, start).astype(np.uint8)
+        return self.sizes, self.rule_at, self.rules, row_at, alive, self.word_at, self.words
 
     @property
     def n_parameters(self) -> int:
@@ -187,10 +189,7 @@ def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -
 
     def one(chunk: tuple[int, int]) -> Expected:
         counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
-        log, lost = expect(
-            trees, *chunk, grammar.sizes, grammar.rule_at, grammar.rules, *grammar.rows, grammar.word_at, grammar.words,
-            counts, word_counts, *_scratch(trees, grammar),
-        )  # fmt: skip
+        log, lost = expect(trees, *chunk, *grammar.arrays, counts, word_counts, *_scratch(trees, grammar))
         return Expected(counts, word_counts, log, int(lost))
 
     whole = Expected(np.zeros_like(grammar.rules), np.zeros_like(grammar.words), 0.0, 0)
@@ -219,10 +218,7 @@ def log_likelihood(trees: LatentTrees, grammar: LatentGrammar) -> tuple[float, i
     """(Log likelihood, trees without probability, which are not counted.)"""
     inside, _, factor, _ = _scratch(trees, grammar)
     n = len(trees.start) - 1
-    return likelihood(
-        trees, 0, n, grammar.sizes, grammar.rule_at, grammar.rules, *grammar.rows, grammar.word_at, grammar.words,
-        inside, factor,
-    )  # fmt: skip
+    return likelihood(trees, 0, n, *grammar.arrays, inside, factor)
 
 
 def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray]]) -> LatentGrammar:
@@ -285,9 +281,8 @@ def merge(
     shares = np.concatenate([common[base[s] : base[s] + 2 * pairs[s]] for s in range(len(sizes))])
     losses = np.zeros(int(pair_at[-1]))
     merge_losses(
-        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, grammar.rule_at, grammar.rules, *grammar.rows,
-        grammar.word_at, grammar.words, np.zeros_like(grammar.rules), np.zeros_like(grammar.words), losses,
-        *_scratch(trees, grammar),
+        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, *grammar.arrays[1:], np.zeros_like(grammar.rules),
+        np.zeros_like(grammar.words), losses, *_scratch(trees, grammar),
     )  # fmt: skip
     order = np.argsort(losses, kind="stable")
     joined = np.zeros(len(losses), dtype=bool)
