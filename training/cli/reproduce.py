@@ -4,8 +4,6 @@ The same command goes on where a killed run stopped.
 Results are OUT/RUN/result.json; `reproduce-report` makes tables and plots of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

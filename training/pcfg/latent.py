@@ -4,8 +4,6 @@ Matsuzaki, Miyao & Tsujii (2005) give every symbol the same number of latent val
 Petrov, Barrett, Thibaux & Klein (2006) split in two, train, and take back the half of the splits that helped least.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

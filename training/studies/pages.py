@@ -1,7 +1,5 @@
 """Results as Markdown: tables, and the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

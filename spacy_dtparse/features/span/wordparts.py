@@ -84,9 +84,7 @@ class WordParts:
         return WordParts, (self.tables,)  # without what is remembered
 
     @classmethod
-    def build(
-        cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None
-    ) -> WordParts:
+    def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None) -> WordParts:
         """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,
         twice as a tag; the most frequent first, and no more than the `most` most frequent of a kind."""
         least = (least_word, 2, least_part, least_part)
@@ -127,9 +125,7 @@ class WordParts:
         normal, suffix, prefix, shape = word_parts(word)
         row = self._bytes(
             start + _FIRST + table.number(part, _UNKNOWN - _FIRST)
-            for start, table, part in zip(
-                self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False
-            )
+            for start, table, part in zip(self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False)
         )
         self._of_token[token] = row
         return row

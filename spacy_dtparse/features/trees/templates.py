@@ -143,11 +143,9 @@ class Templates:
                 most = max(most, n) if n else 2**30
         return most
 
-
     def reach_right(self) -> int:
-        """How many frontier items right of the window, or from its start on, some template can see; -1 when
-        unbounded or
-        when a template looks deeper than the children of an item."""
+        """How many frontier items right of the window, or from its start on, some template can see; -1 when unbounded
+        or when a template looks deeper than the children of an item."""
         most = 0
         for place, _ in self._pairs():
             root, depth = _root(place), 0

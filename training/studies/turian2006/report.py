@@ -1,7 +1,5 @@
 """The results of the runs, and the papers' figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One run of the plan: train (or measure), evaluate, write result.json. Everything resumes after a kill."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Sequence

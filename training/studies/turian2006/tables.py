@@ -4,8 +4,6 @@
 2006b ("Computational challenges in parsing by classification", HLT-NAACL workshop).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
