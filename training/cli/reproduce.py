@@ -70,9 +70,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         sources = corpus_sources(options.corpus, options.names, options.tags, options.scale)
     command = ("python", "-m", "training", *sys.argv[1:])
-    job = Job(
-        sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command
-    )
+    job = Job(sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command)
     run_each(runs, lambda run: execute(run, job), told)
 
 

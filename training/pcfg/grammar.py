@@ -68,9 +68,7 @@ def train_pcfg(
     words = WordClasses.learn([tree.words for tree in trees], options.min_word_count)
     counts = count_trees(trees, options.markov, words)
     coarse_counts = counts.coarse()
-    coarse_symbols = sorted(
-        {s for rule in coarse_counts.rules for s in rule}, key=lambda s: (KINDS.index(s.kind), s)
-    )
+    coarse_symbols = sorted({s for rule in coarse_counts.rules for s in rule}, key=lambda s: (KINDS.index(s.kind), s))
     coarse_number = {symbol: place for place, symbol in enumerate(coarse_symbols)}
     rules = smoothed_frequencies(counts.rules, options.markov, options.smoothing)
     fine_symbols = sorted({s for rule in rules for s in rule}, key=lambda s: (coarse_number[s.coarse()], s))

@@ -1,7 +1,5 @@
 """The runs that the tables need, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

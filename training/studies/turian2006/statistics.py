@@ -1,7 +1,5 @@
 """What an ensemble looks like (Turian & Melamed 2006b, section 4.2), and what a tree costs (Table 2)."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace
