@@ -11,9 +11,12 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from training.cli import main
-from training.studies.matsuzaki2005.running import PLAN, RESULT, Study, chosen_runs, execute, read_result
+from training.runs.files import read_result
+from training.studies.matsuzaki2005.plan import PLAN
+from training.studies.matsuzaki2005.running import RESULT, Study, execute
 from training.studies.matsuzaki2005.tables import TABLES, count
 from training.studies.pages import fill_blocks
+from training.studies.plans import chosen
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +60,7 @@ def test_the_plan_holds_together():
     for needs, _ in TABLES.values():
         assert set(needs) <= {run.name for run in PLAN}
     with pytest.raises(ConfigError, match="there is no run 'left-3'; allowed are center-parent-1"):
-        chosen_runs(["left-3"])
+        chosen(PLAN, ["left-3"])
 
 
 @compiled
@@ -88,7 +91,7 @@ def test_a_view_that_is_missing_is_added(done, corpus):
     result = json.loads(path.read_text())
     gold = result["views"].pop("gold")
     path.write_text(json.dumps(result))
-    again, made = execute(chosen_runs(["left-1"])[0], Study(corpus, None, done, 1, 0.3))
+    again, made = execute(chosen(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.3))
     assert made and again["views"]["gold"]["all"] == gold["all"]
     assert again["train_seconds"] == result["train_seconds"]  # it was not trained again
 
@@ -96,7 +99,7 @@ def test_a_view_that_is_missing_is_added(done, corpus):
 @compiled
 def test_other_trees_are_told_from_the_same(done, corpus):
     with pytest.raises(TrainingDataError, match="of other trees or options; delete its folder"):
-        execute(chosen_runs(["left-1"])[0], Study(corpus, None, done, 1, 0.2))
+        execute(chosen(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.2))
 
 
 @compiled
@@ -120,7 +123,7 @@ def test_a_block_of_another_name(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- latent: nothing -->\n<!-- /latent -->\n")
     with pytest.raises(ConfigError, match="there is no table 'nothing'; allowed are initial"):
-        fill_blocks(page, "latent", dict.fromkeys(TABLES, lambda: None))
+        fill_blocks(page, "latent", TABLES, {})
 
 
 def test_bad_options(tmp_path, capsys):

@@ -15,13 +15,15 @@ from training.cli import main
 from training.dtree.boosting.labels import open_label_data
 from training.dtree.boosting.rows import seconds_used
 from training.runs.files import read_result
-from training.studies.pages import markdown
+from training.studies.pages import fill_blocks, markdown
+from training.studies.plans import chosen
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
 from training.studies.turian2006.measuring import example_counts, measure_scale
-from training.studies.turian2006.plan import KINDS, PLAN, chosen_runs, run_recipe
-from training.studies.turian2006.profiling import above_nodes, ensemble_statistics, margin_statistics, profile_trees
-from training.studies.turian2006.running import RESULT
-from training.studies.turian2006.tables import PAPER, TABLES, at_lambda, draw_plots, fill_page, load_results
+from training.studies.turian2006.plan import PLAN, run_recipe
+from training.studies.turian2006.report import draw_plots, load_results
+from training.studies.turian2006.running import MAKERS, RESULT
+from training.studies.turian2006.statistics import above_nodes, ensemble_statistics, margin_statistics, profile_trees
+from training.studies.turian2006.tables import PAPER, TABLES, at_lambda
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +115,7 @@ def test_tables_and_plots(done, tmp_path):
     blocks = [f"<!-- 2006: {name} -->\nBEFORE\n<!-- /2006 -->" for name in TABLES]
     page.write_text("\n".join(blocks))
     results = load_results(done)
-    filled = fill_page(page, results)
+    filled = fill_blocks(page, "2006", TABLES, results)
     assert set(filled) == set(TABLES) - {"scale"}
     text = page.read_text()
     assert text.count("BEFORE") == 1, "a block without results stays as it is"
@@ -121,7 +123,7 @@ def test_tables_and_plots(done, tmp_path):
     for name, (_, _, recall, precision, f1) in PAPER["strategies"].items():
         assert f"{recall:.2f} | {precision:.2f} | {f1:.2f}" in text, name
     assert "half/half" in text and "uniform weights" in text and "stumps" not in text
-    assert fill_page(page, results) == filled and page.read_text() == text  # filling twice changes nothing
+    assert fill_blocks(page, "2006", TABLES, results) == filled and page.read_text() == text
     drawn = draw_plots(results, tmp_path / "img")
     assert [path.name for path in drawn] == [
         "2006_f1_parameters.svg", "2006_kitchen_sink.svg", "2006_weight_lost.svg",
@@ -132,7 +134,7 @@ def test_tables_and_plots(done, tmp_path):
     assert main(["reproduce-report", str(done), "--page", str(page)]) == 0
     page.write_text("<!-- 2006: nonsense -->\n<!-- /2006 -->")
     with pytest.raises(ConfigError, match="no table 'nonsense'"):
-        fill_page(page, results)
+        fill_blocks(page, "2006", TABLES, results)
     with pytest.raises(ConfigError, match="make some with"):
         load_results(tmp_path)
 
@@ -161,7 +163,7 @@ def test_full_length_with_indirect_storage(tmp_path):
 
 def test_plan():
     assert sum(run.minutes for run in PLAN) <= 330, "6 hours with evaluation"
-    assert {run.kind for run in PLAN} <= set(KINDS)
+    assert {run.kind for run in PLAN} <= set(MAKERS)
     names = [run.name for run in PLAN]
     assert len(set(names)) == len(names)
     for run in PLAN:
@@ -174,16 +176,16 @@ def test_plan():
         "l2r": ("strategy", "l2r"), "bottom_up": ("strategy", "bottom_up"),
         "kitchen_sink": ("templates", "kitchen_sink"), "uniform": ("example_weights", "uniform"),
     }  # fmt: skip
-    base = run_recipe(chosen_runs(["r2l"])[0])
+    base = run_recipe(chosen(PLAN, ["r2l"])[0])
     assert base.strategy == "r2l" and base.max_arity == 5 and base.learner.sample_size == 100_000
     for name, (setting, value) in differing.items():
-        recipe = run_recipe(chosen_runs([name])[0])
+        recipe = run_recipe(chosen(PLAN, [name])[0])
         assert getattr(recipe, setting) == value
         same = {setting: getattr(base, setting), "memory_gib": base.memory_gib}
         assert {**recipe.to_dict(), **same} == base.to_dict()
-    assert run_recipe(chosen_runs(["hard"])[0]).learner.gain == "hard"
-    assert run_recipe(chosen_runs(["stumps"])[0]).learner.max_splits == 1
-    assert run_recipe(chosen_runs(["profile_kitchen_sink"])[0]).templates == "kitchen_sink"
+    assert run_recipe(chosen(PLAN, ["hard"])[0]).learner.gain == "hard"
+    assert run_recipe(chosen(PLAN, ["stumps"])[0]).learner.max_splits == 1
+    assert run_recipe(chosen(PLAN, ["profile_kitchen_sink"])[0]).templates == "kitchen_sink"
 
 
 def test_list(capsys):

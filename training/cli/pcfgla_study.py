@@ -29,24 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run what is asked for and say a line for each run; or fill a page."""
-    from training.studies.matsuzaki2005.running import PLAN, RESULT, Study, chosen_runs, execute, read_result
+    from training.studies.matsuzaki2005.plan import PLAN
+    from training.studies.matsuzaki2005.running import Study, execute
     from training.studies.matsuzaki2005.tables import TABLES
-    from training.studies.pages import fill_blocks
-    from training.studies.plans import run_each
+    from training.studies.pages import fill_blocks, load_results
+    from training.studies.plans import chosen, run_each
 
-    runs = chosen_runs(options.runs)
+    runs = chosen(PLAN, options.runs)
     if options.list:
-        for chosen in runs:
-            print(f"{chosen.name:26}{chosen.treebank:8}{', '.join(view.name for view in chosen.views)}")
+        for run in runs:
+            print(f"{run.name:26}{run.treebank:8}{', '.join(view.name for view in run.views)}")
         return
     if options.page is not None:
-        found = {chosen.name: read_result(options.out / chosen.name / RESULT) for chosen in PLAN}
-        results = {name: result for name, result in found.items() if result is not None}
-        makers = {
-            name: lambda needs=needs, make=make: make(results) if set(needs) & set(results) else None
-            for name, (needs, make) in TABLES.items()
-        }
-        print(f"{options.page}: {', '.join(fill_blocks(options.page, 'latent', makers)) or 'nothing to fill'}")
+        results = load_results(options.out, PLAN, "views")
+        print(f"{options.page}: {', '.join(fill_blocks(options.page, 'latent', TABLES, results)) or 'nothing to fill'}")
         return
     if options.corpus is None:
         raise ConfigError("give --corpus FOLDER, with the treebanks that the runs name (see --list)")
@@ -54,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--threads is 0; give 1 or more")
     command = ("python", "-m", "training", *sys.argv[1:])
     study = Study(options.corpus, options.tags, options.out, options.threads, options.scale, command)
-    run_each(runs, lambda chosen: execute(chosen, study), told)
+    run_each(runs, lambda run: execute(run, study), told)
 
 
 def told(result: dict) -> str:

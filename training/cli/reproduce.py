@@ -49,16 +49,16 @@ def run(options: argparse.Namespace) -> None:
 
     What belongs to the data (treebanks, sections) is checked before anything runs.
     """
-    from training.studies.plans import run_each
+    from training.studies.plans import chosen, run_each
     from training.studies.sources import corpus_sources, treebank_sources
-    from training.studies.turian2006.plan import PLAN, chosen_runs
+    from training.studies.turian2006.plan import PLAN
     from training.studies.turian2006.running import Job, execute
 
     if options.list:
         for run in PLAN:
             print(f"{run.name:22}{run.minutes:4.0f} min  {run.about}")
         return
-    runs = chosen_runs(options.runs)
+    runs = chosen(PLAN, options.runs)
     if options.minutes is not None and not options.minutes > 0:
         raise ConfigError(f"--minutes {options.minutes}: it must be above 0")
     if (options.corpus is None) == (options.treebank is None):
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
         sources = corpus_sources(options.corpus, options.names, options.tags, options.scale)
     command = ("python", "-m", "training", *sys.argv[1:])
     job = Job(sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command)
-    run_each(runs, lambda chosen: execute(chosen, job), told)
+    run_each(runs, lambda run: execute(run, job), told)
 
 
 def told(result: dict) -> str:

@@ -20,10 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fill the page and draw the plots, and say which."""
-    from training.studies.turian2006.tables import draw_plots, fill_page, load_results
+    from training.studies.pages import fill_blocks
+    from training.studies.turian2006.report import draw_plots, load_results
+    from training.studies.turian2006.tables import TABLES
 
     results = load_results(options.results)
-    filled = fill_page(options.page, results)
+    filled = fill_blocks(options.page, "2006", TABLES, results)
     drawn = draw_plots(results, options.images or options.page.parent / "img")
     print(f"{options.page}: {', '.join(filled) or 'nothing to fill'}")
     for path in drawn:

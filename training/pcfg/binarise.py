@@ -1,4 +1,4 @@
-"""Trees as binary trees of annotated symbols, in four binarisations, and back.
+"""Trees as binary trees of annotated symbols, in four binarisations.
 
 Vertical order (Johnson 1998) notes the labels above a constituent in its symbol. A constituent of three or more
 children becomes several binary nodes; the new ones are *parts*: they cover some neighbouring children and remember at
@@ -13,16 +13,15 @@ by what it covers; a chart then holds few of them. We differ from Klein & Mannin
 the head's label in place of the constituent's own, as in Matsuzaki et al.; with vertical order 2 or more, the
 constituent's own label and the labels above it are noted above the head's.
 
-As parts never change the order of children, all four have one inverse: `debinarise` leaves parts out.
+As parts never change the order of children, all four have one inverse, which leaves parts out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spacy_dtparse.errors import ConfigError, TreeError
+from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
 
 BINARISATIONS = ("left", "right", "center-parent", "center-head")
@@ -51,9 +50,6 @@ class Symbol(NamedTuple):
     def __str__(self) -> str:
         name = "^".join((self.label, *self.above))
         return f"@{name}|{self.side}<{' '.join(self.memory)}>" if self.kind == PART else name
-
-
-_Noted = tuple[str, ...]
 
 
 class BinaryTree(NamedTuple):
@@ -125,68 +121,27 @@ def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTr
         if start < 0:
             out.symbols.append(Symbol(PHRASE, labels[node], ancestors(parents[node], markov.vertical - 1)))
             start, end = 0, len(kids)
-            if end > 2:
-                head = _head_place(markov.binarisation, heads, labels[node], [_name(tree, kid) for kid in kids])
+            if end > 2 and markov.binarisation != "left":  # which takes the first child for the head, `right` the last
+                names = [_name(tree, kid) for kid in kids]
+                head = end - 1 if markov.binarisation == "right" else heads.head_child(labels[node], names)
         else:
             out.symbols.append(_part(tree, kids, start, end, head, markov, ancestors(node, markov.vertical)))
-        if end - start == 1:
-            todo.append(_child(kids[start], node, number, False))
-            continue
-        cut = start + 1 if start < head or end - start == 2 else end - 1
-        todo.append(_below(kids, cut, end, head, node, number, True))
-        todo.append(_below(kids, start, cut, head, node, number, False))
+        cut = end if end - start == 1 else start + 1 if start < head or end - start == 2 else end - 1
+        for low, high, right in ((cut, end, True), (start, cut, False)):
+            if high - low == 1:
+                todo.append((-1, node, 0, kids[low], number, right))
+            elif high > low:
+                todo.append((low, high, head, node, number, right))
     return out
-
-
-def debinarise(tree: BinaryTree, words: Sequence[str]) -> Tree:
-    """The tree over `words` without parts and annotations. Raises TreeError when it has other tokens than the words."""
-    n, starts = len(tree.symbols), [0] * len(tree.symbols)
-    tags, seen = [""] * len(words), 0
-    for k in range(n):  # in pre-order tokens come from left to right
-        starts[k] = seen
-        if tree.token[k] >= 0:
-            if tree.token[k] != seen or seen >= len(words):
-                raise TreeError(f"token {tree.token[k]} where token {seen} of {len(words)} was to come")
-            tags[seen] = tree.symbols[k].label
-            seen += 1
-    if seen != len(words):
-        raise TreeError(f"the binary tree has {seen} tokens, but there are {len(words)} words; give its own words")
-    ends = [0] * n
-    for k in range(n - 1, -1, -1):
-        last = tree.right[k] if tree.right[k] >= 0 else tree.left[k]
-        ends[k] = starts[k] + 1 if tree.token[k] >= 0 else ends[last]
-    kept = [k for k in range(n) if tree.symbols[k].kind == PHRASE]
-    return Tree.trusted(
-        words, tags, [tree.symbols[k].label for k in kept], [starts[k] for k in kept], [ends[k] for k in kept]
-    )
 
 
 def _name(tree: Tree, child: int) -> str:
     return tree.labels[child] if child >= 0 else tree.tags[~child]
 
 
-def _head_place(binarisation: str, heads: HeadRules, label: str, children: list[str]) -> int:
-    """Where the head stands; `left` and `right` take the first and the last child for it."""
-    if binarisation == "left":
-        return 0
-    if binarisation == "right":
-        return len(children) - 1
-    return heads.head_child(label, children)
-
-
-def _child(child: int, node: int, up: int, is_right: bool) -> tuple[int, int, int, int, int, bool]:
-    return -1, node, 0, child, up, is_right
-
-
-def _below(
-    kids: list[int], start: int, end: int, head: int, node: int, up: int, is_right: bool
-) -> tuple[int, int, int, int, int, bool]:
-    if end - start == 1:
-        return _child(kids[start], node, up, is_right)
-    return start, end, head, node, up, is_right
-
-
-def _part(tree: Tree, kids: list[int], start: int, end: int, head: int, markov: Markov, noted: _Noted) -> Symbol:
+def _part(
+    tree: Tree, kids: list[int], start: int, end: int, head: int, markov: Markov, noted: tuple[str, ...]
+) -> Symbol:
     """The symbol of the part over children [start, end) of a constituent; `noted`: labels from it upwards."""
     side = "left" if start < head else "right"
     order = range(start, head) if side == "left" else range(end - 1, head, -1)

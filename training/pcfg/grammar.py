@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,7 @@ def train_pcfg(
     options = options or PcfgOptions()
     trees = [training_tree(sentence, options.recipe) for sentence in sentences]
     n_all = len(trees)
-    if options.max_words is not None:
-        trees = [tree for tree in trees if len(tree.words) <= options.max_words]
+    trees = [tree for tree in trees if options.max_words is None or len(tree.words) <= options.max_words]
     if not trees:
         raise TrainingDataError(
             f"none of {n_all} sentences is left to learn from; give trees, or a larger max_words than "
@@ -69,28 +68,29 @@ def train_pcfg(
     words = WordClasses.learn([tree.words for tree in trees], options.min_word_count)
     counts = count_trees(trees, options.markov, words)
     coarse_counts = counts.coarse()
-    coarse_symbols = _sorted({s for rule in coarse_counts.rules for s in rule})
+    coarse_symbols = sorted({s for rule in coarse_counts.rules for s in rule}, key=lambda s: (KINDS.index(s.kind), s))
     coarse_number = {symbol: place for place, symbol in enumerate(coarse_symbols)}
     rules = smoothed_frequencies(counts.rules, options.markov, options.smoothing)
     fine_symbols = sorted({s for rule in rules for s in rule}, key=lambda s: (coarse_number[s.coarse()], s))
-    labels = SymbolTable(sorted({s.label for s in fine_symbols if s.kind == PHRASE}))
-    tags = SymbolTable(sorted({s.label for s in fine_symbols if s.kind == TAG}))
+    labels, tags = label_tables(fine_symbols)
 
     def make(symbols: list[Symbol], probabilities: Mapping[Rule, float], of: RuleCounts) -> PcfgGrammar:
         numbers = [coarse_number[symbol.coarse()] for symbol in symbols]
         found = emissions(of.tokens, symbols, words, options.unseen_weight, options.variant_weight)
         return make_grammar(symbols, numbers, probabilities, of.frequencies(symbols), found, labels, tags)
 
-    return PcfgModel(
-        labels,
-        tags,
-        words,
-        make(fine_symbols, rules, counts),
-        make(coarse_symbols, relative_frequencies(coarse_counts.rules), coarse_counts),
-        options.recipe.steps,
-        options.given_tags,
-        {**(meta or {}), "sentences": len(trees), "left_out": n_all - len(trees), "options": describe(options)},
-    )
+    fine = make(fine_symbols, rules, counts)
+    coarse = make(coarse_symbols, relative_frequencies(coarse_counts.rules), coarse_counts)
+    facts = {"sentences": len(trees), "left_out": n_all - len(trees), "options": describe(options)}
+    steps, given = options.recipe.steps, options.given_tags
+    return PcfgModel(labels, tags, words, fine, coarse, steps, given, {**(meta or {}), **facts})
+
+
+def label_tables(symbols: Iterable[Symbol]) -> tuple[SymbolTable, SymbolTable]:
+    """(labels of constituents, parts of speech) among the symbols."""
+    found = {(s.kind, s.label) for s in symbols}
+    labels, tags = (SymbolTable(sorted(label for kind, label in found if kind == which)) for which in (PHRASE, TAG))
+    return labels, tags
 
 
 def make_grammar(
@@ -109,9 +109,8 @@ def make_grammar(
         sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
         for width in (3, 2)
     )
-    base = [
-        labels.number(s.label) if s.kind == PHRASE else tags.number(s.label) if s.kind == TAG else -1 for s in symbols
-    ]
+    shows = {PHRASE: labels, TAG: tags}
+    base = [shows[s.kind].number(s.label) if s.kind in shows else -1 for s in symbols]
     return PcfgGrammar(
         tuple(str(s) if s.kind != TAG else f"{s}.{TAG}" for s in symbols),
         np.array([KINDS.index(s.kind) for s in symbols], dtype=np.int8),
@@ -136,22 +135,8 @@ def count_trees(trees: Iterable[Tree], markov: Markov, words: WordClasses) -> Ru
 
 def describe(options: PcfgOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
-    markov = options.markov
-    return {
-        "vertical": markov.vertical,
-        "horizontal": markov.horizontal,
-        "binarisation": markov.binarisation,
-        "tag_vertical": markov.tag_vertical,
-        "smoothing": options.smoothing,
-        "max_words": options.max_words,
-        "min_word_count": options.min_word_count,
-        "unseen_weight": options.unseen_weight,
-        "variant_weight": options.variant_weight,
-    }
-
-
-def _sorted(symbols: Iterable[Symbol]) -> list[Symbol]:
-    return sorted(symbols, key=lambda s: (KINDS.index(s.kind), s))
+    names = ("smoothing", "max_words", "min_word_count", "unseen_weight", "variant_weight")
+    return {**asdict(options.markov), **{name: getattr(options, name) for name in names}}
 
 
 def _logs(probabilities: Iterable[float]) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.segments import any_positive
 
 from .binarise import BinaryTree, Symbol
@@ -68,18 +68,22 @@ def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) ->
     start, symbol_column, left, right, rule = [0], [], [], [], []
     for tree, of in zip(trees, classes, strict=True):
         own = [number[symbol] for symbol in tree.symbols]
-        for k, symbol in enumerate(own):
-            if tree.token[k] >= 0:
-                rule.append(pair_of.setdefault((symbol, of[tree.token[k]]), len(pair_of)))
+        for symbol, token, first, second in zip(own, tree.token, tree.left, tree.right, strict=True):
+            if token >= 0:
+                rule.append(pair_of.setdefault((symbol, of[token]), len(pair_of)))
             else:
-                made = (symbol, own[tree.left[k]], own[tree.right[k]] if tree.right[k] >= 0 else -1)
+                made = (symbol, own[first], own[second] if second >= 0 else -1)
                 rule.append(rule_of.setdefault(made, len(rule_of)))
         start.append(start[-1] + len(own))
         symbol_column += own
         left += tree.left
         right += tree.right
-    rules, pairs = (np.array(list(of), dtype=INDEX).reshape(-1, n) for of, n in ((rule_of, 3), (pair_of, 2)))
-    backbone = Backbone(tuple(symbols), rules, pairs, number[trees[0].symbols[0]])
+    backbone = Backbone(
+        tuple(symbols),
+        np.array(list(rule_of), dtype=INDEX).reshape(-1, 3),
+        np.array(list(pair_of), dtype=INDEX).reshape(-1, 2),
+        number[trees[0].symbols[0]],
+    )
     columns = (np.array(column, dtype=INDEX) for column in (symbol_column, left, right, rule))
     return backbone, LatentTrees(np.array(start, dtype=OFFSET), *columns)
 
@@ -97,13 +101,15 @@ class LatentGrammar:
     words: np.ndarray
 
     @cached_property
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """(where each rule's rows begin int64 (R,), whether a row has a probability above 0 uint8 (rows,))."""
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What kernels take: sizes, rule_at, rules, where each rule's rows begin int64 (R,), whether a row has a
+        probability above 0 uint8 (rows,), word_at, words."""
         wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
         n_rows, width = wide[self.backbone.rules[:, 1:]].prod(axis=1), wide[self.backbone.rules[:, 0]]
         row_at = np.cumsum(n_rows) - n_rows
         start = np.concatenate([[0], np.cumsum(np.repeat(width, n_rows))])
-        return row_at, any_positive(self.rules, start).astype(np.uint8)
+        alive = any_positive(self.rules, start).astype(np.uint8)
+        return self.sizes, self.rule_at, self.rules, row_at, alive, self.word_at, self.words
 
     @property
     def n_parameters(self) -> int:
@@ -181,10 +187,7 @@ def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -
 
     def one(chunk: tuple[int, int]) -> Expected:
         counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
-        log, lost = expect(
-            trees, *chunk, grammar.sizes, grammar.rule_at, grammar.rules, *grammar.rows, grammar.word_at, grammar.words,
-            counts, word_counts, *_scratch(trees, grammar),
-        )  # fmt: skip
+        log, lost = expect(trees, *chunk, *grammar.arrays, counts, word_counts, *_scratch(trees, grammar))
         return Expected(counts, word_counts, log, int(lost))
 
     whole = Expected(np.zeros_like(grammar.rules), np.zeros_like(grammar.words), 0.0, 0)
@@ -213,23 +216,16 @@ def log_likelihood(trees: LatentTrees, grammar: LatentGrammar) -> tuple[float, i
     """(Log likelihood, trees without probability, which are not counted.)"""
     inside, _, factor, _ = _scratch(trees, grammar)
     n = len(trees.start) - 1
-    return likelihood(
-        trees, 0, n, grammar.sizes, grammar.rule_at, grammar.rules, *grammar.rows, grammar.word_at, grammar.words,
-        inside, factor,
-    )  # fmt: skip
+    return likelihood(trees, 0, n, *grammar.arrays, inside, factor)
 
 
-def resized(grammar: LatentGrammar, sizes: np.ndarray, source: Sequence[np.ndarray], weights: Sequence[np.ndarray],
-            spread: bool) -> LatentGrammar:  # fmt: skip
-    """The grammar with other latent values: new value k of symbol X comes from `source[X][k]`.
-
-    Splitting (`spread`): a child's probability is shared out by `weights[X][k]`. Merging: `source[X]` maps old values
-    to new ones, children's probabilities add up, and parents' are averaged by `weights[X]`, of the old values.
-    """
+def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray]]) -> LatentGrammar:
+    """The grammar with other latent values. `maps`: of each symbol, float64 (old values, new values), what a new value
+    takes of an old one's probabilities as a parent, and of those of it as a child."""
     backbone, old = grammar.backbone, grammar.sizes
+    sizes = np.array([parent.shape[1] for parent, _ in maps], dtype=INDEX)
     rule_at, word_at = block_offsets(backbone, sizes)
     rules, words = np.zeros(int(rule_at[-1])), np.zeros(int(word_at[-1]))
-    maps = [_matrix(source[s], weights[s], int(old[s]), int(sizes[s]), spread) for s in range(len(sizes))]
     for r, (parent, left, right) in enumerate(backbone.rules.tolist()):
         block = grammar.rules[grammar.rule_at[r] : grammar.rule_at[r + 1]]
         if right < 0:
@@ -239,51 +235,25 @@ def resized(grammar: LatentGrammar, sizes: np.ndarray, source: Sequence[np.ndarr
             new = np.einsum("yzx,yb,zc,xa->bca", new, maps[left][1], maps[right][1], maps[parent][0], optimize=True)
         rules[rule_at[r] : rule_at[r + 1]] = new.ravel()
     for p, tag in enumerate(backbone.pairs[:, 0].tolist()):
-        words[word_at[p] : word_at[p + 1]] = grammar.words[grammar.word_at[p] : grammar.word_at[p + 1]] @ maps[tag][0]
-    return LatentGrammar(backbone, sizes.astype(INDEX), rule_at, rules, word_at, words)
+        block = grammar.words[grammar.word_at[p] : grammar.word_at[p + 1]]
+        words[word_at[p] : word_at[p + 1]] = block @ maps[tag][0]
+    return LatentGrammar(backbone, sizes, rule_at, rules, word_at, words)
 
 
-def _matrix(source: np.ndarray, weight: np.ndarray, old: int, new: int, spread: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(for a parent, for a child): float64 (old, new)."""
-    parent, child = np.zeros((old, new)), np.zeros((old, new))
-    if spread:
-        parent[source, np.arange(new)] = 1.0
-        child[source, np.arange(new)] = weight
-    else:
-        totals = np.bincount(source, weight, new)
-        share = np.divide(weight, totals[source], out=np.zeros(old), where=totals[source] > 0.0)
-        parent[np.arange(old), source] = share
-        child[np.arange(old), source] = 1.0
-    return parent, child
+def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 2) -> LatentGrammar:
+    """Every latent value but the root's in `values`, the numbers of each disturbed by up to `noise`, drawn with `seed`.
 
-
-def split(grammar: LatentGrammar, seed: int, noise: float = 0.01) -> LatentGrammar:
-    """Every latent value but the root's in two, the numbers of each disturbed by up to `noise`, drawn with `seed`."""
-    sizes = grammar.sizes * 2
-    sizes[grammar.backbone.root] = 1
-    source, weights = [], []
-    for s, size in enumerate(sizes.tolist()):
-        whole = s == grammar.backbone.root
-        source.append(np.zeros(1, dtype=np.int64) if whole else np.arange(size) // 2)
-        weights.append(np.ones(1) if whole else np.full(size, 0.5))
-    return _disturbed(resized(grammar, sizes, source, weights, spread=True), seed, noise)
-
-
-def spread(grammar: LatentGrammar, values: int, seed: int, noise: float = 0.01) -> LatentGrammar:
-    """A treebank grammar with `values` latent values for every symbol but the root, the numbers of each disturbed by up
-    to `noise`, drawn with `seed` (Matsuzaki et al. 2005, section 2.2)."""
-    sizes = np.full(len(grammar.sizes), values, dtype=INDEX)
-    sizes[grammar.backbone.root] = 1
-    source = [np.zeros(size, dtype=np.int64) for size in sizes.tolist()]
-    weights = [np.full(size, 1.0 / size) for size in sizes.tolist()]
-    return _disturbed(resized(grammar, sizes, source, weights, spread=True), seed, noise)
-
-
-def _disturbed(grammar: LatentGrammar, seed: int, noise: float) -> LatentGrammar:
-    rng = np.random.default_rng(seed)
-    rules = grammar.rules * (1.0 + noise * rng.uniform(-1.0, 1.0, len(grammar.rules)))
-    words = grammar.words * (1.0 + noise * rng.uniform(-1.0, 1.0, len(grammar.words)))
-    return normalised(grammar.backbone, grammar.sizes, rules, words)
+    In two: Petrov et al. 2006; a treebank grammar in more: Matsuzaki et al. 2005, section 2.2.
+    """
+    maps = []
+    for s, size in enumerate(grammar.sizes.tolist()):
+        n = 1 if s == grammar.backbone.root else values
+        parent = np.repeat(np.eye(size), n, axis=1)
+        maps.append((parent, parent / n))
+    wide, rng = _resized(grammar, maps), np.random.default_rng(seed)
+    rules = wide.rules * (1.0 + noise * rng.uniform(-1.0, 1.0, len(wide.rules)))
+    words = wide.words * (1.0 + noise * rng.uniform(-1.0, 1.0, len(wide.words)))
+    return normalised(wide.backbone, wide.sizes, rules, words)
 
 
 def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray]:
@@ -309,32 +279,27 @@ def merge(
     shares = np.concatenate([common[base[s] : base[s] + 2 * pairs[s]] for s in range(len(sizes))])
     losses = np.zeros(int(pair_at[-1]))
     merge_losses(
-        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, grammar.rule_at, grammar.rules, *grammar.rows,
-        grammar.word_at, grammar.words, np.zeros_like(grammar.rules), np.zeros_like(grammar.words), losses,
-        *_scratch(trees, grammar),
+        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, *grammar.arrays[1:], np.zeros_like(grammar.rules),
+        np.zeros_like(grammar.words), losses, *_scratch(trees, grammar),
     )  # fmt: skip
     order = np.argsort(losses, kind="stable")
     joined = np.zeros(len(losses), dtype=bool)
     joined[order[: round(share * len(losses))]] = True
-    source, weights, new_sizes = [], [], sizes.copy()
-    for s in range(len(sizes)):
-        if pairs[s] == 0:
-            source.append(np.arange(sizes[s]))
-        else:
-            both = joined[pair_at[s] : pair_at[s + 1]]
-            steps = np.ones(2 * pairs[s], dtype=np.int64)
-            steps[1::2] = ~both
-            source.append(np.cumsum(steps) - 1)
-        new_sizes[s] = int(source[-1][-1]) + 1
-        weights.append(common[base[s] : base[s + 1]])
-    return resized(grammar, new_sizes, source, weights, spread=False), float(losses[joined].sum())
+    maps = []
+    for s, size in enumerate(sizes.tolist()):
+        steps = np.ones(size, dtype=np.int64)
+        steps[1 : 2 * pairs[s] : 2] = ~joined[pair_at[s] : pair_at[s + 1]]
+        new = np.cumsum(steps) - 1
+        weight, totals = common[base[s] : base[s + 1]], np.bincount(new, common[base[s] : base[s + 1]])
+        child = np.eye(len(totals))[new]
+        share_of = np.divide(weight, totals[new], out=np.zeros(size), where=totals[new] > 0.0)
+        maps.append((child * share_of[:, None], child))
+    return _resized(grammar, maps), float(losses[joined].sum())
 
 
 def smooth(grammar: LatentGrammar, rules: float = 0.01, words: float = 0.1) -> LatentGrammar:
     """Every latent value's probabilities drawn towards the mean over its symbol's values, by these shares (Petrov et
     al. 2006, section 2.4)."""
-    if not (0.0 <= rules <= 1.0 and 0.0 <= words <= 1.0):
-        raise ConfigError(f"smoothing by {rules} and {words}; both must be from 0 to 1")
     new_rules, new_words = grammar.rules.copy(), grammar.words.copy()
     sizes = grammar.sizes
     for table, at, values, part in (

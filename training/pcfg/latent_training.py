@@ -1,7 +1,6 @@
 """From treebank sentences to a PCFG with latent annotations."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.checks import check, share, truth, whole_number
-from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
+from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
@@ -20,9 +19,9 @@ from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence, training_tree
 from ..runs.resuming import check_facts, save_arrays, saved_arrays
-from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
+from .binarise import KINDS, Markov, Symbol, binarise
 from .counting import RuleCounts, relative_frequencies
-from .grammar import make_grammar
+from .grammar import label_tables, make_grammar
 from .latent import (
     Backbone,
     LatentGrammar,
@@ -35,7 +34,6 @@ from .latent import (
     read_trees,
     smooth,
     split,
-    spread,
     treebank_grammar,
 )
 from .lexicon import emissions
@@ -43,6 +41,9 @@ from .lexicon import emissions
 Log = Callable[..., None]
 _FACTS, _ARRAYS = "trees or options", ("sizes", "rule_at", "rules", "word_at", "words")
 """What a kept cycle depends on, and what of a grammar is kept."""
+
+FEW = 1e-6
+"""Expected counts below this are none."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,7 @@ def train_latent(
     grammars = [run.grammar(seed) for seed in options.seeds]
 
     order = sorted(range(len(backbone.symbols)), key=lambda s: (KINDS.index(backbone.symbols[s].kind), s))
-    labels = SymbolTable(sorted({s.label for s in backbone.symbols if s.kind == PHRASE}))
-    tags = SymbolTable(sorted({s.label for s in backbone.symbols if s.kind == TAG}))
+    labels, tags = label_tables(backbone.symbols)
     whole = treebank_grammar(backbone, data)
     export = _Export(backbone, data, words, order, options, threads)
     coarse = export.observable(whole, labels, tags)
@@ -131,24 +131,13 @@ def train_latent(
     if options.candidates:
         numbers = {backbone.symbols[s]: place for place, s in enumerate(order)}
         candidates = candidate_grammar(kept, options, words, numbers, labels, tags)
+    facts = {"sentences": len(kept), "left_out": len(trees) - len(kept), "options": describe_latent(options)}
     return PcfgModel(
-        labels,
-        tags,
-        words,
-        coarse,
-        coarse,
-        options.recipe.steps,
-        options.given_tags,
-        {
-            **(meta or {}),
-            "sentences": len(kept),
-            "left_out": len(trees) - len(kept),
-            "options": describe_latent(options),
-        },
+        labels, tags, words, coarse, coarse, options.recipe.steps, options.given_tags, {**(meta or {}), **facts},
         tuple(export.latent(grammar) for grammar in grammars),
         tuple(export.latent(grammar) for grammar in run.pruners),
         candidates,
-    )
+    )  # fmt: skip
 
 
 def candidate_grammar(
@@ -201,36 +190,32 @@ class _Run:
         if step and n >= step:
             held[::step] = True
         self.held_out = _chosen(self.trees, held) if held.any() else None
-        self.train = _chosen(self.trees, ~held) if held.any() else self.trees
+        self.train = _chosen(self.trees, ~held)
 
     def grammar(self, seed: int) -> LatentGrammar:
         """The grammar of one seed, from the last finished cycle in the working folder on."""
         options = self.options
         grammar = treebank_grammar(self.backbone, self.trees)
-        if options.cycles == 0:
-            held = self._held(seed, 0)
-            if held is not None:
-                return held
-            grammar = spread(grammar, options.values, seed, options.noise)
-            grammar = self._polish(self._em(grammar, seed, 0, options.iterations, True), seed, 0)
-            self._keep(grammar, seed, 0)
-            return grammar
-        for cycle in range(1, options.cycles + 1):
+        for cycle in range(1, options.cycles + 1) if options.cycles else (0,):
             if cycle > 1 and cycle == options.cycles - 1 and seed == options.seeds[0]:
                 self.pruners.append(grammar)
             held = self._held(seed, cycle)
-            if held is not None:
-                grammar = held
-                continue
-            grammar = split(grammar, 1000 * seed + cycle, options.noise)
-            grammar = self._em(grammar, seed, cycle, options.iterations, True)
-            expected = expectations(self.train, grammar, self.threads)
-            grammar, loss = merge(self.train, grammar, expected, options.merge_share)
-            self.log(seed=seed, cycle=cycle, step="merge", loss=loss, values=int(grammar.sizes.sum()))
-            grammar = self._em(grammar, seed, cycle, options.merge_iterations, False)
-            grammar = self._polish(grammar, seed, cycle)
-            self._keep(grammar, seed, cycle)
+            if held is None:
+                held = self._polish(self._learned(grammar, seed, cycle))
+                self._keep(held, seed, cycle)
+            grammar = held
         return grammar
+
+    def _learned(self, grammar: LatentGrammar, seed: int, cycle: int) -> LatentGrammar:
+        options = self.options
+        if cycle == 0:
+            return self._em(split(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True)
+        grammar = split(grammar, 1000 * seed + cycle, options.noise)
+        grammar = self._em(grammar, seed, cycle, options.iterations, True)
+        expected = expectations(self.train, grammar, self.threads)
+        grammar, loss = merge(self.train, grammar, expected, options.merge_share)
+        self.log(seed=seed, cycle=cycle, step="merge", loss=loss, values=int(grammar.sizes.sum()))
+        return self._em(grammar, seed, cycle, options.merge_iterations, False)
 
     def _em(self, grammar: LatentGrammar, seed: int, cycle: int, steps: int, watch: bool) -> LatentGrammar:
         """EM steps; with `watch` until the held-out likelihood rises no more.
@@ -258,7 +243,7 @@ class _Run:
             )  # fmt: skip
         return grammar
 
-    def _polish(self, grammar: LatentGrammar, seed: int, cycle: int) -> LatentGrammar:
+    def _polish(self, grammar: LatentGrammar) -> LatentGrammar:
         """Smoothing after every further EM step; from all trees, the held-out ones too."""
         options = self.options
         for _ in range(options.smooth_iterations):
@@ -312,28 +297,15 @@ class _Export:
 
     def observable(self, grammar: LatentGrammar, labels: SymbolTable, tags: SymbolTable) -> PcfgGrammar:
         """The treebank grammar, one latent value for each symbol."""
-        number = {s: place for place, s in enumerate(self.order)}
-        symbols = [self.backbone.symbols[s] for s in self.order]
-        rules = [
-            (tuple(number[s] for s in rule if s >= 0), float(p))
+        known = self.backbone.symbols
+        symbols = [known[s] for s in self.order]
+        probabilities = {
+            tuple(known[s] for s in rule if s >= 0): p
             for rule, p in zip(self.backbone.rules.tolist(), grammar.rules.tolist(), strict=True)
             if p > 0.0 and not (rule[2] < 0 and rule[0] == rule[1])
-        ]
-        binary, unary = (sorted(rule for rule in rules if len(rule[0]) == width) for width in (3, 2))
-        shows = {PHRASE: labels, TAG: tags}
+        }
         emitted, frequency = self._emissions(grammar)
-        return PcfgGrammar(
-            tuple(f"{s}.{TAG}" if s.kind == TAG else str(s) for s in symbols),
-            np.array([KINDS.index(s.kind) for s in symbols], dtype=np.int8),
-            np.array([shows[s.kind].number(s.label) if s.kind in shows else -1 for s in symbols], dtype=INDEX),
-            np.arange(len(symbols), dtype=INDEX),
-            frequency,
-            np.array([rule for rule, _ in binary], dtype=INDEX).reshape(-1, 3),
-            np.minimum(np.log(np.array([p for _, p in binary], dtype=SCORE)), 0.0),
-            np.array([rule for rule, _ in unary], dtype=INDEX).reshape(-1, 2),
-            np.minimum(np.log(np.array([p for _, p in unary], dtype=SCORE)), 0.0),
-            emitted,
-        )
+        return make_grammar(symbols, range(len(symbols)), probabilities, frequency, emitted, labels, tags)
 
     def latent(self, grammar: LatentGrammar) -> LatentPart:
         """A latent grammar; of a rule from a symbol to itself nothing is kept."""
@@ -355,22 +327,19 @@ class _Export:
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
         """(Emissions of all latent values, the share of each among all nodes)."""
         expected = expectations(self.trees, grammar, self.threads)
-        names = [self._value(s, x) for s in self.order for x in range(int(grammar.sizes[s]))]
-        counts: Counter[tuple[Symbol, int]] = Counter()
-        for p, (tag, number) in enumerate(self.backbone.pairs.tolist()):
-            for x in range(int(grammar.sizes[tag])):
-                count = float(expected.words[grammar.word_at[p] + x])
+        values = [
+            [symbol._replace(above=(str(x),)) for x in range(size)]
+            for symbol, size in zip(self.backbone.symbols, grammar.sizes.tolist(), strict=True)
+        ]
+        names = [name for s in self.order for name in values[s]]
+        counts: dict[tuple[Symbol, int], float] = {}
+        for start, (tag, number) in zip(grammar.word_at[:-1].tolist(), self.backbone.pairs.tolist(), strict=True):
+            for x, name in enumerate(values[tag]):
+                count = float(expected.words[start + x])
                 if count > FEW:
-                    counts[self._value(tag, x), number] = count  # type: ignore[assignment]
+                    counts[name, number] = count
         totals = latent_totals(grammar, expected)
         share = np.concatenate([totals[s] for s in self.order])
         options = self.options
         made = emissions(counts, names, self.words, options.unseen_weight, options.variant_weight)
         return made, share / share.sum()
-
-    def _value(self, symbol: int, value: int) -> Symbol:
-        return self.backbone.symbols[symbol]._replace(above=(str(value),))
-
-
-FEW = 1e-6
-"""Expected counts below this are none."""

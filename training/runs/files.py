@@ -39,12 +39,12 @@ def read_lines(path: Path) -> list[dict]:
     return [json.loads(line) for line in whole.decode("utf-8").splitlines()]
 
 
-def read_result(path: Path) -> dict[str, Any] | None:
-    """A run's result; None when there is none. Raises ConfigError when it is damaged."""
+def read_result(path: Path, *keys: str) -> dict[str, Any] | None:
+    """A run's result; None when there is none. Raises ConfigError when it is damaged, or one of `keys` not in it."""
     if not path.is_file():
         return None
     try:
         held = json.loads(path.read_text(encoding="utf8"))
-        return {**held, "facts": held["facts"]}
+        return {**held, **{key: held[key] for key in ("facts", *keys)}}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is no readable result ({error!r}); delete it to make it again") from error

@@ -3,15 +3,13 @@
 Their figures 7 and 8 are drawn only, so there is nothing of them to print beside ours.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..pages import NO, markdown, percent
-from .running import CYCLES, DECODERS, SEEDS, VALUES
-
-Results = Mapping[str, dict[str, Any]]
+from ..pages import NO, Results, Tables, markdown, percent
+from .plan import CYCLES, DECODERS, SEEDS, VALUES
 
 PAPER_INITIAL = {
     "train_log": (-114, 0.41), "held_out_log": (-114, 0.29), "recall": (86.6, 0.27), "precision": (86.0, 0.48),
@@ -56,19 +54,15 @@ def initial(results: Results) -> str:
 
 def binarisations(results: Results) -> str:
     """F1 against parameters for each binarisation and number of values (Figure 7)."""
-    rows = []
-    for name in BINARISATIONS:
-        for values in VALUES:
-            result = results.get(f"{name}-{values}")
-            if result is not None:
-                rows.append([name, str(values), *_figures(result)])
+    named = [(name, str(values), f"{name}-{values}") for name in BINARISATIONS for values in VALUES]
+    rows = [[name, values, *_figures(results[run])] for name, values, run in named if run in results]
     if "split-merge" in results:
         result = results["split-merge"]
-        mean = result["values"][0]
-        rows.append(["center-head", f"split-merge, {mean} in all", *_figures(result)])
-    head = ["binarisation", "\\|H\\|", "parameters", "own tags: F1 *all* / *evalb*", "gold tags: F1 *all* / *evalb*",
-            "tokens/s, own"]  # fmt: skip
-    return markdown(head, rows)
+        rows.append(["center-head", f"split-merge, {result['values'][0]} in all", *_figures(result)])
+    return markdown(["binarisation", "\\|H\\|", *FIGURES], rows)
+
+
+FIGURES = ("parameters", "own tags: F1 *all* / *evalb*", "gold tags: F1 *all* / *evalb*", "tokens/s, own")
 
 
 def _figures(result: dict[str, Any]) -> list[str]:
@@ -82,14 +76,9 @@ def _f1(view: dict[str, Any]) -> str:
 
 def cycles(results: Results) -> str:
     """F1 after so many cycles of split and merge (Petrov et al. 2006)."""
-    rows = []
-    for number in CYCLES:
-        result = results.get(f"cycles-{number}")
-        if result is not None:
-            rows.append([str(number), str(result["values"][0]), *_figures(result)])
-    head = ["cycles", "latent values", "parameters", "own tags: F1 *all* / *evalb*", "gold tags: F1 *all* / *evalb*",
-            "tokens/s, own"]  # fmt: skip
-    return markdown(head, rows)
+    have = {number: results[f"cycles-{number}"] for number in CYCLES if f"cycles-{number}" in results}
+    rows = [[str(number), str(result["values"][0]), *_figures(result)] for number, result in have.items()]
+    return markdown(["cycles", "latent values", *FIGURES], rows)
 
 
 def decoders(results: Results) -> str:
@@ -132,11 +121,10 @@ def lengths(results: Results) -> str:
     return markdown(["grammar", "words", "tags", "F1 *all*", "LR", "LP", "CB", "0CB %", "tokens/s"], rows)
 
 
-TABLES: dict[str, tuple[tuple[str, ...], Callable[[Results], str]]] = {
+TABLES: Tables = {
     "initial": (("center-parent-16",), initial),
     "binarisations": (tuple(f"{name}-{values}" for name in BINARISATIONS for values in VALUES), binarisations),
     "cycles": (tuple(f"cycles-{number}" for number in CYCLES), cycles),
     "decoders": (("center-parent-16",), decoders),
     "lengths": (tuple(LENGTH_RUNS), lengths),
 }
-"""Table by name: the runs that it needs at least one of, and what makes it."""

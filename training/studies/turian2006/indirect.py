@@ -195,16 +195,10 @@ def open_source(path: str) -> Source:
         kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields))
         for name, kind in zip(BUNDLES, kinds, strict=True)
     )
-    template, entry = mapped(folder / "template.npy"), mapped(folder / "entry.npy")
-    return Source(grammar, heads, table, atoms, _open_derivations(folder), template, entry)
-
-
-def _open_derivations(folder: Path) -> Derivations:
-    tokens = mapped(folder / "tokens.npy").reshape(-1, k.TOKEN_COLUMNS)
-    actions = mapped(folder / "actions.npy").reshape(-1, 3)
-    starts = (mapped(folder / f"{name}_starts.npy") for name in ("token", "action"))
-    token_starts, action_starts = starts
-    return Derivations(tokens, token_starts, actions, action_starts)
+    names = ("tokens", "token_starts", "actions", "action_starts", "template", "entry")
+    tokens, token_starts, actions, action_starts, template, entry = (mapped(folder / f"{name}.npy") for name in names)
+    derivations = Derivations(tokens.reshape(-1, k.TOKEN_COLUMNS), token_starts, actions.reshape(-1, 3), action_starts)
+    return Source(grammar, heads, table, atoms, derivations, template, entry)
 
 
 def _write_derivations(

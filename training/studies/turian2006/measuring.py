@@ -24,7 +24,7 @@ from ...dtree.fit import Fit
 from ...dtree.recipe import FitRecipe
 from ...runs.files import read_lines
 from .indirect import IndirectStore
-from .profiling import ensemble_statistics, margin_statistics, profile_trees
+from .statistics import ensemble_statistics, margin_statistics, profile_trees
 
 LABEL = "NP"
 """The classifier that is looked at closely: the papers' bottleneck."""
@@ -55,7 +55,8 @@ def example_counts(folder: Path, sentences: int) -> dict[str, Any]:
     """
     totals = json.loads((folder / "stores.json").read_text(encoding="utf8"))["totals"]
     gold = open_label_data(folder / "stores" / "window").gold
-    labels = json.loads((folder / "path" / RUN_FILE).read_text(encoding="utf8"))["labels"] if _has_run(folder) else {}
+    path = folder / "path" / RUN_FILE
+    labels = json.loads(path.read_text(encoding="utf8"))["labels"] if path.is_file() else {}
     counts = np.bincount(gold[gold >= 0].astype(np.int64), minlength=1)
     log = {line["what"]: line for line in read_lines(folder / "fit.jsonl")}
     rows = totals["window"]["rows"]
@@ -70,10 +71,6 @@ def example_counts(folder: Path, sentences: int) -> dict[str, Any]:
             if store == "window" and number < len(counts)
         },
     }
-
-
-def _has_run(folder: Path) -> bool:
-    return (folder / "path" / RUN_FILE).is_file()
 
 
 def label_at(folder: Path, row: dict[str, Any]) -> tuple[LabelEnsemble, int] | None:
@@ -114,23 +111,22 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
     names = list(fit.lexicon.labels)
     counts = np.bincount(data.gold[data.gold >= 0].astype(np.int64), minlength=len(names))
     examples = {
-        **example_counts(folder, fit.report["sentences"]),
+        **example_counts(folder, fit.report.sentences),
         "positives": {name: int(count) for name, count in zip(names, counts, strict=False)},
     }
     found: dict[str, Any] = {
         "label": LABEL,
-        "corpus": fit.report,
+        "corpus": vars(fit.report),
         "examples": examples,
         "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
         "prepare_seconds": round(prepared, 1),
         "bytes_per_example": {name: array.dtype.itemsize for name, array in zip(data._fields, data, strict=True)},
     }
     if LABEL in names:
-        end = time.monotonic() + 60 * minutes
+        at = names.index(LABEL), LABEL
         found["profile"] = profile_trees(
-            store, data, names.index(LABEL), LABEL, recipe.learner, SCALE_LAMBDA, SCALE_TREES,
-            out_of_time=lambda: time.monotonic() > end,
-        )  # fmt: skip
+            store, data, *at, recipe.learner, SCALE_LAMBDA, SCALE_TREES, seconds=60 * minutes
+        )
     found["peak_bytes"] = peak_memory()
     return found
 

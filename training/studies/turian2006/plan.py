@@ -8,10 +8,8 @@ from typing import Any
 
 from ...dtree.recipe import FitRecipe
 from ...runs.settings import changed
-from ..plans import chosen
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
-KINDS = ("fit", "profile", "scale", "pcfg", "pcfgla")
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,6 @@ PLAN = (
     Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", ("parsers",), 10),
 )  # fmt: skip
 """In the order in which they are run; the minutes add up to less than 6 hours."""
-
-
-def chosen_runs(names: Sequence[str] | None) -> list[Run]:
-    """The named runs in the plan's order, or all. Raises ConfigError for a name that is not in the plan."""
-    return chosen(PLAN, names)
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:

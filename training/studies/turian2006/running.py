@@ -3,15 +3,16 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from spacy_dtparse import __version__
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.parsers import ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
 
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
@@ -22,17 +23,22 @@ from ...dtree.boosting.rows import best_row, seconds_used
 from ...dtree.boosting.store import open_store
 from ...dtree.fit import Fit
 from ...dtree.recipe import NO_FACTS, FitRecipe
+from ...pcfg import PcfgOptions, train_pcfg
+from ...pcfg.latent_training import LatentOptions, train_latent
 from ...runs.files import read_lines, read_result, write_atomically, write_json
 from ...runs.processes import worker_pool
+from ..pages import RESULT
 from ..sources import Sources
 from .indirect import IndirectStore
 from .measuring import LABEL, example_counts, judge, label_at, label_statistics, measure_scale
 from .plan import Run, run_recipe
-from .profiling import profile_variants
+from .statistics import profile_variants
 
-RESULT, TRAINED = "result.json", "trained.json"
+TRAINED = "trained.json"
 DEV_WORDS = 15
 """Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
+
+LATENT_CYCLES = 4
 
 
 @dataclass(frozen=True)
@@ -89,16 +95,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
         return held, False
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    kinds: dict[str, Callable[[], dict[str, Any]]] = {
-        "fit": lambda: _fit(run, job, recipe, json.loads(json.dumps(trained))),
-        "profile": lambda: _profile(run, job, recipe),
-        "scale": lambda: _scale(run, job, recipe),
-        "pcfg": lambda: _pcfg(run, job),
-        "pcfgla": lambda: _pcfgla(run, job),
-    }
-    if run.kind not in kinds:
-        raise ConfigError(f"run {run.name!r} is of kind {run.kind!r}, which nothing runs")
-    found = kinds[run.kind]()
+    found = MAKERS[run.kind](run, job, recipe, json.loads(json.dumps(trained)))
     result = {
         "facts": facts,
         "about": run.about,
@@ -129,7 +126,7 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
+        trained = {"facts": facts, "stopped": result.stopped, "corpus": vars(fit.report), "notes": result.notes}
         write_json(done, trained)
     trained = json.loads(done.read_text(encoding="utf8"))
     parser = load_parser(model_file)
@@ -154,21 +151,13 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A line of the λ path's log, without what is kept for every label but LABEL."""
     mine = row["labels"].get(LABEL, {})
     kept = {key: row.get(key) for key in ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1")}
-    return {
-        **kept,
-        "f1_evalb": row["scores"].get("f1_evalb"),
-        "seconds": row["seconds"],
-        "weight_lost": row["weight_lost"],
-        LABEL: {
-            "trees": mine.get("trees"),
-            "parameters": mine.get("parameters"),
-            "leaves": mine.get("leaves"),
-            "weight_lost": mine.get("weight_lost") if mine.get("grown") else None,
-        },
-    }
+    label = {key: mine.get(key) for key in ("trees", "parameters", "leaves")}
+    label["weight_lost"] = mine.get("weight_lost") if mine.get("grown") else None
+    measured = {"f1_evalb": row["scores"].get("f1_evalb"), "seconds": row["seconds"], "weight_lost": row["weight_lost"]}
+    return {**kept, **measured, LABEL: label}
 
 
-def _profile(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
+def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     folder = job.out / str(run.of)
     held = read_result(folder / RESULT)
     if held is None:
@@ -193,31 +182,33 @@ def _profile(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
     }
 
 
-def _scale(run: Run, job: Job, recipe: FitRecipe) -> dict[str, Any]:
+def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
         task = (recipe, job.sources.train, job.out / run.name, job.minutes_of(run))
         return pool.submit(measure_scale, *task).result()
 
 
-def _pcfg(run: Run, job: Job) -> dict[str, Any]:
+def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
+    """A PCFG of either kind on the short sentences; neither `recipe` nor the plan's minutes say anything to it."""
     job.held_out("dev")  # there must be some
-    began = time.perf_counter()
-    if job.baseline is not None:
+    began, extra = time.perf_counter(), {}
+    options: dict[str, Any] | None = None
+    if run.kind == "pcfg" and job.baseline is not None:
         parser = load_parser(job.baseline)
-        options = None
     else:
-        from dataclasses import asdict
-
-        from spacy_dtparse.parsers.pcfg import PcfgParser
-
-        from ...pcfg import PcfgOptions, train_pcfg
-
-        train = [sentence for sentence in job.sources.train if len(sentence.tags) <= DEV_WORDS]
-        chosen = PcfgOptions()
-        parser = PcfgParser(train_pcfg(train, chosen, {"name": "2006-pcfg"}))
+        train, meta = [s for s in job.sources.train if len(s.tags) <= DEV_WORDS], {"name": f"2006-{run.name}"}
+        if run.kind == "pcfgla":
+            latent = LatentOptions(cycles=LATENT_CYCLES, given_tags=True)
+            model = train_latent(train, latent, meta, threads=2, workdir=job.out / run.name / "cycles")
+            options, extra = model.meta["options"], {"values": int(model.latent[0].sizes.sum())}
+        else:
+            chosen = PcfgOptions()
+            model = train_pcfg(train, chosen, meta)
+            options = {"markov": asdict(chosen.markov), "smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+        parser = PcfgParser(model)
         write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
-        options = {"markov": asdict(chosen.markov), "smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
-    return {"options": options, "train_seconds": round(time.perf_counter() - began, 1), **_judged(parser, job, None)}
+    seconds = round(time.perf_counter() - began, 1)
+    return {"options": options, "train_seconds": seconds, **extra, **_judged(parser, job, None)}
 
 
 def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
@@ -226,23 +217,6 @@ def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str
     return {part: judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
 
 
-LATENT_CYCLES = 4
-
-
-def _pcfgla(run: Run, job: Job) -> dict[str, Any]:
-    from spacy_dtparse.parsers.pcfg import PcfgParser
-
-    from ...pcfg.latent_training import LatentOptions, train_latent
-
-    began = time.perf_counter()
-    train = [sentence for sentence in job.sources.train if len(sentence.tags) <= DEV_WORDS]
-    options = LatentOptions(cycles=LATENT_CYCLES, given_tags=True)
-    folder = job.out / run.name / "cycles"
-    parser = PcfgParser(train_latent(train, options, {"name": "2006-pcfgla"}, threads=2, workdir=folder))
-    write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
-    return {
-        "options": parser.meta["options"],
-        "train_seconds": round(time.perf_counter() - began, 1),
-        "values": int(parser.model.latent[0].sizes.sum()),
-        **_judged(parser, job, None),
-    }
+Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]
+MAKERS: dict[str, Maker] = {"fit": _fit, "profile": _profile, "scale": _scale, "pcfg": _pcfg, "pcfgla": _pcfg}
+"""What makes a result of each kind, from the run, the job, the recipe and the facts of its training."""

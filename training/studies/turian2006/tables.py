@@ -5,19 +5,10 @@
 """
 
 import math
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
-
-from ...dtree.boosting.plot import dev_f1, plot_path
-from ...runs.files import read_result
-from ..pages import NO, fill_blocks, markdown, percent
-from .plan import PLAN
-from .running import RESULT
-
-Results = Mapping[str, dict[str, Any]]
+from ..pages import NO, Results, Tables, markdown, percent
 
 PAPER: dict[str, Any] = {
     # 2006a, Table 2: λ, active features in thousands, recall, precision, F1
@@ -45,7 +36,22 @@ PAPER: dict[str, Any] = {
 }  # fmt: skip
 
 NAMES = {"l2r": "l2r", "bottom_up": "b.u.", "r2l": "r2l"}
+ATOMS = {"r2l": "baseline", "kitchen_sink": "kitchen sink"}
 COUNTS = (1500, 2500, 5000, 10_000, 15_000)
+
+
+def _level(found: dict[str, Any]) -> tuple[str, str]:
+    """λ and parameters of the best level."""
+    return f"{found['best']['lambda']:.3g}", f"{found['best']['parameters'] / 1000:.1f} K"
+
+
+def _accuracy(record: dict[str, Any]) -> list[str]:
+    return [percent(record["all"][figure]) for figure in ("recall", "precision", "f1")]
+
+
+def _f1(found: dict[str, Any]) -> list[str]:
+    """Of dev, and of greedy search on dev."""
+    return [percent(found[part]["all"]["f1"]) for part in ("dev", "dev_greedy")]
 
 
 def pair(values: Mapping[str, float] | None, digits: int = 1) -> str:
@@ -59,18 +65,16 @@ def strategies(results: Results) -> str:
     for name, short in NAMES.items():
         if name in results:
             found = results[name]
-            dev, best = found["dev"], found["best"]
+            dev = found["dev"]
             rows.append(
-                (short, f"{best['lambda']:.3g}", f"{best['parameters'] / 1000:.1f} K",
-                 *(percent(dev["all"][figure]) for figure in ("recall", "precision", "f1")),
-                 percent(dev["evalb"]["f1"]), percent(found["dev_greedy"]["all"]["f1"]),
+                (short, *_level(found), *_accuracy(dev), percent(dev["evalb"]["f1"]), _f1(found)[1],
                  percent(dev["greedy_optimal"], 1), percent(dev["cut_short"], 1), f"{dev['tokens_per_second']:,.0f}")
             )  # fmt: skip
-        penalty, thousands, recall, precision, f1 = PAPER["strategies"][name]
+        penalty, thousands, *figures = PAPER["strategies"][name]
         optimal, cut = PAPER["greedy_optimal"].get(name, NO), PAPER["cut_short"][name]
         rows.append(
-            (f"{short}, paper", f"{penalty:.3f}", f"{thousands} K", f"{recall:.2f}", f"{precision:.2f}", f"{f1:.2f}",
-             NO, NO, optimal, cut, NO)
+            (f"{short}, paper", f"{penalty:.3f}", f"{thousands} K", *(f"{figure:.2f}" for figure in figures), NO, NO,
+             optimal, cut, NO)
         )  # fmt: skip
     head = (
         "strategy", "λ", "parameters", "recall", "precision", "F1", "F1 evalb", "F1 greedy", "greedy optimal %",
@@ -104,40 +108,35 @@ def _stop(found: dict[str, Any]) -> str:
 
 def curves(results: Results) -> str:
     """2006a, Figure 1, as a table: greedy dev F1 of the last λ level with at most that many parameters."""
-    return _curve_table({NAMES[n]: results[n] for n in NAMES if n in results})
+    return _curve_table(results, NAMES)
 
 
-def _curve_table(found: Mapping[str, dict[str, Any]]) -> str:
+def _curve_table(results: Results, titles: Mapping[str, str]) -> str:
     rows = []
-    for name, result in found.items():
-        cells = []
-        for count in COUNTS:
-            held = [row for row in result["rows"] if row["parameters"] <= count and row["f1"] is not None]
-            reached = any(row["parameters"] > 0.8 * count for row in result["rows"])
-            cells.append(percent(held[-1]["f1"]) if held and reached else NO)
-        rows.append((name, *cells))
+    for name, title in titles.items():
+        if name in results:
+            levels, cells = results[name]["rows"], [title]
+            for count in COUNTS:
+                held = [row["f1"] for row in levels if row["parameters"] <= count and row["f1"] is not None]
+                reached = any(row["parameters"] > 0.8 * count for row in levels)
+                cells.append(percent(held[-1]) if held and reached else NO)
+            rows.append(cells)
     return markdown(("greedy F1 with at most", *(f"{count / 1000:g} K" for count in COUNTS)), rows)
 
 
 def atoms(results: Results) -> str:
     """2006a, Figure 2: the baseline's atoms against the kitchen sink's."""
     rows: list[tuple[Any, ...]] = []
-    for name, title in (("r2l", "baseline"), ("kitchen_sink", "kitchen sink")):
+    for name, title in ATOMS.items():
         if name in results:
             found = results[name]
-            examples = found["examples"]
-            rows.append(
-                (title, f"{examples['atoms'] or 0:,}", f"{examples['atoms_per_example']:.0f}",
-                 f"{found['best']['lambda']:.3g}", f"{found['best']['parameters'] / 1000:.1f} K",
-                 percent(found["dev"]["all"]["f1"]), percent(found["dev_greedy"]["all"]["f1"]))
-            )  # fmt: skip
+            number, length = found["examples"]["atoms"] or 0, found["examples"]["atoms_per_example"]
+            rows.append((title, f"{number:,}", f"{length:.0f}", *_level(found), *_f1(found)))
         count, f1, thousands = PAPER["atoms"][name]
         active = 440 if name == "kitchen_sink" else NO
         rows.append((f"{title}, paper", count, active, NO, f"{thousands} K", f"{f1:.2f}", NO))
     head = ("atoms", "number", "per example", "λ", "parameters", "F1", "F1 greedy")
-    names = {"baseline": "r2l", "kitchen sink": "kitchen_sink"}
-    curve = _curve_table({title: results[name] for title, name in names.items() if name in results})
-    return markdown(head, rows) + "\n\n" + curve
+    return markdown(head, rows) + "\n\n" + _curve_table(results, ATOMS)
 
 
 def parsers(results: Results) -> str:
@@ -151,8 +150,7 @@ def parsers(results: Results) -> str:
     for name, title in titles.items():
         if name in results:
             record = results[name][part]
-            figures = [percent(record["all"][figure]) for figure in ("recall", "precision", "f1")]
-            rows.append((f"{title} ({part})", *figures, percent(record["evalb"]["f1"])))
+            rows.append((f"{title} ({part})", *_accuracy(record), percent(record["evalb"]["f1"])))
     for title, *figures in PAPER["parsers"]:
         rows.append((f"{title}, paper (test)", *(f"{figure:.2f}" for figure in figures), NO))
     return markdown(("parser", "recall", "precision", "F1", "F1 evalb"), rows)
@@ -194,7 +192,7 @@ def ensemble(results: Results) -> str:
         "least weight lost by sampling, %": "below 1 after a day",
     }  # fmt: skip
     columns = {}
-    for name, title in (("r2l", "baseline"), ("kitchen_sink", "kitchen sink")):
+    for name, title in ATOMS.items():
         held = results.get(name, {}).get("ensemble")
         if held is None:
             continue
@@ -223,18 +221,15 @@ def choices(results: Results) -> str:
         if name not in results:
             continue
         found = results[name]
-        best = found["best"]
         rows.append(
-            (title, f"{best['lambda']:.3g}", f"{best['parameters'] / 1000:.1f} K", percent(found["dev"]["all"]["f1"]),
-             percent(found["dev_greedy"]["all"]["f1"]), *(at_lambda(found, value) for value in (fixed, 1.0, 10.0)),
+            (title, *_level(found), *_f1(found), *(at_lambda(found, value) for value in (fixed, 1.0, 10.0)),
              f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}")
         )  # fmt: skip
     head = (
         "r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy",
         f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}", "at λ 1", "at λ 10", "training",
     )  # fmt: skip
-    curve = _curve_table({title: results[name] for name, title in titles.items() if name in results})
-    return markdown(head, rows) + "\n\n" + curve
+    return markdown(head, rows) + "\n\n" + _curve_table(results, titles)
 
 
 def at_lambda(found: dict[str, Any], value: float | None) -> str:
@@ -248,20 +243,26 @@ def at_lambda(found: dict[str, Any], value: float | None) -> str:
 
 def scale(results: Results) -> str:
     """2006b, section 5: sentences of any length."""
-    rows = []
+    rows, said = [], []
     if "r2l" in results:
-        found = results["r2l"]
-        rows.append(("≤ 15 words", *_sizes(found), NO, NO, NO))
+        rows.append(("≤ 15 words", *_sizes(results["r2l"]), NO, NO, NO))
     if "full_length" in results:
         found = results["full_length"]
         measured = found.get("profile") or {}
-        ms = measured.get("ms")
-        memory = found["peak_bytes"]
+        ms, memory = measured.get("ms"), found["peak_bytes"]
         rows.append(
             ("any length", *_sizes(found), "direct" if found["direct"] else "indirect",
              NO if memory is None else f"{memory / 1e9:.2f} GB",
              NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s")
         )  # fmt: skip
+        if ms is not None:
+            steps = ", ".join(f"{step} {spread['mean'] / 1000:.1f}" for step, spread in ms.items())
+            said.append(
+                f"\n\nSeconds of a tree by step: {steps} ({measured['trees']} NP trees of {pair(measured['splits'])} "
+                f"splits at λ {measured['lambda']:g}); the stores took {found['prepare_seconds'] / 60:.0f} min."
+            )
+        counts = sorted(found["examples"]["positives"].items(), key=lambda item: -item[1])
+        said.append("\n\nCorrect inferences by label: " + ", ".join(f"{name} {n:,}" for name, n in counts) + ".")
     rows += [
         ("≤ 15 words, paper", "9,753", "1,650,000", "168.8", NO, "indirect", "0.4 GB", "204.9 s"),
         ("any length, paper", "39,832", "41,700,000", "1,050", NO, NO, NO, "940 s or more, estimated"),
@@ -270,32 +271,18 @@ def scale(results: Results) -> str:
         "sentences", "number", "examples of each label", "per sentence", "right for NP", "storage", "memory",
         "per tree",
     )  # fmt: skip
-    table = markdown(head, rows)
-    if "full_length" in results:
-        found = results["full_length"]
-        measured = found.get("profile") or {}
-        if measured.get("ms") is not None:
-            steps = ", ".join(f"{step} {measured['ms'][step]['mean'] / 1000:.1f}" for step in measured["ms"])
-            table += (
-                f"\n\nSeconds of a tree by step: {steps} ({measured['trees']} NP trees of {pair(measured['splits'])} "
-                f"splits at λ {measured['lambda']:g}); the stores took {found['prepare_seconds'] / 60:.0f} min."
-            )
-        counts = sorted(found["examples"]["positives"].items(), key=lambda item: -item[1])
-        table += "\n\nCorrect inferences by label: " + ", ".join(f"{name} {count:,}" for name, count in counts) + "."
-    return table
+    return markdown(head, rows) + "".join(said)
 
 
 def _sizes(found: dict[str, Any]) -> tuple[str, ...]:
     examples = found["examples"]
     return (
-        f"{found['corpus']['sentences']:,}",
-        f"{examples['rows']['window']:,}",
-        f"{examples['per_sentence']:.1f}",
+        f"{found['corpus']['sentences']:,}", f"{examples['rows']['window']:,}", f"{examples['per_sentence']:.1f}",
         f"{examples['positives'].get('NP', 0):,}",
-    )
+    )  # fmt: skip
 
 
-TABLES: dict[str, tuple[tuple[str, ...], Callable[[Results], str]]] = {
+TABLES: Tables = {
     "strategies": (("r2l", "l2r", "bottom_up"), strategies),
     "curves": (("r2l", "l2r", "bottom_up"), curves),
     "atoms": (("r2l", "kitchen_sink"), atoms),
@@ -305,52 +292,3 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[Results], str]]] = {
     "choices": (("r2l", "uniform", "stumps", "hard"), choices),
     "scale": (("full_length",), scale),
 }
-"""Name of a block: the runs it shows (with none of them done it stays as it is), and how it is made."""
-
-
-def load_results(folder: Path) -> dict[str, dict[str, Any]]:
-    """The results of the plan's runs below `folder`, by name. Raises ConfigError when there is none."""
-    found = {run.name: read_result(folder / run.name / RESULT) for run in PLAN}
-    results = {name: result for name, result in found.items() if result is not None}
-    if not results:
-        raise ConfigError(f"{folder} has no RUN/{RESULT}; make some with: python -m training reproduce")
-    return results
-
-
-def fill_page(page: Path, results: Results) -> list[str]:
-    """Fill the blocks of the file `page` and return the names of those that were filled.
-
-    A block without results stays as it is. Raises ConfigError for a block of an unknown name.
-    """
-
-    def maker(name: str) -> Callable[[], str | None]:
-        runs, make = TABLES[name]
-        return lambda: make(results) if any(run in results for run in runs) else None
-
-    return fill_blocks(page, "2006", {name: maker(name) for name in TABLES})
-
-
-def weight_lost(row: dict[str, Any]) -> float | None:
-    """Percent of the NP examples' weight that samples left out at a λ level, None when no NP tree was grown."""
-    lost = row["NP"]["weight_lost"]
-    return None if lost is None else 100 * lost
-
-
-def draw_plots(results: Results, folder: Path) -> list[Path]:
-    """Draw what there are runs for into `folder`; returns the files. Without matplotlib nothing is drawn."""
-    titles = {**NAMES, "kitchen_sink": "kitchen sink"}
-    plots: dict[str, tuple[tuple[str, ...], dict[str, str], Callable[[dict], float | None], str]] = {
-        "2006_f1_parameters.svg": (tuple(NAMES), NAMES, dev_f1, "dev F1, greedy"),
-        "2006_kitchen_sink.svg": (("r2l", "kitchen_sink"), {**titles, "r2l": "baseline"}, dev_f1, "dev F1, greedy"),
-        "2006_weight_lost.svg": (("r2l", "kitchen_sink"), {**titles, "r2l": "baseline"}, weight_lost,
-                                 "NP example weight lost by sampling, %"),
-    }  # fmt: skip
-    drawn = []
-    for file, (runs, names, value, what) in plots.items():
-        have = {names[run]: results[run]["rows"] for run in runs if run in results}
-        if not have:
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        if plot_path(have, folder / file, value, what):
-            drawn.append(folder / file)
-    return drawn
