@@ -20,10 +20,9 @@ from training.studies.plans import chosen
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
 from training.studies.turian2006.measuring import example_counts, measure_scale
 from training.studies.turian2006.plan import PLAN, run_recipe
-from training.studies.turian2006.report import draw_plots, load_results
 from training.studies.turian2006.running import MAKERS, RESULT
 from training.studies.turian2006.statistics import above_nodes, ensemble_statistics, margin_statistics, profile_trees
-from training.studies.turian2006.tables import PAPER, TABLES, at_lambda
+from training.studies.turian2006.tables import PAPER, TABLES, at_lambda, draw_plots, load_results
 
 pytestmark = pytest.mark.slow
 

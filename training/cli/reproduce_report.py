@@ -21,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Fill the page and draw the plots, and say which."""
     from training.studies.pages import fill_blocks
-    from training.studies.turian2006.report import draw_plots, load_results
-    from training.studies.turian2006.tables import TABLES
+    from training.studies.turian2006.tables import TABLES, draw_plots, load_results
 
     results = load_results(options.results)
     filled = fill_blocks(options.page, "2006", TABLES, results)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..pages import NO, Results, Tables, markdown, percent
-from .plan import CYCLES, DECODERS, SEEDS, VALUES
+from .running import CYCLES, DECODERS, SEEDS, VALUES
 
 PAPER_INITIAL = {
     "train_log": (-114, 0.41), "held_out_log": (-114, 0.29), "recall": (86.6, 0.27), "precision": (86.0, 0.48),

@@ -111,12 +111,12 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
     names = list(fit.lexicon.labels)
     counts = np.bincount(data.gold[data.gold >= 0].astype(np.int64), minlength=len(names))
     examples = {
-        **example_counts(folder, fit.report.sentences),
+        **example_counts(folder, fit.report["sentences"]),
         "positives": {name: int(count) for name, count in zip(names, counts, strict=False)},
     }
     found: dict[str, Any] = {
         "label": LABEL,
-        "corpus": vars(fit.report),
+        "corpus": fit.report,
         "examples": examples,
         "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
         "prepare_seconds": round(prepared, 1),

@@ -126,7 +126,7 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        trained = {"facts": facts, "stopped": result.stopped, "corpus": vars(fit.report), "notes": result.notes}
+        trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
         write_json(done, trained)
     trained = json.loads(done.read_text(encoding="utf8"))
     parser = load_parser(model_file)
