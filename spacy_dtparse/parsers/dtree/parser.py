@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -59,11 +58,6 @@ class DtreeParser(StoredParser):
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
         return self.model.lexicon.labels.strings[:-1]
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, scores."""
-        return self.model.meta
 
     @classmethod
     def from_bytes(cls, data: bytes, settings: SearchSettings | None = None) -> DtreeParser:

@@ -91,11 +91,6 @@ class PcfgParser(StoredParser):
         return tuple(label for label in self.model.labels if label != TOP)
 
     @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, options."""
-        return self.model.meta
-
-    @property
     def needs_tags(self) -> bool:
         """Whether a word may only have the tag that it comes with; else tags are not looked at."""
         return self._given

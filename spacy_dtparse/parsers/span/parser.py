@@ -101,11 +101,6 @@ class SpanParser(StoredParser):
         """The labels of constituents, without TOP."""
         return self._labels
 
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Plain data about the model: treebanks, licence, scores."""
-        return self.model.meta
-
     def describe(self) -> dict[str, Any]:
         """Sizes of the model and the settings in force, as plain data."""
         network = self.model.networks[0]
