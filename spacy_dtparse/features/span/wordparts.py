@@ -127,9 +127,7 @@ class WordParts:
         normal, suffix, prefix, shape = word_parts(word)
         row = self._bytes(
             start + _FIRST + table.number(part, _UNKNOWN - _FIRST)
-            for start, table, part in zip(
-                self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False
-            )
+            for start, table, part in zip(self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False)
         )
         self._of_token[token] = row
         return row

@@ -32,10 +32,7 @@ def _terminals(where: str, offsets: range | tuple[int, ...]) -> list[Place]:
 def baseline() -> Templates:
     """The papers' 300 K set: the first/last n items of the span, n left/right of the head, the first n of each context
     (n = 1..3), and the head item."""
-    grouped = [
-        ("some_item", group, n, False, attribute)
-        for group, n, attribute in product(COUNTED, (1, 2, 3), ITEM_ATTRIBUTES)
-    ]
+    grouped = [("some_item", group, n, False, name) for group, n, name in product(COUNTED, (1, 2, 3), ITEM_ATTRIBUTES)]
     unary = [(("item", "head", 0), attribute) for attribute in ITEM_ATTRIBUTES]
     return Templates("baseline", tuple(unary), (), tuple(grouped), False)
 

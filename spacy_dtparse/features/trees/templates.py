@@ -118,13 +118,8 @@ class Templates:
                 f"template table has version {data.get('version')!r}; this release reads version {VERSION}: "
                 "retrain the model or install the release that made it"
             )
-        return cls(
-            str(data["name"]),
-            _freeze(data["unary"]),
-            _freeze(data["tuples"]),
-            _freeze(data["grouped"]),
-            bool(data["sequence"]),
-        )
+        tables = (_freeze(data[name]) for name in ("unary", "tuples", "grouped"))
+        return cls(str(data["name"]), *tables, bool(data["sequence"]))
 
     def fingerprint(self) -> str:
         """Digest of the table (16 hex digits): equal tables, equal fingerprints."""
@@ -143,11 +138,9 @@ class Templates:
                 most = max(most, n) if n else 2**30
         return most
 
-
     def reach_right(self) -> int:
-        """How many frontier items right of the window, or from its start on, some template can see; -1 when
-        unbounded or
-        when a template looks deeper than the children of an item."""
+        """How many frontier items right of the window, or from its start on, some template can see; -1 when unbounded
+        or when a template looks deeper than the children of an item."""
         most = 0
         for place, _ in self._pairs():
             root, depth = _root(place), 0

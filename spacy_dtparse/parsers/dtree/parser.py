@@ -50,7 +50,7 @@ class DtreeParser(StoredParser):
         self.settings = settings or SearchSettings()
         self.compiled = compiled or compile_model(model)
         self.recipe = Recipe(model.recipe)
-        self._restores = any(step not in ("drop_repeated_unary",) for step in self.recipe.steps)
+        self._restores = any(step != "drop_repeated_unary" for step in self.recipe.steps)
         self._local = threading.local()
         self._spines = SpineReader(model.lexicon.labels.strings)
 
@@ -150,13 +150,8 @@ class DtreeParser(StoredParser):
         offered = [spines[k] for k in record.kept] if spines else []
         items, cost, status, counts, tried, ambiguity = self._passes(tokens, offered)
         names = self.model.lexicon.labels.strings
-        tree = Tree.trusted(
-            kept_words,
-            kept_tags,
-            [names[label] for label in items[:, 2].tolist()],
-            items[:, 0].tolist(),
-            items[:, 1].tolist(),
-        )
+        starts, ends, labels = items.T.tolist()
+        tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in labels], starts, ends)
         scores = tuple(self._local.item_costs.tolist())
         if self._restores:
             tree = self.recipe.restore(tree, record)
