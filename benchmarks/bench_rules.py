@@ -126,7 +126,7 @@ def main() -> None:
     group, shared = 5, 30
     examples[:, :shared] = np.repeat(examples[::group, :shared], group, axis=0)[: len(examples)]
 
-    found = conjunctions(ensembles, world.n_atoms)
+    found = conjunctions(ensembles)
     print(
         f"{trees.sum()} trees, {len(found.units)} rules, {world.n_atoms} atoms, "
         f"{np.diff(found.start).mean():.1f} conditions a rule, {np.mean(found.literal % 2 == 0):.1%} negated"

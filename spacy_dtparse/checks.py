@@ -1,7 +1,5 @@
 """Which values settings may have, each as a test and in words, and the error for what does not fit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Every array type of the package, each with its reason."""
 
-from __future__ import annotations
-
 import numpy as np
 
 INDEX = np.int32

@@ -1,7 +1,5 @@
 """The package's exceptions: every message says what was seen, what is allowed and what to do next."""
 
-from __future__ import annotations
-
 
 class DtparseError(ValueError):
     """Base of all errors that spacy-dtparse raises on bad input."""

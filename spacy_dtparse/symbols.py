@@ -1,7 +1,5 @@
 """Frozen tables between strings and int32 numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ All readers of treebanks and all features go through these functions, so that a 
 meet.
 """
 
-from __future__ import annotations
-
 import re
 
 from .symbols import SymbolTable

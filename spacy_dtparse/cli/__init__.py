@@ -1,7 +1,5 @@
 """The command line: thin wrappers over plain functions. `main` is the console script `dtparse`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

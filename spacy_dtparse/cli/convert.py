@@ -1,7 +1,5 @@
 """Convert a treebank in Penn brackets to a .spacy file for spacy evaluate and spacy train."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..errors import ConfigError

@@ -1,7 +1,5 @@
 """Show versions, the model and where things are."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform
@@ -60,7 +58,7 @@ def collect(
             "numba": numba.__version__,
             "python": platform.python_version(),
             "compiled kernels": str(_cache_folder(KERNEL_ROOT) or "in memory only (no writable folder)"),
-        },
+        }
     }
     kind = None if model is None else model_kind(None, model)
     if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:

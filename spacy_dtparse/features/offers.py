@@ -1,7 +1,5 @@
 """Categories that a tagger offers to words, as numbers: spines and sided spines (see `trees.spines`)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from operator import itemgetter

@@ -43,9 +43,7 @@ def sources_digest(folder: Path) -> str:
 
 @cache
 def _cache_folder(folder: Path) -> Path | None:
-    """The first writable place for compiled kernels of `folder`: numba's setting, beside the source, the user's
-    cache.
-    """
+    """The first writable place for compiled kernels of `folder`: numba's setting, beside the source, the user's."""
     candidates = []
     if config.CACHE_DIR:
         candidates.append(Path(config.CACHE_DIR))

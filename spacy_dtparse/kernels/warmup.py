@@ -1,15 +1,12 @@
 """Whether the kernels are compiled already, so that a program can say why its first run takes longer."""
 
-from __future__ import annotations
-
 from numba.core import config
 
 from .jit import KERNEL_ROOT, _cache_folder, sources_digest, stamp_path
 
 
 def kernels_compiled() -> bool:
-    """Whether the cache has kernels of these very sources; True where nothing is compiled
-    (NUMBA_DISABLE_JIT=1).
+    """Whether the cache has kernels of these very sources; True where nothing is compiled (NUMBA_DISABLE_JIT=1).
 
     Goes by the note that is left when a kernel is put in the cache, so a cache that was filled in part counts as full.
     """

@@ -4,8 +4,6 @@ Both write numba's cache; what the one has finished the other reads. It only sav
 compiled in turn. A kind of parser that has shares names its module in SHARES.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

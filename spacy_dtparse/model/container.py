@@ -1,14 +1,11 @@
 """A file of named arrays and plain metadata: compact, deterministic, checked, and without pickle.
 
-Layout, little-endian: magic (8 bytes), format version u16, compression u16, kind (24 bytes of ASCII,
-zero-padded), SHA-256 digest (32 bytes, of everything else), lengths of the stored and of the expanded payload
-(u64 each), stored payload. The expanded payload is a u32 length, a msgpack directory {"meta", "arrays"} and
-the bytes of the arrays one after the other. An integer array is stored in the narrowest type that holds its
-values, and all arrays by byte planes (first the lowest bytes of all entries, then the next), which compresses
-far better. Equal content gives equal bytes.
+Layout, little-endian: magic (8 bytes), format version u16, compression u16, kind (24 bytes of ASCII, zero-padded),
+SHA-256 digest (32 bytes, of everything else), lengths of the stored and of the expanded payload (u64 each), stored
+payload. The expanded payload is a u32 length, a msgpack directory {"meta", "arrays"} and the bytes of the arrays one
+after the other. An integer array is stored in the narrowest type that holds its values, and all arrays by byte planes
+(first the lowest bytes of all entries, then the next), which compresses far better. Equal content gives equal bytes.
 """
-
-from __future__ import annotations
 
 import hashlib
 import lzma
@@ -50,10 +47,7 @@ def container_to_bytes(
     compression, or on more than `MAX_EXPANDED` bytes.
     """
     name = kind.encode("ascii", "replace")
-    if (
-        not 1 <= len(name) <= 24
-        or not name.replace(b"-", b"").replace(b".", b"").replace(b"_", b"").isalnum()
-    ):
+    if not 1 <= len(name) <= 24 or not name.replace(b"-", b"").replace(b".", b"").replace(b"_", b"").isalnum():
         raise ValueError(f"container kind {kind!r}; give 1 to 24 letters, digits, '-', '_' or '.'")
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression {compression!r}; choose one of {', '.join(COMPRESSIONS)}")
@@ -93,8 +87,7 @@ def container_from_bytes(
     _, version, code, name, digest, stored_length, length = _HEADER.unpack(data[: _HEADER.size])
     if version > VERSION:
         raise ModelFormatError(
-            f"model file of format version {version}; "
-            f"this release reads up to {VERSION}: update spacy-dtparse"
+            f"model file of format version {version}; this release reads up to {VERSION}: update spacy-dtparse"
         )
     stored = data[_HEADER.size :]
     seen_kind = name.rstrip(b"\0").decode("ascii", "backslashreplace")
@@ -106,17 +99,12 @@ def container_from_bytes(
         )
     if len(stored) > stored_length:
         raise ModelFormatError(
-            f"{len(stored) - stored_length} bytes follow the end of the model file; "
-            f"{_ADVICE}, with nothing appended"
+            f"{len(stored) - stored_length} bytes follow the end of the model file; {_ADVICE}, with nothing appended"
         )
     if _digest(version, code, name, length, stored) != digest:
-        raise ModelFormatError(
-            f"damaged model file: its content does not have the digest in its header; {_ADVICE}"
-        )
+        raise ModelFormatError(f"damaged model file: its content does not have the digest in its header; {_ADVICE}")
     if version < 1 or code >= len(COMPRESSIONS):
-        raise ModelFormatError(
-            f"model file of unknown format (version {version}, compression {code}); {_ADVICE}"
-        )
+        raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
     if length > max_expanded:
         raise ModelFormatError(f"model file expands to {length} bytes; at most {max_expanded} are read")
     return _parse(_expand(stored, COMPRESSIONS[code], length))
@@ -130,8 +118,7 @@ def write_container(
     *,
     compression: str = "lzma",
 ) -> None:
-    """Write a container to a path (over an existing file in one step) or a binary file; see
-    `container_to_bytes`."""
+    """Write a container to a path (over an existing file in one step) or a binary file; see `container_to_bytes`."""
     data = container_to_bytes(kind, meta, arrays, compression=compression)
     if hasattr(target, "write"):
         target.write(data)
@@ -165,8 +152,7 @@ def read_container(
 
 
 def container_kind(data: bytes | bytearray | memoryview) -> str:
-    """The kind named in a container's header, nothing else checked; raises `ModelFormatError` if there is
-    none."""
+    """The kind named in a container's header, nothing else checked; raises `ModelFormatError` if there is none."""
     _check_header(memoryview(data).cast("B"))
     return _HEADER.unpack(bytes(data[: _HEADER.size]))[3].rstrip(b"\0").decode("ascii", "backslashreplace")
 
@@ -256,14 +242,10 @@ def _expand(stored: memoryview, compression: str, length: int) -> bytes:
         try:
             payload = expander.decompress(stored, length + 1)
         except (zlib.error, lzma.LZMAError, EOFError) as error:
-            raise ModelFormatError(
-                f"damaged model file: it cannot be expanded ({error}); {_ADVICE}"
-            ) from error
+            raise ModelFormatError(f"damaged model file: it cannot be expanded ({error}); {_ADVICE}") from error
         ended = expander.eof and not expander.unused_data
     if len(payload) != length or not ended:
-        raise ModelFormatError(
-            f"damaged model file: it does not expand to the {length} bytes it states; {_ADVICE}"
-        )
+        raise ModelFormatError(f"damaged model file: it does not expand to the {length} bytes it states; {_ADVICE}")
     return payload
 
 

@@ -1,7 +1,5 @@
 """What reading a model of any kind checks: its version, that its parts fit together, and its fingerprint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 

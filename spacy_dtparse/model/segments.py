@@ -1,7 +1,5 @@
 """Lists of segments: pieces of different lengths that stand one after the other in a long array."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

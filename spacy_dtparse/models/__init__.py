@@ -1,7 +1,5 @@
 """Where the models are that ship with the package."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -25,13 +25,12 @@ was joined under the root. `empty`: there was nothing to parse.
 class ParseResult:
     """The parse of one sentence.
 
-    `tree`: root TOP, covers every token that was given. `scores`: one number per constituent of `tree` in
-    pre-order, the cost −ln p of the inference that built it, nan where none did (the root, a constituent
-    put back by a transform). `cost`: of the whole derivation, decisions that build nothing (shift)
-    included. `status`: one of STATUSES. `n_states`: states taken from the agenda; `n_scored`: inferences
-    scored. `greedy_optimal`: whether the greedy parse was already the best one, None when that was not
-    established. `n_searches`: searches until one gave a whole tree; 1 unless spines were offered. `ambiguity`: spines
-    that a token had in the last search, None where it was not pruned.
+    `tree`: root TOP, covers every token that was given. `scores`: one number per constituent of `tree` in pre-order,
+    the cost −ln p of the inference that built it, nan where none did (the root, a constituent put back by a transform).
+    `cost`: of the whole derivation, decisions that build nothing (shift) included. `status`: one of STATUSES.
+    `n_states`: states taken from the agenda; `n_scored`: inferences scored. `greedy_optimal`: whether the greedy parse
+    was already the best one, None when that was not established. `n_searches`: searches until one gave a whole tree; 1
+    unless spines were offered. `ambiguity`: spines that a token had in the last search, None where it was not pruned.
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
     """
@@ -49,8 +48,7 @@ class ParseResult:
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.tree.labels):
             raise TreeError(
-                f"{len(self.scores)} scores for a tree of {len(self.tree.labels)} constituents; give "
-                "one of each"
+                f"{len(self.scores)} scores for a tree of {len(self.tree.labels)} constituents; give one of each"
             )
         if self.status not in STATUSES:
             raise TreeError(f"parse status {self.status!r} is unknown; it is one of {', '.join(STATUSES)}")

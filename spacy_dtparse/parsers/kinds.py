@@ -1,7 +1,5 @@
 """The kinds of models: what each builds, which factory is for it, which parser reads it. The only place that knows."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, NamedTuple
 

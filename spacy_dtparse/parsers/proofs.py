@@ -3,8 +3,6 @@
 A model's fingerprint says that its tables are whole; proofs say that features, kernels and tables still mean the same.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle, zip_longest

@@ -1,7 +1,5 @@
 """What parsers of all kinds share: the way to files and through pickles, and settings that are checked."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -112,9 +110,7 @@ class Settings:
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         unknown = sorted(set(changes) - set(names))
         if unknown:
-            raise ConfigError(
-                f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}"
-            )
+            raise ConfigError(f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}")
         return replace(self, **changes)  # type: ignore[type-var]
 
     def with_given(self: S, **changes: Any) -> S:

@@ -1,7 +1,5 @@
 """How far the heads and the constituents of a Doc agree."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from spacy.tokens import Doc

@@ -7,8 +7,6 @@ can be told apart. White space at a span's edges does not count: `sent._.parse_s
 trailing newline.
 """
 
-from __future__ import annotations
-
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -73,10 +71,8 @@ def labels(span: Span | Token) -> tuple[str, ...]:
     For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
     constituent nor one token, NotParsedError when the Doc has no valid parse; so do the functions below.
     """
-    place = _locate(span)
-    if place.number < 0:
-        return ()
-    return tuple(place.constituents.labels[place.number : _chain_end(place.constituents, place.number)])
+    _, found, number, *_ = _locate(span)
+    return tuple(found.labels[number : _chain_end(found, number)]) if number >= 0 else ()
 
 
 def parse_string(span: Span | Token) -> str:
@@ -117,10 +113,8 @@ def children(span: Span) -> Iterator[Span]:
         yield make_span(doc, found, number + 1, with_level=True)
         return
     words = [token.i for token in doc[start:end] if not is_blank(token.text)]
-    if len(words) == 1:
-        return
     child, covered = bottom + 1, start
-    for word in words:
+    for word in words if len(words) > 1 else ():
         if word < covered:
             continue
         if child < found.ends_of_subtrees[bottom] and found.starts[child] == word:
@@ -145,7 +139,8 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
     From one member of a chain on, the other members below it come one by one.
     """
-    stack = [_canonical(span)]
+    doc, found, number, start, end, exact = _locate(span)
+    stack = [make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]]
     while stack:
         top = stack.pop()
         yield top
@@ -232,11 +227,7 @@ def _innermost(found: Constituents, start: int, end: int) -> int:
 
 def _chain_end(found: Constituents, number: int) -> int:
     """One past the lowest member of the chain that constituent `number` belongs to."""
-    top = found.chain_tops[number]
-    end = number + 1
-    while end < len(found.chain_tops) and found.chain_tops[end] == top:
-        end += 1
-    return end
+    return bisect_right(found.chain_tops, found.chain_tops[number], number)
 
 
 def _locate(span: Span | Token) -> _Place:
@@ -262,9 +253,3 @@ def _locate(span: Span | Token) -> _Place:
     level = chain_level(span)
     exact = level is not None and number + level < _chain_end(found, number)
     return _Place(doc, found, number + (level or 0) * exact, start, end, exact)
-
-
-def _canonical(span: Span) -> Span:
-    """The span without white space at its edges, labelled as the constituent it stands for."""
-    doc, found, number, start, end, exact = _locate(span)
-    return make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]

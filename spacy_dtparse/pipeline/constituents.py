@@ -5,8 +5,6 @@ among them unless the sentence has no other constituent that covers it. The memb
 the same extent, so each span's `id_` gives its level in its chain: "level-1" is the highest.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -69,11 +67,10 @@ def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind
     return None
 
 
-def link(starts: list[int], ends: list[int], labels: list[str]) -> Constituents:
-    """The tree over constituents in any order (equal extents from top to bottom). Raises TreeError if two cross."""
-    order = sorted(range(len(starts)), key=lambda k: (starts[k], -ends[k]))
-    starts, ends = [starts[k] for k in order], [ends[k] for k in order]
-    labels = [labels[k] for k in order]
+def link(spans: list[tuple[int, int, str]]) -> Constituents:
+    """The tree over (start, end, label) in any order, one extent from top to bottom. Raises TreeError if two cross."""
+    spans = sorted(spans, key=lambda span: (span[0], -span[1]))
+    starts, ends, labels = [s[0] for s in spans], [s[1] for s in spans], [s[2] for s in spans]
     parents, tops, subtrees = [], [], [len(starts)] * len(starts)
     by_extent: dict[tuple[int, int], int] = {}
     stack: list[int] = []
@@ -83,8 +80,7 @@ def link(starts: list[int], ends: list[int], labels: list[str]) -> Constituents:
         if stack and end > ends[stack[-1]]:
             other = stack[-1]
             raise TreeError(
-                f"constituents {labels[other]} [{starts[other]}, {ends[other]}) and {labels[k]} "
-                f"[{start}, {end}) "
+                f"constituents {labels[other]} [{starts[other]}, {ends[other]}) and {labels[k]} [{start}, {end}) "
                 "cross; the constituents of a Doc must nest"
             )
         parents.append(stack[-1] if stack else -1)
@@ -93,11 +89,9 @@ def link(starts: list[int], ends: list[int], labels: list[str]) -> Constituents:
     return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent)
 
 
-# Doc -> key -> (the group, its length, the Doc's length, constituents). A Doc that dies takes its entry
-# along.
-_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, int, int, Constituents]]] = (
-    weakref.WeakKeyDictionary()
-)
+_Kept = dict[str, tuple[SpanGroup, int, int, Constituents]]
+# Doc -> key -> (the group, its length, the Doc's length, constituents). A Doc that dies takes its entry along.
+_CACHE: weakref.WeakKeyDictionary[Doc, _Kept] = weakref.WeakKeyDictionary()
 
 
 def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
@@ -109,8 +103,7 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     name = group_key(doc, key)
     if name is None:
         raise NotParsedError(
-            f"this Doc has no constituents (doc.spans[{key or DEFAULT_KEY!r}]): add 'dtparse' to the "
-            "pipeline. "
+            f"this Doc has no constituents (doc.spans[{key or DEFAULT_KEY!r}]): add 'dtparse' to the pipeline. "
             "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself"
         )
     group = doc.spans[name]
@@ -119,23 +112,18 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
         return kept[3]
     if group.attrs.get("n_tokens", len(doc)) != len(doc):
         raise NotParsedError(_stale(name))
-    starts, ends, labels = [], [], []
     try:
-        for span in group:
-            starts.append(span.start)
-            ends.append(span.end)
-            labels.append(span.label_)
+        spans = [(span.start, span.end, span.label_) for span in group]
     except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
         raise NotParsedError(_stale(name)) from None
-    constituents = link(starts, ends, labels)
+    constituents = link(spans)
     _CACHE.setdefault(doc, {})[name] = (group, len(group), len(doc), constituents)
     return constituents
 
 
 def _stale(key: str) -> str:
     return (
-        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer "
-        "fits them: "
+        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer fits them: "
         "retokenize before 'dtparse' in the pipeline, or parse again"
     )
 
@@ -147,14 +135,14 @@ def chain_level(span: Span) -> int | None:
 
 def make_span(doc: Doc, constituents: Constituents, number: int, *, with_level: bool) -> Span:
     """Constituent `number` as a Span; with its chain level as id, or without, standing for its chain."""
+    start, end, label = constituents.starts[number], constituents.ends[number], constituents.labels[number]
     level = number - constituents.chain_tops[number]
-    return Span(
-        doc,
-        constituents.starts[number],
-        constituents.ends[number],
-        label=constituents.labels[number],
-        span_id=_LEVELS[level] if with_level and level < len(_LEVELS) else 0,
-    )
+    return Span(doc, start, end, label=label, span_id=_id(level) if with_level else 0)
+
+
+def _id(level: int) -> str | int:
+    """The span id of a level of a chain (from 0); 0, none, beyond those that have a name."""
+    return _LEVELS[level] if level < len(_LEVELS) else 0
 
 
 class ParsedSentence(NamedTuple):
@@ -166,9 +154,7 @@ class ParsedSentence(NamedTuple):
     result: ParseResult | Tree | None
 
 
-def write_constituents(
-    doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = ""
-) -> None:
+def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "") -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;
@@ -209,17 +195,10 @@ def write_constituents(
                 continue
             level = level + 1 if (first, last) == extent else 0
             extent = (first, last)
-            span_id: str | int = _LEVELS[level] if level < len(_LEVELS) else 0
-            spans.append(Span(doc, places[first], places[last - 1] + 1, label=label, span_id=span_id))
+            spans.append(Span(doc, places[first], places[last - 1] + 1, label=label, span_id=_id(level)))
             scores.append(None if costs is None else _number(costs[k]))
-    attrs = {
-        "version": FORMAT_VERSION,
-        "kind": _KIND,
-        "n_tokens": len(doc),
-        "parser": parser,
-        "scores": scores,
-        "sentences": infos,
-    }
+    about = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
+    attrs = {**about, "scores": scores, "sentences": infos}
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
 

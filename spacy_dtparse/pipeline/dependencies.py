@@ -1,7 +1,5 @@
 """The spaCy component `bpm_parser`: words and tags in, `token.head`, `token.dep_` and sentence roots out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The English pipelines that ship: one on disk, and those with another of the package's parsers in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,9 +35,7 @@ def _with_parser(
         del wanted["components"][own]
     wanted["components"][factory] = {"factory": factory}
     wanted = Config().from_str(wanted.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
-    nlp = load_model_from_config(
-        wanted, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **given
-    )
+    nlp = load_model_from_config(wanted, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **given)
     nlp.from_disk(folder, exclude=[exclude] if isinstance(exclude, str) else list(exclude))
     description = nlp.meta["description"].replace(own, factory)
     nlp.meta.update(name=name.removeprefix("en_"), description=description)

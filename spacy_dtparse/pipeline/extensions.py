@@ -1,8 +1,6 @@
 """The functions of `attributes` and `spines` as extension attributes, `doc._.constituents`, `span._.parse_string` and
 others."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from typing import Any

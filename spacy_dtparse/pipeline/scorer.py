@@ -5,6 +5,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
@@ -15,12 +16,11 @@ from ..errors import DtparseError
 from ..parsers.base import UNKNOWN_TAG
 from ..trees.tree import TOP, Tree
 from .constituents import DEFAULT_KEY, group_key, read_constituents
-from .sentences import is_blank, sentence_bounds
+from .sentences import sentence_bounds
 
-SCORES = (
-    *("const_p", "const_r", "const_f", "const_p_evalb", "const_r_evalb", "const_f_evalb"),
-    *("const_uf", "const_exact", "const_cross", "const_per_type"),
-)
+_RATES = {"p": "precision", "r": "recall", "f": "f1"}
+_REST = {"const_uf": "unlabelled_f1", "const_exact": "exact_match", "const_cross": "crossing"}
+SCORES = (*(f"const_{name}" for name in _RATES), *(f"const_{name}_evalb" for name in _RATES), *_REST, "const_per_type")
 
 
 @registry.scorers("spacy_dtparse.parseval_scorer.v1")
@@ -52,17 +52,11 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
         return dict.fromkeys(SCORES)
     everything, evalb = (report.totals[name].to_dict() for name in ("all", "evalb"))
     return {
-        "const_p": everything["precision"],
-        "const_r": everything["recall"],
-        "const_f": everything["f1"],
-        "const_p_evalb": evalb["precision"],
-        "const_r_evalb": evalb["recall"],
-        "const_f_evalb": evalb["f1"],
-        "const_uf": everything["unlabelled_f1"],
-        "const_exact": everything["exact_match"],
-        "const_cross": everything["crossing"],
+        **{f"const_{name}": everything[rate] for name, rate in _RATES.items()},
+        **{f"const_{name}_evalb": evalb[rate] for name, rate in _RATES.items()},
+        **{name: everything[score] for name, score in _REST.items()},
         "const_per_type": {
-            label: {"p": values["precision"], "r": values["recall"], "f": values["f1"]}
+            label: {name: values[rate] for name, rate in _RATES.items()}
             for label, values in everything["per_type"].items()
         },
     }
@@ -115,17 +109,10 @@ def tree_pairs(gold: Doc, predicted: Doc, key: str | None = None) -> Iterator[tu
 
 
 def _side(doc: Doc, key: str | None, needed: bool) -> _Side:
-    cuts, tags, texts = [], [], []
-    ends = []  # per token, offset of its visible end
-    position = 0
-    for token in doc:
-        if not is_blank(token.text):
-            visible = "".join(token.text.split())
-            position += len(visible)
-            texts.append(visible)
-            cuts.append(position)
-            tags.append(token.tag_ or UNKNOWN_TAG)
-        ends.append(position)
+    texts = ["".join(token.text.split()) for token in doc]
+    ends = list(accumulate(map(len, texts)))  # per token, offset of its visible end
+    visible = [token.i for token in doc if texts[token.i]]
+    cuts, tags = [ends[i] for i in visible], [doc[i].tag_ or UNKNOWN_TAG for i in visible]
     begins = [0, *ends[:-1]]
     edges = sorted({ends[end - 1] for _, end in sentence_bounds(doc)} - {0})
     spans: list[tuple[int, int, str]] = []

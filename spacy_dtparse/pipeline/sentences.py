@@ -1,7 +1,5 @@
 """From a Doc to what a parser takes: sentences of words and tags, each word with its place in the Doc."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

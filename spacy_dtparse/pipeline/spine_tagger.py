@@ -1,7 +1,5 @@
 """The spaCy component `spine_tagger`: words and tags in, `token._.spine` and `token._.spines` out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

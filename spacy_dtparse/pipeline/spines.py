@@ -1,7 +1,5 @@
 """The spines of a Doc's words, read from and written to a span group: a span for each word, labelled with its best."""
 
-from __future__ import annotations
-
 import warnings
 from bisect import bisect_left
 from collections.abc import Sequence

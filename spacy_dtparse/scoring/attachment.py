@@ -1,7 +1,5 @@
 """Attachment scores of dependency trees: heads, labels, roots, whole trees, with and without punctuation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Orphans: words left bare beside a clause or verb phrase, where English trees have a phrase of their own for them."""
 
-from __future__ import annotations
-
 from ..trees.tree import Tree
 
 NOUNS = frozenset("NN NNS NNP NNPS PRP EX DT PDT PRP$".split())

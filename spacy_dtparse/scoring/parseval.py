@@ -1,7 +1,5 @@
 """PARSEVAL scores of one sentence (Black et al. 1991), counted over multisets of brackets as EVALB does."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import accumulate
 from typing import NamedTuple

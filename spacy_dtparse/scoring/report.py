@@ -1,7 +1,5 @@
 """PARSEVAL scores of a corpus: counts that add up, and their presentation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +20,7 @@ def f1(matched: int, gold: int, predicted: int) -> float:
 
 
 def _rates(matched: int, gold: int, predicted: int) -> dict[str, float]:
-    return {
-        "precision": ratio(matched, predicted),
-        "recall": ratio(matched, gold),
-        "f1": f1(matched, gold, predicted),
-    }
+    return {"precision": ratio(matched, predicted), "recall": ratio(matched, gold), "f1": f1(matched, gold, predicted)}
 
 
 def _counts(matched: int, gold: int, predicted: int) -> dict[str, int]:

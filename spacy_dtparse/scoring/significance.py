@@ -1,7 +1,5 @@
 """Whether one parser is better than another: the paired bootstrap (Efron & Tibshirani 1993; Koehn 2004)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

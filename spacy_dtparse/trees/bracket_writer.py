@@ -1,7 +1,5 @@
 """Writer of Penn brackets, on one line or indented."""
 
-from __future__ import annotations
-
 import re
 
 from ..text import escape_token

@@ -1,7 +1,5 @@
 """Categories of tokens as text: spines or sided spines of a tree, by the name of the kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -11,8 +11,6 @@ when all are, the child at that end. Collins took punctuation off the edges, so 
 punctuation the two agree.
 """
 
-from __future__ import annotations
-
 _TABLE = """
 ADJP L NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
 ADVP R RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN

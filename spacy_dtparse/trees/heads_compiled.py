@@ -1,7 +1,5 @@
 """Head rules compiled to the arrays of the kernel `kernels.trees.heads.head_position`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What labels and tags of Penn-style treebanks mean to the rest of the package."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

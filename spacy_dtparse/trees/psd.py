@@ -1,7 +1,5 @@
 """Trees of `.psd` files (GreynirCorpus, the Penn-Helsinki family) as plain Penn brackets, line by line."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator

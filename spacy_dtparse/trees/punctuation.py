@@ -7,8 +7,6 @@ of commas or dashes around a PRN is inside it; an apposition's second comma clos
 closing quotation mark stands in the constituent of the opening one when that ends there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from .labels import PUNCTUATION_TAGS

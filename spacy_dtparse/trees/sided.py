@@ -4,8 +4,6 @@ A spine says which constituents a word heads. Its sides say where these have chi
 where the highest one stands among its parent's children. Together they decide between shift and reduce.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Spines, what a constituent tree has in place of lexical categories (Kummerfeld et al. 2010)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..errors import TreeError

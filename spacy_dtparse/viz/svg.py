@@ -1,7 +1,5 @@
 """A tree as a self-contained SVG: labels above, words below, no scripts, no fonts, no network."""
 
-from __future__ import annotations
-
 import re
 from xml.sax.saxutils import escape, quoteattr
 

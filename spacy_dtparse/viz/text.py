@@ -1,7 +1,5 @@
 """A tree as text: the tree on its side with box characters."""
 
-from __future__ import annotations
-
 from ..trees.tree import Tree
 
 MAX_INDENT = 200

@@ -23,14 +23,7 @@ from tests.span_models import CHAINS, SENTENCES, random_model
 from training.cli import main
 from training.data.corpus import Sentence
 from training.data.slopes import believed_slopes, bracket_slopes
-from training.data.spans import (
-    chain_numbers,
-    count_chains,
-    crossing_spans,
-    label_chains,
-    make_example,
-    number_of,
-)
+from training.data.spans import chain_numbers, count_chains, crossing_spans, label_chains, make_example, number_of
 from training.data.treebanks import TreebankFile
 from training.runs.processes import worker_pool
 from training.span.fitting import SpanOptions, make_material, make_model, run_facts, train_network

@@ -1,7 +1,5 @@
 """The trainers' command line: thin wrappers over plain functions."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys
@@ -88,9 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name, module in COMMANDS.items():
         example, program = f"example:\n  python -m training {EXAMPLES[name]}", f"python -m training {name}"
         module.add_arguments(
-            commands.add_parser(
-                name, prog=program, description=module.__doc__, epilog=example, formatter_class=plain
-            )
+            commands.add_parser(name, prog=program, description=module.__doc__, epilog=example, formatter_class=plain)
         )
     return parser
 
@@ -100,9 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     options = build_parser().parse_args(arguments)
     logging.basicConfig(
-        level=logging.INFO if options.verbose else logging.WARNING,
-        format="%(name)s: %(message)s",
-        stream=sys.stderr,
+        level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
     return _guarded(lambda: COMMANDS[options.command].run(options))
 

@@ -3,8 +3,6 @@
 A tagger learns from its trees which spines it will need.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Put a tagger's pipeline and a parser together into one spaCy pipeline with licence and credits."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -27,7 +25,6 @@ def run(options: argparse.Namespace) -> None:
         facts = PipelineFacts(name=options.name, treebanks=options.names, version=options.version)
     nlp = assemble(options.tagger, options.model, options.out, facts)
     print(
-        f"{options.out}: {nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, "
-        f"{', '.join(nlp.pipe_names)}, "
+        f"{options.out}: {nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, {', '.join(nlp.pipe_names)}, "
         f"{check_size(options.out) / 1e6:.1f} MB, {nlp.meta['license']}"
     )

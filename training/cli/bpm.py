@@ -3,8 +3,6 @@
 The same command goes on where a killed run stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -18,9 +16,7 @@ SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `bpm`."""
-    parser.add_argument(
-        "--train", nargs="+", default=[], metavar=SPEC, help="CoNLL-U files, or bracketed trees (.mrg)"
-    )
+    parser.add_argument("--train", nargs="+", default=[], metavar=SPEC, help="CoNLL-U files, or bracketed trees (.mrg)")
     parser.add_argument("--dev", nargs="*", default=[], metavar=SPEC, help="development files")
     parser.add_argument(
         "--tagger",
@@ -32,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="so many taggers of the files' own tags each tag a part that they have not seen, and one of all the rest, "
         "which is written beside OUT (suffix .tagger), the development files",
     )  # fmt: skip
-    parser.add_argument(
-        "--guide", type=Path, help="a constituent parser's model, whose trees guide the first stage"
-    )
+    parser.add_argument("--guide", type=Path, help="a constituent parser's model, whose trees guide the first stage")
     parser.add_argument("--source", default="tag", help="parts of speech to read: tag (default), pos or pos+tag")
     parser.add_argument(
         "--places", type=int, nargs="*", default=[], help="characters of a positional tag that count, from 0"
@@ -67,7 +61,16 @@ def run(options: argparse.Namespace) -> None:
     start = DependencyOptions(rules=rules, decoder=options.decoder)
     chosen = changed_fields(start, options.set, but=("rules", "decoder"))
     seconds = fit_dependency(
-        options.train, options.dev, chosen, model_facts(options), options.out, options.workdir, options.workers,
-        options.tagger, options.guide, options.jackknife, jackknifed_tags if options.jackknife else None,
+        options.train,
+        options.dev,
+        chosen,
+        model_facts(options),
+        options.out,
+        options.workdir,
+        options.workers,
+        options.tagger,
+        options.guide,
+        options.jackknife,
+        jackknifed_tags if options.jackknife else None,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB, {seconds:.0f} s")

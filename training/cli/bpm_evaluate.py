@@ -1,7 +1,5 @@
 """Attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -1,7 +1,5 @@
 """Remove a folder that the project wrote below build/."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from pathlib import Path
@@ -19,9 +17,7 @@ def run(options: argparse.Namespace) -> None:
     build = Path("build").resolve()
     folder = options.folder.resolve()
     if build not in folder.parents:
-        raise ConfigError(
-            f"{options.folder} is not below build/; only what the project wrote there is removed"
-        )
+        raise ConfigError(f"{options.folder} is not below build/; only what the project wrote there is removed")
     if not folder.is_dir():
         print(f"{options.folder}: nothing to remove")
         return

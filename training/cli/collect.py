@@ -3,8 +3,6 @@
 Which document belongs to which part is read from assets/splits.json; test parts are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -15,9 +13,7 @@ from spacy_dtparse.errors import DtparseError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `collect`."""
     parser.add_argument("folder", type=Path, help="the folder with one folder per treebank, as fetched")
-    parser.add_argument(
-        "--names", nargs="+", required=True, metavar="NAME[:WEIGHT]", help="craft, genia, gum, masc"
-    )
+    parser.add_argument("--names", nargs="+", required=True, metavar="NAME[:WEIGHT]", help="craft, genia, gum, masc")
     parser.add_argument("--out", type=Path, required=True, help="folder for NAME/{train,dev}.mrg")
 
 

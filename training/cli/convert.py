@@ -1,7 +1,5 @@
 """Convert treebanks: cleaned brackets for the trainers, spaCy's binary format for spacy evaluate."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -9,12 +7,8 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `convert`."""
     parser.add_argument("folder", type=Path, help="the folder with one folder per treebank")
-    parser.add_argument(
-        "names", nargs="+", metavar="NAME[:WEIGHT]", help="treebanks, such as craft or sample"
-    )
-    parser.add_argument(
-        "--out", type=Path, required=True, help="folder for NAME/{train,dev}.mrg and NAME/dev.spacy"
-    )
+    parser.add_argument("names", nargs="+", metavar="NAME[:WEIGHT]", help="treebanks, such as craft or sample")
+    parser.add_argument("--out", type=Path, required=True, help="folder for NAME/{train,dev}.mrg and NAME/dev.spacy")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,7 +1,5 @@
 """Score a parser on treebank files, with gold or predicted tags, at several search budgets."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -15,18 +13,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", type=Path, help="a model file, or the folder of a spaCy pipeline")
     spec = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
     parser.add_argument("files", nargs="*", metavar=spec, help="bracketed gold trees")
+    parser.add_argument("--corpus", type=Path, help="folder of treebanks: NAME/dev.mrg are used beside the above")
+    parser.add_argument("--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus")
     parser.add_argument(
-        "--corpus", type=Path, help="folder of treebanks: NAME/dev.mrg are used beside the above"
-    )
-    parser.add_argument(
-        "--names", nargs="+", default=[], metavar="NAME[:WEIGHT]", help="the treebanks of --corpus"
-    )
-    parser.add_argument(
-        "--tags",
-        nargs="+",
-        choices=("gold", "predicted"),
-        default=["gold"],
-        help="tags to parse with (default: gold)",
+        "--tags", nargs="+", choices=("gold", "predicted"), default=["gold"], help="tags to parse with (default: gold)"
     )
     parser.add_argument(
         "--budgets",
@@ -61,9 +51,7 @@ def run(options: argparse.Namespace) -> None:
     if options.corpus is not None:
         files += corpus_files(options.corpus, options.names, "dev")
     if not files:
-        raise ConfigError(
-            "there is nothing to score on; give bracketed files, or --corpus FOLDER with --names"
-        )
+        raise ConfigError("there is nothing to score on; give bracketed files, or --corpus FOLDER with --names")
     names = ("decoder", "candidates_n", "networks", "confident")
     changes = {name: getattr(options, name) for name in names}
     settings = {name: value for name, value in changes.items() if value is not None}

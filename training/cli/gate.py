@@ -1,7 +1,5 @@
 """Train the gate of a boosted-tree parser anew, and say on dev how many windows it saves."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

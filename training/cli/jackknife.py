@@ -3,8 +3,6 @@
 The same command goes on where a killed run stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from spacy_dtparse.cli.pipelines import natural_number

@@ -1,7 +1,5 @@
 """Make a treebank grammar and its parser, from relative frequencies."""
 
-from __future__ import annotations
-
 import argparse
 import time
 

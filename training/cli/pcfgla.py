@@ -3,8 +3,6 @@
 The same command goes on where a killed run stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from functools import partial

@@ -3,8 +3,6 @@
 The same command goes on where a killed run stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ The same command goes on where a killed run stopped.
 Results are OUT/RUN/result.json; `reproduce-report` makes tables and plots of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -72,9 +70,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         sources = corpus_sources(options.corpus, options.names, options.tags, options.scale)
     command = ("python", "-m", "training", *sys.argv[1:])
-    job = Job(
-        sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command
-    )
+    job = Job(sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command)
     run_each(runs, lambda chosen: execute(chosen, job), told)
 
 

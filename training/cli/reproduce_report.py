@@ -1,7 +1,5 @@
 """Make tables and plots of what `reproduce` measured, beside the figures that the papers print."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

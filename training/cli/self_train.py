@@ -1,7 +1,5 @@
 """Let a teacher parse raw text and keep the trees that it is sure of, for a student to learn from."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options that trainers share: settings, and what a model's meta says."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Train the tagger and the sentence boundaries of a spaCy pipeline, and tag the dev parts."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

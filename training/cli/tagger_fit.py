@@ -3,8 +3,6 @@
 The same command goes on where a killed run stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -58,7 +56,13 @@ def run(options: argparse.Namespace) -> None:
         )
     else:
         scores = fit_files(
-            options.train, options.dev, chosen, model_facts(options), options.out, options.workdir, options.workers,
+            options.train,
+            options.dev,
+            chosen,
+            model_facts(options),
+            options.out,
+            options.workdir,
+            options.workers,
             options.betas,
         )
     if scores:

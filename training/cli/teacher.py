@@ -3,8 +3,6 @@
 Needs the extra `teacher`. A killed `fit` or `annotate` goes on with the same command.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from pathlib import Path

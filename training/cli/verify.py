@@ -1,7 +1,5 @@
 """Check treebank files: published checksums, or at least that every tree can be read."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -9,9 +7,7 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `verify`."""
     parser.add_argument("folder", type=Path, help="the folder with one folder per treebank")
-    parser.add_argument(
-        "names", nargs="+", metavar="NAME[:WEIGHT]", help="treebanks, such as craft or sample"
-    )
+    parser.add_argument("names", nargs="+", metavar="NAME[:WEIGHT]", help="treebanks, such as craft or sample")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,7 +1,5 @@
 """A tagger pipeline and a parser become one spaCy pipeline folder, with its licence, credits and notices."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,16 +44,12 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
     result is larger than MAX_TOTAL or MAX_FILE.
     """
     if not (tagger / "config.cfg").is_file():
-        raise ModelFormatError(
-            f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …"
-        )
+        raise ModelFormatError(f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …")
     check_target(out)
     parser = load_parser(model)
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
-        raise ModelFormatError(
-            f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers read tags"
-        )
+        raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers read tags")
     for name in nlp.component_names:
         if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
             nlp.remove_pipe(name)
@@ -75,11 +69,7 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
             "sources": [{"author": "", "url": "", **source} for source in origin["sources"]],
             "credits": origin["credits"],
             "requirements": [f"spacy-dtparse>={__version__}"],
-            "performance": {
-                **nlp.meta.get("performance", {}),
-                **_dev_scores(parser.meta),
-                **facts.performance,
-            },
+            "performance": {**nlp.meta.get("performance", {}), **_dev_scores(parser.meta), **facts.performance},
         }
     )
     if out.exists():
@@ -94,9 +84,7 @@ def assemble(tagger: Path, model: Path, out: Path, facts: PipelineFacts) -> Lang
 def check_target(out: Path) -> None:
     """Raise ConfigError where `out` is something else than a pipeline folder, which may be overwritten."""
     if out.exists() and not (out / "meta.json").is_file() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ConfigError(
-            f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten"
-        )
+        raise ConfigError(f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten")
 
 
 def _dev_scores(meta: dict[str, Any]) -> dict[str, float]:
@@ -119,12 +107,7 @@ def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
     lines += ["It was trained on:", ""]
     for source in origin["sources"]:
         lines.append(f"- {source['name']} ({source['license']}) {source.get('url', '')}".rstrip())
-    lines += [
-        "",
-        "Credits:",
-        "",
-        *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"]),
-    ]
+    lines += ["", "Credits:", "", *(f"- {credit}" for credit in origin["credits"] or ["the authors of spacy-dtparse"])]
     for notice in origin["notices"]:
         target = folder / f"LICENSE.{Path(notice).name}"
         shutil.copyfile(CATALOGUE.parent / notice, target)

@@ -1,7 +1,5 @@
 """The public treebanks from the layouts that their projects publish to NAME/train.mrg and NAME/dev.mrg."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -140,9 +138,7 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def collect_treebank(
-    folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None
-) -> Collected:
+def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None) -> Collected:
     """Write `out`/`name`/{train,dev}.mrg from the bracket files in and below `folder`/`name`.
 
     One tree per line, with the labels, function tags and empty elements of the source; documents come in the order

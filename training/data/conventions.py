@@ -1,7 +1,5 @@
 """What breaks the conventions of the everyday trees (assets/everyday/GUIDE.md), as far as a program can see it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Treebanks into cleaned brackets and into spaCy's binary format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,17 +14,14 @@ PARTS = ("train", "dev")
 
 
 def clean_trees(path: Path) -> Iterator[Tree]:
-    """The trees of a file without empty elements, function tags and backslashes; a tree of nothing else is
-    left out.
-    """
+    """The trees of a file without empty elements, function tags and backslashes; a tree of nothing else is left out."""
     for tree in read_clean_trees(path):
         words = tuple(map(without_backslashes, tree.words))
         yield tree if words == tree.words else Tree(words, tree.tags, tree.labels, tree.starts, tree.ends)
 
 
 def convert_file(source: Path, brackets: Path | None = None, docs: Path | None = None, limit: int = 0) -> int:
-    """Write the cleaned trees of `source` to `brackets` (one per line) and to `docs` (.spacy); returns their
-    number.
+    """Write the cleaned trees of `source` to `brackets` (one per line) and to `docs` (.spacy); returns their number.
 
     Raises TrainingDataError when there is no such file or no tree in it, TreeFormatError at a malformed tree.
     """
@@ -38,9 +33,7 @@ def convert_file(source: Path, brackets: Path | None = None, docs: Path | None =
         if len(trees) == limit:
             break
     if not trees:
-        raise TrainingDataError(
-            f"{source}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
-        )
+        raise TrainingDataError(f"{source}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     if brackets is not None:
         brackets.parent.mkdir(parents=True, exist_ok=True)
         brackets.write_text("".join(write_tree(tree) + "\n" for tree in trees), encoding="utf8")

@@ -1,7 +1,5 @@
 """Treebanks as training sentences: trees read, preprocessed, with the tags that the parser will see."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

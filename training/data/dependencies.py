@@ -1,7 +1,5 @@
 """Dependency treebanks: CoNLL-U, and constituent trees with heads by rule, as training sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

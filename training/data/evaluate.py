@@ -39,9 +39,7 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
         nlp = spacy.load(source)
         return get_component(nlp).parser, nlp
     if source.is_dir():
-        raise ModelFormatError(
-            f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline"
-        )
+        raise ModelFormatError(f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline")
     return load_parser(source), None
 
 
@@ -107,9 +105,7 @@ def score_parser(
         result = parser.parse(sentence.tree.words, row)
         seconds += time.process_time() - began
         found = result.tree
-        report.add(
-            sentence.tree, Tree.trusted(found.words, found.tags, found.labels, found.starts, found.ends)
-        )
+        report.add(sentence.tree, Tree.trusted(found.words, found.tags, found.labels, found.starts, found.ends))
         status[result.status] += 1
         scored += result.n_scored
         proven += result.status == "optimal" and bool(result.greedy_optimal)
@@ -118,10 +114,7 @@ def score_parser(
     totals = report.to_dict()
     searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
-        **{
-            convention: {name: totals[convention][name] for name in FIGURES}
-            for convention in ("all", "evalb")
-        },
+        **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
         "tag_accuracy": right / tokens,
         "sentences": len(sentences),
         "tokens": tokens,
@@ -195,16 +188,13 @@ def table(records: Sequence[dict[str, Any]]) -> str:
         lines.append(
             f"{r['treebank']:12}{r['tags']:>10}{budget:>9}"
             f"{100 * r['all']['f1']:8.2f}{100 * r['evalb']['f1']:9.2f}{100 * r['all']['exact_match']:7.2f}"
-            f"{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}"
-            f"{optimal:>15}"
+            f"{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}{optimal:>15}"
         )
     return "\n".join(lines)
 
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and
-    so on.
-    """
+    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and so on."""
     figures: dict[str, float] = {}
     for record in records:
         if record["budget"] is None:
@@ -215,16 +205,12 @@ def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline
-    folder.
-    """
+    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline folder."""
     import srsly
 
     path = pipeline / "meta.json"
     if not path.is_file():
-        raise TrainingDataError(
-            f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one"
-        )
+        raise TrainingDataError(f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one")
     meta = srsly.read_json(path)
     meta["performance"] = {**meta.get("performance", {}), **performance(records)}
     srsly.write_json(path, meta)

@@ -1,7 +1,5 @@
 """Which fold each sentence of a treebank is in, for taggers and learners that must not have seen it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 _BLOCK = 10

@@ -1,7 +1,5 @@
 """Parts of speech of dependency treebanks as labels of words, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Raw text to the tagged sentences that a teacher is to parse."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The loss of a sentence's brackets and its derivative by the scores of spans, for all networks that score spans."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL

@@ -1,7 +1,5 @@
 """Trees as what the span network learns from: spans with label chains, and spans that no tree of theirs may have."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

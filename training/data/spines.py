@@ -3,8 +3,6 @@
 A token's category is its written spine or its sided spine.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How often numbers occur in more of them than are held at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

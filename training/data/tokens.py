@@ -1,8 +1,6 @@
 """Tokens that spaCy's English tokenizer cuts otherwise than the treebanks: abbreviations and contractions as people
 write them. A pipeline that is saved keeps them."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from spacy.language import Language

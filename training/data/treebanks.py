@@ -93,9 +93,7 @@ class TreebankFile:
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
         sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
         if not sentences:
-            raise TrainingDataError(
-                f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
-            )
+            raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
         if self.block is not None:
             found = len(sentences)
             sentences = blocks(sentences, self.block, str(self.path))[: self.limit]
@@ -148,9 +146,7 @@ def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
         except ValueError:
             weight = 0.0
         if not name or name in found or not 0 < weight < float("inf"):
-            raise ConfigError(
-                f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0"
-            )
+            raise ConfigError(f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0")
         found[name] = weight
     return found
 
@@ -191,9 +187,8 @@ def catalogue(path: Path = CATALOGUE) -> dict[str, dict[str, Any]]:
 def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
     """Licence, credits and sources of a model trained on the named treebanks, as plain data.
 
-    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a
-    sentence that says why not. `notices`: licence texts that travel along, relative to the folder of the
-    list.
+    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a sentence that
+    says why not. `notices`: licence texts that travel along, relative to the folder of the list.
     """
     known = catalogue() if known is None else known
     credits: list[str] = []
@@ -212,9 +207,7 @@ def provenance(names: Sequence[str], known: dict[str, dict[str, Any]] | None = N
             sources.append({"name": name, "license": "not known"})
             continue
         credits += entry["credits"]
-        repositories = ", ".join(
-            f"https://github.com/{repository}" for repository in entry["source"]["github"]
-        )
+        repositories = ", ".join(f"https://github.com/{repository}" for repository in entry["source"]["github"])
         sources.append({"name": entry["name"], "url": repositories, "license": entry["licence"]["name"]})
         if "text" in entry["licence"]:
             notices.append(entry["licence"]["text"])

@@ -1,7 +1,5 @@
 """Check treebank files against the published list: sizes, checksums, and that every tree can be read."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +24,7 @@ class FileCheck:
     published: bool = False
 
 
-def verify(
-    folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None
-) -> list[FileCheck]:
+def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> list[FileCheck]:
     """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank.
 
     A treebank of the list must have the published size and SHA-256; of any other one, all trees must be

@@ -1,7 +1,5 @@
 """Vectors of words as a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """From dependency sentences to a model: stages of Bayes point machines, then the labeller."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor

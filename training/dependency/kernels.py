@@ -1,7 +1,5 @@
 """Passes of online learners over listed features of links, and of label features."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel

@@ -1,8 +1,6 @@
 """Online learners: of links over a listing, averaged perceptron or MIRA, and their mean, the Bayes point; of labels, a
 perceptron over what stands around each link of the gold trees, several of them averaged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Features of training sentences, listed once on disk and mapped into memory by every learner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

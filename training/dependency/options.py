@@ -1,7 +1,5 @@
 """How a dependency parser is trained."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Any
 

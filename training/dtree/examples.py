@@ -5,8 +5,6 @@ candidates) and `top` (the windows that TOP may cover). Rows are written to file
 number of processes share them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,18 +174,14 @@ def collect_atoms(
 ) -> tuple[AtomMap, np.ndarray]:
     """Number the atoms seen in at least `min_count` examples (that pass the sieve), most frequent first.
 
-    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once
-    so far
-    are forgotten (lossy counting).
+    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once so
+    far are forgotten (lossy counting).
     """
     table, n_direct = compile_templates(templates, lexicon.sizes)
     capacity = 1 << capacity_bits
     state = np.array([n_direct, 0, 1], dtype=OFFSET)
     atoms = AtomMap(
-        np.arange(n_direct, dtype=INDEX),
-        np.zeros(capacity, dtype=np.uint64),
-        np.full(capacity, -1, dtype=INDEX),
-        state,
+        np.arange(n_direct, dtype=INDEX), np.zeros(capacity, dtype=np.uint64), np.full(capacity, -1, dtype=INDEX), state
     )
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
     replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())

@@ -1,7 +1,5 @@
 """Fit a parser: treebanks and tags in, a model bundle out. Resumes from its working folder after a kill."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

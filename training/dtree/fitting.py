@@ -1,7 +1,5 @@
 """From treebank files to a model file: reading, training, provenance, writing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Executor

@@ -1,7 +1,5 @@
 """Training of the gate (see `kernels.trees.gate`): logistic regression on the windows of gold derivations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Gold derivations: the action sequence that builds a tree under each strategy (Turian & Melamed 2006a, section
 3.3)."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labelled sentences: files of a token to the line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """From labelled sentences to a tagger's model, and how good it is."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

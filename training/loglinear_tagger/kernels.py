@@ -3,8 +3,6 @@
 Sentences come as `SequenceData`: atoms, starts, gold.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@ maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BF
 of each label given the gold labels before it (Ratnaparkhi 1996).
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -101,7 +99,12 @@ def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: 
 
 
 def train_loglinear(
-    data: SequenceData, parts: TagParts, listing: Listing, options: SequenceOptions, state: Path, tell: Tell,
+    data: SequenceData,
+    parts: TagParts,
+    listing: Listing,
+    options: SequenceOptions,
+    state: Path,
+    tell: Tell,
     workers: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(Pairs as in Listing, their weights); every tenth iteration is kept in the file `state`, and gone on from."""

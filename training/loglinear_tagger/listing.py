@@ -1,7 +1,5 @@
 """Arrays of labelled sentences, their features, and which labels each feature has weights for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """How a tagger is trained."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,8 +1,6 @@
 """A training run of a tagger from files to a model file, and labels and parts of speech for its own training
 sentences."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -7,13 +7,4 @@
 from .binarise import BINARISATIONS, BinaryTree, Markov, Symbol, binarise, debinarise
 from .grammar import PcfgOptions, train_pcfg
 
-__all__ = [
-    "BINARISATIONS",
-    "BinaryTree",
-    "Markov",
-    "PcfgOptions",
-    "Symbol",
-    "binarise",
-    "debinarise",
-    "train_pcfg",
-]
+__all__ = ["BINARISATIONS", "BinaryTree", "Markov", "PcfgOptions", "Symbol", "binarise", "debinarise", "train_pcfg"]

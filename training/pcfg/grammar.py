@@ -1,7 +1,5 @@
 """Training sentences to a PcfgModel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Matsuzaki, Miyao & Tsujii (2005) give every symbol the same number of latent val
 Petrov, Barrett, Thibaux & Klein (2006) split in two, train, and take back the half of the splits that helped least.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -272,9 +270,7 @@ def resized(grammar: LatentGrammar, sizes: np.ndarray, source: Sequence[np.ndarr
             new = np.einsum("yzx,yb,zc,xa->bca", new, maps[left][1], maps[right][1], maps[parent][0], optimize=True)
         rules[rule_at[r] : rule_at[r + 1]] = new.ravel()
     for p, tag in enumerate(backbone.pairs[:, 0].tolist()):
-        words[word_at[p] : word_at[p + 1]] = (
-            grammar.words[grammar.word_at[p] : grammar.word_at[p + 1]] @ maps[tag][0]
-        )
+        words[word_at[p] : word_at[p + 1]] = grammar.words[grammar.word_at[p] : grammar.word_at[p + 1]] @ maps[tag][0]
     return LatentGrammar(backbone, sizes.astype(INDEX), rule_at, rules, word_at, words)
 
 

@@ -10,8 +10,6 @@ Inside and outside numbers of a node are scaled so that the largest is 1, and th
 inside numbers add up to that of the tree's probability.
 """
 
-from __future__ import annotations
-
 import math
 
 from spacy_dtparse.kernels.jit import bare_kernel, inner_kernel

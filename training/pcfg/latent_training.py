@@ -1,7 +1,5 @@
 """From treebank sentences to a PCFG with latent annotations."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

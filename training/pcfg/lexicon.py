@@ -6,8 +6,6 @@ one tag (NN below NP, NN below ADJP) share the tag's distribution: each leans on
 `variant_weight`. So every symbol's probabilities sum to 1 over all classes.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 

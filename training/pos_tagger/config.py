@@ -1,7 +1,5 @@
 """Settings of the taggers, as frozen dataclasses with defaults."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The final tagger (and senter) as a spaCy pipeline on disk, with its scores."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,11 +31,10 @@ def train_final(
 ) -> dict[str, float]:
     """Train on all training sentences, save the pipeline to ``model`` and tag the dev parts with it.
 
-    ``split_evidence``: names of the treebanks that split hyphenated words; they decide the tags of parts
-    when ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape.
-    Writes ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line
-    in ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the
-    pipeline's meta.
+    ``split_evidence``: names of the treebanks that split hyphenated words; they decide the tags of parts when
+    ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape. Writes
+    ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line in
+    ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the pipeline's meta.
     """
     config = config or FINAL
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit

@@ -1,7 +1,5 @@
 """A pipeline of tok2vec, tagger and sentence boundaries, and its training by spaCy's `nlp.update`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat

@@ -1,8 +1,6 @@
 """Tags that a token's form alone decides: addresses (ADD) and emoji (NFP), as in the English Web Treebank, of which no
 tagger learns from a few hundred examples that are all different; the ellipsis character."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Tags for every training sentence from a tagger that has not seen it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -56,11 +54,7 @@ def _load_fold(path: Path, fingerprint: str) -> dict[str, list[str]] | None:
 
 
 def jackknife(
-    treebanks: Sequence[Treebank],
-    out: Path,
-    folds: int = 10,
-    config: TaggingConfig | None = None,
-    run: str = "pooled",
+    treebanks: Sequence[Treebank], out: Path, folds: int = 10, config: TaggingConfig | None = None, run: str = "pooled"
 ) -> dict[str, float]:
     """Write ``out/{treebank}.train.tags``; return the accuracy of the predicted tags per treebank.
 
@@ -95,9 +89,7 @@ def jackknife(
 def _run_fold(
     treebanks: Sequence[Treebank], plan: FoldPlan, config: TaggingConfig, fold: int, run: str, out: Path
 ) -> dict[str, list[str]]:
-    groups = [
-        treebank.train[run] for treebank in treebanks for run in plan.runs[treebank.name] * treebank.weight
-    ]
+    groups = [treebank.train[run] for treebank in treebanks for run in plan.runs[treebank.name] * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
     nlp, seconds = fit(config, groups, tag_set(treebanks), senter=False, name=f"{run} fold {fold}")
     result: dict[str, list[str]] = {}

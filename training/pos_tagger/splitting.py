@@ -7,8 +7,6 @@ ending a sentence after "Fig" + ".". A part gets its most frequent tag in treeba
 last parts are certain enough to be set by rule.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable

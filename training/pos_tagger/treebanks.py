@@ -69,9 +69,7 @@ class Treebank:
             )
         dev = folder / "dev.mrg"
         name = folder.resolve().name
-        return cls(
-            name, read_sentences(folder / "train.mrg"), read_sentences(dev) if dev.is_file() else [], weight
-        )
+        return cls(name, read_sentences(folder / "train.mrg"), read_sentences(dev) if dev.is_file() else [], weight)
 
 
 def _conllu(path: Path) -> list[Sentence]:

@@ -1,7 +1,5 @@
 """Files that a kill leaves whole: written at once, or line by line."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

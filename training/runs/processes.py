@@ -1,7 +1,5 @@
 """The worker processes of training runs."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import threading

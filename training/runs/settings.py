@@ -1,7 +1,5 @@
 """NAME=VALUE settings of command lines, applied to settings in sections."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a running trainer tells: a line of facts, kept as JSON beside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

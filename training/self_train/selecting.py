@@ -1,7 +1,5 @@
 """Which of the teacher's trees are kept, and the files that they are written to."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Students: the same recipe on a treebank with more and more of the teacher's trees, and how well each parses."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """The teacher's trees of many sentences: in several processes, in order, and kept on disk chunk by chunk."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

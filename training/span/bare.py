@@ -7,8 +7,6 @@ end is what a parser is unsure of; taking these up costs more right brackets tha
 In Penn's labels a noun, determiner or verb beside a VP or S is such a token, too, unless a treebank often has it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

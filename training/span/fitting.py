@@ -1,7 +1,5 @@
 """From treebank sentences to a span model: one run for each network, in steps that can be resumed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Derivatives of the recurrent units, the optimiser's steps, and distributions over trees fitted to posteriors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -25,9 +23,7 @@ def run_sentences(numbers, inputs, bounds, recurrent, bias, states, outputs):
 
 
 @bare_kernel(fastmath=True)
-def units_back(
-    d_outputs, numbers, inputs, bounds, recurrent, states, d_numbers, d_inputs, d_recurrent, d_bias, carry
-):
+def units_back(d_outputs, numbers, inputs, bounds, recurrent, states, d_numbers, d_inputs, d_recurrent, d_bias, carry):
     """Derivatives of `run_sentences`: `numbers` holds the gates, as it leaves them.
 
     Filled: `d_numbers`, of the shape of `numbers`, and, where the highway has no row there, `d_inputs` (tokens, 2 d).
@@ -96,14 +92,10 @@ def adam(values, slopes, means, squares, rate, keep, keep_square, correction, co
 
 
 @bare_kernel(fastmath=True)
-def adam_rows(
-    table, slopes, means, squares, rows, rate, keep, keep_square, correction, correction_square
-):
+def adam_rows(table, slopes, means, squares, rows, rate, keep, keep_square, correction, correction_square):
     """`adam` on the rows of a table that a batch has met, the others being left as they are."""
     for row in rows:
-        adam(
-            table[row], slopes[row], means[row], squares[row], rate, keep, keep_square, correction, correction_square
-        )
+        adam(table[row], slopes[row], means[row], squares[row], rate, keep, keep_square, correction, correction_square)
 
 
 @bare_kernel(fastmath=True)

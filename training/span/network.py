@@ -5,8 +5,6 @@ constituent among all binary trees, and that of its labels, -ln of their probabi
 beside the constituents count as spans without a label, by their posterior probability.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -194,9 +192,7 @@ class Trainer:
             masked, mask = self._dropped(x, lengths, share, rng)
             units = masked @ weights
             states, outputs = (np.empty((n, 2 * d), dtype=REAL) for _ in range(2))
-            run_sentences(
-                units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs
-            )
+            run_sentences(units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs)
             kept.append((masked, mask, units, states))
             x = outputs
         return x, kept
@@ -326,8 +322,7 @@ class Trainer:
         self.steps += 1
         keep, keep_square = 0.9, 0.99
         factors = [
-            REAL(x)
-            for x in (rate, keep, keep_square, 1 / (1 - keep**self.steps), 1 / (1 - keep_square**self.steps))
+            REAL(x) for x in (rate, keep, keep_square, 1 / (1 - keep**self.steps), 1 / (1 - keep_square**self.steps))
         ]
         share = REAL(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
         for name, value in self.values.items():

@@ -1,7 +1,5 @@
 """A training run of a span parser from files to a model file, in several processes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -96,11 +94,7 @@ def fit_span(
         "version": __version__,
         **facts,
         "treebanks": [
-            {
-                "name": file.name,
-                "weight": file.weight,
-                "tags": "gold" if file.tags is None else "predicted",
-            }
+            {"name": file.name, "weight": file.weight, "tags": "gold" if file.tags is None else "predicted"}
             for file in train
         ],
         **{key: value for key, value in origin.items() if key != "notices"},

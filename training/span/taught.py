@@ -1,7 +1,4 @@
-"""A teacher's beliefs of raw text (`training.data.shards`) as examples, kept small and made when they are asked
-for."""
-
-from __future__ import annotations
+"""A teacher's beliefs of raw text (`training.data.shards`) as examples, kept small and made when they are asked for."""
 
 from abc import abstractmethod
 from collections import Counter

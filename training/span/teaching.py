@@ -1,7 +1,5 @@
 """What a teacher believes of sentences, as examples: a span parser's posteriors, mixed with another parser's trees."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Vectors of words as a file, and as the rows that a network's table begins with."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL

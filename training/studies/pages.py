@@ -1,7 +1,5 @@
 """Fill the marked blocks of a Markdown page: `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plans of runs: choosing some by name, and doing one after the other without one bad run taking the others along."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Treebanks to training and held-out sentences: a folder of named treebanks, or the Penn Treebank's WSJ sections."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

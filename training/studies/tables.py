@@ -1,7 +1,5 @@
 """Parts of the studies' tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

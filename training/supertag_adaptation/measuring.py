@@ -1,7 +1,5 @@
 """How fast a parser is with a tagger's spines, and what that costs; tables of it, as Markdown."""
 
-from __future__ import annotations
-
 import gc
 import math
 import time

@@ -1,7 +1,5 @@
 """Pipelines in, and out with a spine_tagger before the parser."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an adaptation is made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

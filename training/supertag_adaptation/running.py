@@ -1,7 +1,5 @@
 """From a pipeline and raw text to a pipeline with a tagger of spines, and how fast it is."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Raw text read by a teacher: split into sentences, annotated in shards by several processes, kept shard by shard."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

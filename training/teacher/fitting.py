@@ -1,7 +1,5 @@
 """Training a teacher: one network, in steps that can be resumed."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence

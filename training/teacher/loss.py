@@ -1,7 +1,5 @@
 """The teacher's loss: brackets, labels and tags, as the students' (see `training.span.network`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A teacher's beliefs of a sentence's spans, mixed with those of a parser of another kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 

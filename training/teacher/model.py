@@ -1,8 +1,6 @@
 """A trained teacher: networks of several seeds whose scores are averaged, what they believe of a sentence, and its
 files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

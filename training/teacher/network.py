@@ -6,8 +6,6 @@ layer over both, a word's tag from one over its vector. What treebank a sentence
 keep its conventions; source 0 is none of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Annotated text and trees with the tags of a tagger such as the parser will meet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trees of what a teacher believes, read without torch: for learners that learn from trees alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 

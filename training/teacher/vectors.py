@@ -1,7 +1,5 @@
 """A teacher's vectors of words, each the mean over places in annotated text: where a student's words begin."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path

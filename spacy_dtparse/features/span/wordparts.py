@@ -84,9 +84,7 @@ class WordParts:
         return WordParts, (self.tables,)  # without what is remembered
 
     @classmethod
-    def build(
-        cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None
-    ) -> WordParts:
+    def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None) -> WordParts:
         """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,
         twice as a tag; the most frequent first, and no more than the `most` most frequent of a kind."""
         least = (least_word, 2, least_part, least_part)

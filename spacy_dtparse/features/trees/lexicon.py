@@ -120,9 +120,7 @@ class Lexicon:
 
     @classmethod
     def build(cls, labels: Sequence[str], tags: Sequence[str], words: Sequence[str], unknown_tag: str) -> Lexicon:
-        """Tables from lists. `labels` ends with TOP, `words` starts with RARE; a tag that is also a label is an
-        error.
-        """
+        """Tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
         both = sorted(set(labels) & set(tags))
         if both:
             raise TrainingDataError(f"{', '.join(both)}: used both as a label and as a tag; rename one of them")

@@ -1,7 +1,4 @@
-"""Readable names of atoms, read back from the compiled template table: what the kernel tests is what the
-name says."""
-
-from __future__ import annotations
+"""Readable names of atoms, read back from the compiled template table: what the kernel tests is what the name says."""
 
 from typing import Protocol
 
@@ -64,11 +61,10 @@ class NumbersAtoms(Protocol):
 def atom_names(model: NumbersAtoms) -> tuple[str, ...]:
     """The name of every atom of `model`, by number.
 
-    One place: `left terminal 0 tag = IN`, `head word = "bank"`, `first child of last label = nothing`
-    (first, last and head are items of the window). Several: `first label = DT & last label = NN`. Groups:
-    `some item of 2 left of head: tag = CC`. Lengths: `items of span > 3`. The whole window: `labels = DT JJ
-    NN`. A hashed atom whose parts the trainer did not meet again is called `hashed atom 17`. Different
-    atoms have different names.
+    One place: `left terminal 0 tag = IN`, `head word = "bank"`, `first child of last label = nothing` (first, last and
+    head are items of the window). Several: `first label = DT & last label = NN`. Groups: `some item of 2 left of head:
+    tag = CC`. Lengths: `items of span > 3`. The whole window: `labels = DT JJ NN`. A hashed atom whose parts the
+    trainer did not meet again is called `hashed atom 17`. Different atoms have different names.
     """
     table, n_direct = compile_templates(model.templates, model.lexicon.sizes)
     n_atoms = int(model.atoms.state[0])
@@ -101,15 +97,11 @@ def _direct_names(table: k.TemplateTable, lexicon: Lexicon, n_direct: int) -> li
         attribute = int(table.slots[slot, 1])
         for value in range(-1, lexicon.sizes.of(attribute)):
             names[base + 1 + value] = f"{_slot_name(table, slot)} = {_value(lexicon, attribute, value)}"
-    for (kind, group, attribute), base in zip(
-        table.grouped.tolist(), table.grouped_base.tolist(), strict=True
-    ):
+    for (kind, group, attribute), base in zip(table.grouped.tolist(), table.grouped_base.tolist(), strict=True):
         start = f"{_KIND[kind]} of {_group_name(*table.groups[group].tolist())}"
         if kind in (k.SOME_ITEM, k.SOME_TERMINAL):
             for value in range(lexicon.sizes.of(attribute)):
-                names[base + value] = (
-                    f"{start}: {_ATTRIBUTE[attribute]} = {_value(lexicon, attribute, value)}"
-                )
+                names[base + value] = f"{start}: {_ATTRIBUTE[attribute]} = {_value(lexicon, attribute, value)}"
         else:
             for length in range(LENGTH_TESTS // 2):
                 names[base + length] = f"{start} = {length}"

@@ -5,8 +5,6 @@ they test only whether some item of a group has a value. `standard` is ours: one
 triples of places, so that a tree needs one test where the papers' sets need several.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 from ...errors import ConfigError

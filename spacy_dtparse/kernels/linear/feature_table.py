@@ -5,8 +5,6 @@ nothing else are a family: one look finds all of them. Where many keys are looke
 they are looked for together: each look waits for memory, and `find_families` waits for many at a time.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ With it a parser that scores links one by one sees what a link alone does not sh
 head, crossing links (Nivre & McDonald 2008; Martins, Das, Smith & Xing 2008).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 Keys as in `links`; the tree comes as a Guide.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import inner_kernel, kernel

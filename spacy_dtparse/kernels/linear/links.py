@@ -11,8 +11,6 @@ comes after. 0 is an atom that the model does not know: no feature has it. A key
 and up to two atoms below 2**24 or four below 2**12, so that no two features share one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import inner_kernel, kernel

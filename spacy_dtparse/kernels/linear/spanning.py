@@ -12,8 +12,6 @@ Eisner 1996; McDonald, Pereira, Ribarov & Hajič 2005 for both; the contraction 
 graphs, where Corston-Oliver et al. 2006 use one in O(n³).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

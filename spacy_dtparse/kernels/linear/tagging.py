@@ -1,9 +1,8 @@
 """A log-linear tagger: features of a token and of the two labels before it, and the distribution over labels.
 
-The features are those of Ratnaparkhi (1996) as Clark & Curran (2007) use them for supertags: words and tags in a
-window of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. Beyond them: a
-word with a tag or with its neighbour, triples of tags, the shape of every word, the last label with the token's tag or
-word.
+The features are those of Ratnaparkhi (1996) as Clark & Curran (2007) use them for supertags: words and tags in a window
+of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. Beyond them: a word with
+a tag or with its neighbour, triples of tags, the shape of every word, the last label with the token's tag or word.
 
 Tokens come as atoms, int32 (n + 4, COLUMNS): two rows for what is before the sentence, the n tokens, two rows for what
 comes after. 0 is an atom that the model does not know: no feature has it. Keys are those of `links`: words below 2**24,
@@ -12,8 +11,6 @@ tags and labels below 2**12.
 Each token's distribution is normalised by itself, given the labels before it. So the forward sums are the
 probabilities of a token's labels given the whole sentence: those of the backward pass would all be 1.
 """
-
-from __future__ import annotations
 
 import math
 from typing import NamedTuple

@@ -9,8 +9,6 @@ Scores are natural logs of probabilities. Of equal derivations of an item the fi
 smaller split, the smaller rule number; so results do not depend on anything but grammar and sentence.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
@@ -136,10 +134,9 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
 
     `rules` RULE (R,), `ranges` int32 (S, 5). `leaves` ITEM: the tags each word may have with their log probability,
     those of word t at [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see
-    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2), where a cell's items stand, by symbol.
-    Scratch: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks`
-    (see `open_row`). `marks` int64 (8,): zeros at the start;
-    marks[TRIED] counts rule applications.
+    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2), where a cell's items stand, by symbol. Scratch:
+    `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks` (see `open_row`).
+    `marks` int64 (8,): zeros at the start; marks[TRIED] counts rule applications.
     """
     n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
     waiting, queued = queue[0], queue[1]

@@ -1,7 +1,5 @@
 """The ways to build an item of a filled chart: the edges of its packed forest, for lists of k best trees."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

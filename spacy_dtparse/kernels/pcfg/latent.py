@@ -9,8 +9,6 @@ Numbers of a cell are scaled by a power of two, `scale`, so that the largest ins
 are scaled so that inside times outside is a posterior, up to the inside number of the root.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

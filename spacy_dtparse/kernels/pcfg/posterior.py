@@ -9,8 +9,6 @@ of two is exact.
 Cells are numbered as in `cky`. Log probabilities of rules come as probabilities here.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -435,7 +433,5 @@ def outside(
                 if not listed:
                     _list_active(rules, ranges, anywhere, allowed[cell], active, active_from)
                     listed = True
-                _down_by_active(
-                    active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right
-                )
+                _down_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right)
     return math.log(total) + scale[top] * math.log(2.0)

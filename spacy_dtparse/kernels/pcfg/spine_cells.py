@@ -10,8 +10,6 @@ part still has some of these, and ends where the constituent does. A right part 
 has children right of it. The root is in no spine; a child's place says whether that can be its head.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel

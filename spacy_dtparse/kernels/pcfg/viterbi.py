@@ -6,8 +6,6 @@ same way. Only unary rules leave a trace on the way up: a symbol's best binary r
 in the few places that the tree goes through.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

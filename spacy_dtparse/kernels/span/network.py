@@ -6,8 +6,6 @@ scores a bilinear form of its two gaps (Dozat & Manning 2017; for constituents Z
 from one hidden layer over the sum of both gaps' projections.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

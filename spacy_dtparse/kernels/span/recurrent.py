@@ -5,8 +5,6 @@ highway input) all but two products with the state before are matrix products ov
 pass of elementwise sums in each direction. Training and parsing call the same functions.
 """
 
-from __future__ import annotations
-
 from ...dtypes import REAL
 from ..jit import bare_kernel
 

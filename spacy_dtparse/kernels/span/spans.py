@@ -7,8 +7,6 @@ score, so that numbers stay within float64 for sentences of ordinary length. `lo
 such a limit, and `tree_posteriors` takes whichever of the two is needed. Scores are natural logarithms.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ stands in its clause as loose words. Here such words get the most probable const
 is otherwise left as it is.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

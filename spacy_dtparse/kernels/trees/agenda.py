@@ -4,8 +4,6 @@ States live in one array as (parent, window, label, cost). The kernels allocate 
 make and lengthen the arrays.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers of atoms: a direct map for tests of one value, a hash table for tests of several."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

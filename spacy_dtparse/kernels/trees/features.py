@@ -1,15 +1,10 @@
-"""The feature kernel: the atoms of one candidate inference. Search and replay both call it; nothing else makes
-features.
+"""The feature kernel: the atoms of one candidate inference. Search and replay call it; nothing else makes features.
 
-A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the
-terminal left
-of the span, the head child of the first child, ...). A *slot* is an attribute of the node at a place. A template turns
-slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections 4.1,
-4.2 and
-table 3). All numbers here are codes that `features.trees.templates` compiles; nothing here reads text.
+A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the terminal
+left of the span, the head child of the first child, ...). A *slot* is an attribute of the node at a place. A template
+turns slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections
+4.1, 4.2 and table 3). All numbers here are codes that `features.trees.templates` compiles; nothing here reads text.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -50,8 +45,7 @@ class TemplateTable(NamedTuple):
     `slots` int32 (S, 2): place, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the direct
     map. `tuples` int32 (T, 4): up to three slots (-1: unused) and the template's number (hash seed).
     `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
-    attribute;
-    `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, -1 if there is none.
+    attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, or -1.
     `bounds` int32 (2, 8): per part, [lo, hi) of places, slots, unary and tuples; groups and sequence are always OWN.
     """
 
@@ -91,9 +85,8 @@ class Nodes(NamedTuple):
 
 
 class FeatureScratch(NamedTuple):
-    """Working memory: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32
-    (n_atoms,) with
-    `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
+    """Working memory: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,)
+    with `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
 
     place: np.ndarray
     slot: np.ndarray
@@ -116,51 +109,35 @@ def window_head(heads, nodes, frontier, i, j, children):
 @inner_kernel
 def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, place):
     item = nodes.item
-    first = item[frontier[i]]["start"]
-    last = item[frontier[j - 1]]["end"] - 1
-    head_token = item[frontier[h]]["head"]
+    first, last = np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"])
+    head_token = np.int64(item[frontier[h]]["head"])
     for p in range(lo, hi):
         space, where, offset = places[p, 0], places[p, 1], places[p, 2]
         found = -1
-        if space == ITEM:
-            if where == START:
-                at, least, bound = i + offset, i, j
-            elif where == END:
-                at, least, bound = j - 1 - offset, i, j
-            elif where == HEAD:
-                at, least, bound = h + offset, i, j
-            elif where == LEFT:
-                at, least, bound = i - 1 - offset, low, i
-            elif where == RIGHT:
-                at, least, bound = j + offset, j, size
-            else:
-                at, least, bound = i + offset, i, size
-            if least <= at < bound:
-                found = frontier[at]
-        elif space == TERMINAL:
-            if where == START:
-                at, least, bound = first + offset, first, last + 1
-            elif where == END:
-                at, least, bound = last - offset, first, last + 1
-            elif where == HEAD:
-                at, least, bound = head_token + offset, 0, n_tokens
-            elif where == LEFT:
-                at, least, bound = first - 1 - offset, 0, n_tokens
-            elif where == RIGHT:
-                at, least, bound = last + 1 + offset, 0, n_tokens
-            else:
-                at, least, bound = first + offset, 0, n_tokens
-            if least <= at < bound:
-                found = at
-        else:
+        if space == CHILD:
             parent = place[offset]
             if parent >= 0:
-                if where == FIRST_CHILD:
-                    found = item[parent]["first"]
-                elif where == HEAD_CHILD:
-                    found = item[parent]["middle"]
-                else:
-                    found = item[parent]["last"]
+                of = item[parent]
+                found = of["first"] if where == FIRST_CHILD else of["middle"] if where == HEAD_CHILD else of["last"]
+        else:
+            begin, end, head, lowest, highest = i, j, h, low, size
+            if space == TERMINAL:
+                begin, end, head, lowest, highest = first, last, head_token, 0, n_tokens
+            at, least, bound = begin + offset, begin, end
+            if where == END:
+                at = end - 1 - offset
+            elif where == HEAD:
+                at = head + offset
+                if space == TERMINAL:
+                    least, bound = lowest, highest
+            elif where == LEFT:
+                at, least, bound = begin - 1 - offset, lowest, begin
+            elif where == RIGHT:
+                at, least, bound = end + offset, end, highest
+            elif where == FRONT:
+                bound = highest
+            if least <= at < bound:
+                found = frontier[at] if space == ITEM else at
         place[p] = found
 
 
@@ -168,28 +145,19 @@ def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, 
 def _group_range(code, n, i, j, h, low, size):
     """Frontier positions [lo, hi) of a group and the position left out (-1: none)."""
     lo, hi, hole = i, j, -1
+    most = n if n > 0 else size
     if code == SPAN_FIRST:
-        if n > 0:
-            hi = min(j, i + n)
+        hi = min(j, i + most)
     elif code == SPAN_LAST:
-        if n > 0:
-            lo = max(i, j - n)
+        lo = max(i, j - most)
     elif code == HEAD_LEFT:
-        hi = h
-        if n > 0:
-            lo = max(i, h - n)
+        lo, hi = max(i, h - most), h
     elif code == HEAD_RIGHT:
-        lo = h + 1
-        if n > 0:
-            hi = min(j, h + 1 + n)
+        lo, hi = h + 1, min(j, h + 1 + most)
     elif code == CONTEXT_LEFT:
-        lo, hi = low, i
-        if n > 0:
-            lo = max(low, i - n)
+        lo, hi = max(low, i - most), i
     elif code == CONTEXT_RIGHT:
-        lo, hi = j, size
-        if n > 0:
-            hi = min(size, j + n)
+        lo, hi = j, min(size, j + most)
     elif code == NON_LEFTMOST:
         lo = i + 1
     elif code == NON_RIGHTMOST:
@@ -238,16 +206,35 @@ def _emit_groups(
         if kind >= LENGTH_ITEMS:
             # tests "= n" at base + n and "> n" at base + LENGTH_MAX + 1 + n, n = 0..LENGTH_MAX
             for n in range(LENGTH_MAX + 1):
-                if length == n:
-                    number = direct[base + n]
-                elif length > n:
-                    number = direct[base + LENGTH_MAX + 1 + n]
-                else:
-                    number = -1
+                number = -1
+                if length >= n:
+                    number = direct[base + n if length == n else base + LENGTH_MAX + 1 + n]
                 if number >= 0:
                     out[count] = number
                     count += 1
     return count
+
+
+@inner_kernel
+def _tuple_atom(tuples, t, atoms, slot):
+    """(The atom of tuple template t, -1 where it is unknown or all its slots are empty; how many slots it has)."""
+    key, width, most = mix(MIX_2, tuples[t, 3]), 0, -1
+    for k in range(3):
+        s = tuples[t, k]
+        if s >= 0:
+            width += 1
+            most = max(most, slot[s])
+            key = mix(key, slot[s])
+    return (lookup(atoms.keys, atoms.values, atoms.state, key) if most >= 0 else -1), width
+
+
+@inner_kernel
+def _sequence_atom(table, atoms, nodes, frontier, i, j):
+    """The atom of the labels of the window [i, j) in order, -1 where it is unknown."""
+    key = mix(MIX_3, table.sequence[0])
+    for k in range(i, j):
+        key = mix(key, nodes.item[frontier[k]]["label"])
+    return lookup(atoms.keys, atoms.values, atoms.state, key)
 
 
 @inner_kernel
@@ -258,19 +245,8 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
     atoms already emitted; returns the new count. The SHARED part reads nothing to the right of the window's start but
     FRONT places, so it is the same for all windows that start at i; h may be any position then. No atom comes twice.
     """
-    item = nodes.item
-    bounds = table.bounds
-    slots = table.slots
-    unary = table.unary
-    unary_base = table.unary_base
-    tuples = table.tuples
-    direct = atoms.direct
-    keys = atoms.keys
-    values = atoms.values
-    state = atoms.state
-    place = scratch.place
-    slot = scratch.slot
-    out = scratch.atoms
+    item, bounds, slots, direct = nodes.item, table.bounds, table.slots, atoms.direct
+    place, slot, out = scratch.place, scratch.slot, scratch.atoms
     _fill_places(table.places, bounds[part, 0], bounds[part, 1], nodes, frontier, low, size, n_tokens, i, j, h, place)
     for s in range(bounds[part, 2], bounds[part, 3]):
         node = place[slots[s, 0]]
@@ -281,23 +257,15 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
         slot[s] = value
     for u in range(bounds[part, 4], bounds[part, 5]):
         # A missing place is a value too (entry 0), so that "nothing there" can be tested.
-        number = direct[unary_base[u] + slot[unary[u]] + 1]
+        number = direct[table.unary_base[u] + slot[table.unary[u]] + 1]
         if number >= 0:
             out[count] = number
             count += 1
     for t in range(bounds[part, 6], bounds[part, 7]):
-        key = mix(MIX_2, tuples[t, 3])
-        most = -1
-        for k in range(3):
-            s = tuples[t, k]
-            if s >= 0:
-                most = max(most, slot[s])
-                key = mix(key, slot[s])
-        if most >= 0:
-            number = lookup(keys, values, state, key)
-            if number >= 0:
-                out[count] = number
-                count += 1
+        number, _ = _tuple_atom(table.tuples, t, atoms, slot)
+        if number >= 0:
+            out[count] = number
+            count += 1
     if part == OWN:
         if table.grouped.shape[0] > 0:
             count = _emit_groups(
@@ -305,10 +273,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
                 scratch.stamp, scratch.mark[0], out, count,
             )  # fmt: skip
         if table.sequence[0] >= 0:
-            key = mix(MIX_3, table.sequence[0])
-            for k in range(i, j):
-                key = mix(key, item[frontier[k]]["label"])
-            number = lookup(keys, values, state, key)
+            number = _sequence_atom(table, atoms, nodes, frontier, i, j)
             if number >= 0:
                 out[count] = number
                 count += 1
@@ -322,34 +287,20 @@ PARTS_WIDTH = 16
 def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     """Write what each hashed atom of the window just extracted stands for, so that it can be named.
 
-    `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels
-    of the
-    window's sequence); a row whose second entry is 0 is not yet known.
+    `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels of
+    the window's sequence); a row whose second entry is 0 is not yet known.
     """
-    item = nodes.item
     for t in range(table.tuples.shape[0]):
-        key = mix(MIX_2, table.tuples[t, 3])
-        any_value = False
-        width = 0
-        for k in range(3):
-            s = table.tuples[t, k]
-            if s >= 0:
-                width += 1
-                any_value |= scratch.slot[s] >= 0
-                key = mix(key, scratch.slot[s])
-        number = lookup(atoms.keys, atoms.values, atoms.state, key) if any_value else -1
+        number, width = _tuple_atom(table.tuples, t, atoms, scratch.slot)
         if number >= 0 and parts[number, 1] == 0:
             parts[number, 0] = table.tuples[t, 3]
             parts[number, 1] = width
             for k in range(width):
                 parts[number, 2 + k] = scratch.slot[table.tuples[t, k]]
     if table.sequence[0] >= 0 and j - i <= PARTS_WIDTH - 2:
-        key = mix(MIX_3, table.sequence[0])
-        for k in range(i, j):
-            key = mix(key, item[frontier[k]]["label"])
-        number = lookup(atoms.keys, atoms.values, atoms.state, key)
+        number = _sequence_atom(table, atoms, nodes, frontier, i, j)
         if number >= 0 and parts[number, 1] == 0:
             parts[number, 0] = table.sequence[0]
             parts[number, 1] = j - i
             for k in range(i, j):
-                parts[number, 2 + k - i] = item[frontier[k]]["label"]
+                parts[number, 2 + k - i] = nodes.item[frontier[k]]["label"]

@@ -5,8 +5,6 @@ of times faster than the rules of all labels score them. Its weights are whole n
 is the same on every machine. Nothing is lost where it errs on the side of keeping: what passes is scored as before.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import inner_kernel

@@ -1,7 +1,5 @@
 """Head of a constituent from the numbers of its children; the slow twin is `trees.heads.HeadRules`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 The trainer learns from these; loading a bundle replays its proof derivations through the same code.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import inner_kernel, kernel

@@ -1,16 +1,13 @@
 """Bit-parallel scoring of all rules of all labels for one candidate.
 
-A rule is a conjunction of present and absent atoms. It owns one bit in the word-packed set *alive*: no active
-atom is one that the rule negates. A rule with present atoms owns a further bit for each of them: the atom is
-still *awaited*. An active atom only ever clears bits, of rules that negate it in the one set and of rules
-that await it in the others, so the order of atoms does not matter and repeats do no harm: what all candidates
-of a state share is applied once, and so is what a candidate shares with all that come after it (`rules_batch`).
-A rule counts if it is alive and awaits nothing; the values are added up as integers in units of
-`CONFIDENCE_GRID`, so that the score is exactly the sum of the leaves that a walk through the trees
-reaches, bit for bit.
+A rule is a conjunction of present and absent atoms. It owns one bit in the word-packed set *alive*: no active atom is
+one that the rule negates. A rule with present atoms owns a further bit for each of them: the atom is still *awaited*.
+An active atom only ever clears bits, of rules that negate it in the one set and of rules that await it in the others,
+so the order of atoms does not matter and repeats do no harm: what all candidates of a state share is applied once, and
+so is what a candidate shares with all that come after it (`rules_batch`). A rule counts if it is alive and awaits
+nothing; the values are added up as integers in units of `CONFIDENCE_GRID`, so that the score is exactly the sum of the
+leaves that a walk through the trees reaches, bit for bit.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Scores of all candidate inferences of one state: features and rules together."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ one array (see `agenda`); a popped state is rebuilt by applying its path from th
 where room runs out it notes where it stands and returns, and `search` calls it again with more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
@@ -268,9 +266,7 @@ def _follow(model, offers, nodes, scratch, agenda, slot):
 
 
 @inner_kernel
-def _complete_greedily(
-    model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, best_cost
-):
+def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, best_cost):
     """Follow the cheapest inference from the current state on, and make states of those passed over; how it ended."""
     mark = agenda.mark
     while not is_complete(model.grammar, nodes, scratch.frontier, mark[at.LOW], mark[at.SIZE]):

@@ -7,8 +7,6 @@ its own head's spines ends: the pruning of adaptive supertagging (Kummerfeld, Ro
 children, and at which place among its parent's it stands.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

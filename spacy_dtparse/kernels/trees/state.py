@@ -3,13 +3,9 @@
 A state is a frontier of nodes. A candidate inference is a window [i, j) of it and a label (Turian & Melamed 2006a,
 section 2). The frontier stands in [low, size) of an array. Under SHIFT_REDUCE [low, cursor) are the unread tokens and
 [cursor, size) is the stack, leftmost item on top; a shift moves the cursor one to the left. A reduction leaves the
-stack
-where it is and moves the unread tokens up to it, of which only the nearest `reach` are written (those that a
-template can
-see), so an action costs the same in a sentence of any length. The other strategies keep low = cursor = 0.
+stack where it is and moves the unread tokens up to it, of which only the nearest `reach` are written (those that a
+template can see), so an action costs the same in a sentence of any length. The other strategies keep low = cursor = 0.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -30,10 +26,9 @@ class Grammar(NamedTuple):
     """What may be inferred: int32 arrays so that kernels compile once.
 
     `options` int32 (7,): strategy, most children of an item, 1 if punctuation may be first or last child, number of
-    labels, number of the label TOP (the last label), how many frontier items left of a window a template can see,
-    how many to the
-    right of it or from its start (-1: no bound, or too deep a template; then scores are not kept between states).
-    A shift is written as label number `options[3]` with the window [cursor - 1, cursor).
+    labels, number of the label TOP (the last label), how many frontier items left of a window a template can see, how
+    many to the right of it or from its start (-1: no bound, or too deep a template; then scores are not kept between
+    states). A shift is written as label number `options[3]` with the window [cursor - 1, cursor).
     """
 
     options: np.ndarray

@@ -1,7 +1,5 @@
 """The data of a dependency parser: lists of words and tags, weights of link features in stages, weights of labels."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

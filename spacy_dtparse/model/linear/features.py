@@ -1,7 +1,5 @@
 """Linear models of features with exact keys: weights on a grid, by feature, or by feature and label."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The data of a log-linear tagger: lists of words, tags and labels, the tag dictionary, and weights."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

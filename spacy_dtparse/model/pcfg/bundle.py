@@ -1,7 +1,5 @@
 """A PcfgModel as one container, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is compiled ahead for the span parser; see `model.ahead`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

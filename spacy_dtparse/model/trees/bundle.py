@@ -1,7 +1,5 @@
 """Reading and writing of a DtreeModel: one container with tables, atoms, trees, fingerprint and proofs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
-"""Boosted confidence-rated decision trees of one label, as plain arrays (Turian & Melamed 2006a, section
-3.2)."""
+"""Boosted confidence-rated decision trees of one label, as plain arrays (Turian & Melamed 2006a, section 3.2)."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,17 +9,17 @@ from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from ...errors import ModelFormatError
 
 MAX_CONFIDENCE = 4096.0
-"""Largest |confidence| of a leaf. A log-loss step of that size would mean odds of e**8192; sums of 2**24
-trees stay exact."""
+"""Largest |confidence| of a leaf. A log-loss step of that size would mean odds of e**8192; sums of 2**24 trees stay
+exact."""
 
 
 class LabelEnsemble(NamedTuple):
     """The trees of one label's classifier, concatenated in the order of training.
 
-    `roots` int32 (T,): node number of each tree's root. `atom` int32 (N,): the atom a node tests, -1 at a
-    leaf. `yes`, `no` int32 (N,): node reached when the atom is present / absent, -1 at a leaf. `value`
-    float64 (N,): confidence of a leaf, a whole multiple of `dtypes.CONFIDENCE_GRID`; 0 at an inner node. The
-    score of an example is the sum of the values of the leaves it reaches, one per tree.
+    `roots` int32 (T,): node number of each tree's root. `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`,
+    `no` int32 (N,): node reached when the atom is present / absent, -1 at a leaf. `value` float64 (N,): confidence of
+    a leaf, a whole multiple of `dtypes.CONFIDENCE_GRID`; 0 at an inner node. The score of an example is the sum of the
+    values of the leaves it reaches, one per tree.
     """
 
     roots: np.ndarray
@@ -53,67 +51,49 @@ def _tree_of_nodes(ensemble: LabelEnsemble) -> np.ndarray:
 def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -> None:
     """Raise `ModelFormatError` unless `ensemble` is a well-formed list of trees over atoms 0 .. n_atoms - 1.
 
-    Checked: dtypes, shapes, numbers in range, leaves without children, confidences finite, on the grid,
-    within `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one
-    tree (so no cycles, no shared and no lost nodes). `name` starts the message.
+    Checked: dtypes, shapes, numbers in range, leaves without children, confidences finite, on the grid, within
+    `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one tree (so no
+    cycles, no shared and no lost nodes). `name` starts the message.
     """
-
-    def fail(what: str, nodes: np.ndarray, allowed: str) -> None:
-        shown = ", ".join(str(number) for number in nodes[:3]) + (", …" if len(nodes) > 3 else "")
-        raise ModelFormatError(
-            f"{name}: {what} at {shown}; {allowed}. The model is damaged: train or fetch it again"
-        )
-
-    types = {"roots": INDEX, "atom": INDEX, "yes": INDEX, "no": INDEX, "value": SCORE}
-    for field, dtype in types.items():
+    for field, dtype in zip(ensemble._fields, (INDEX, INDEX, INDEX, INDEX, SCORE), strict=True):
         array = getattr(ensemble, field)
         if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
-            seen = (
-                f"{array.dtype} of {array.ndim} dimensions"
-                if isinstance(array, np.ndarray)
-                else type(array).__name__
-            )
+            is_array = isinstance(array, np.ndarray)
+            seen = f"{array.dtype} of {array.ndim} dimensions" if is_array else type(array).__name__
+            raise ModelFormatError(f"{name}: {field} is {seen}; it must be a {np.dtype(dtype)} array of one dimension")
+    counts = [len(column) for column in ensemble[1:]]
+    if len(set(counts)) > 1:
+        seen = f"{', '.join(map(str, counts[:3]))} and {counts[3]}"
+        raise ModelFormatError(f"{name}: atom, yes, no and value have {seen} entries; they need one per node")
+    for wrong, what, allowed in _faults(ensemble, n_atoms):
+        places = np.flatnonzero(wrong)
+        if len(places):
+            shown = ", ".join(map(str, places[:3])) + (", …" if len(places) > 3 else "")
             raise ModelFormatError(
-                f"{name}: {field} is {seen}; it must be a {np.dtype(dtype)} array of one dimension"
+                f"{name}: {what} at {shown}; {allowed}. The model is damaged: train or fetch it again"
             )
+
+
+def _faults(ensemble: LabelEnsemble, n_atoms: int) -> Iterator[tuple[np.ndarray, str, str]]:
+    """What may be wrong: which nodes (or roots) have the fault, its name, and what is allowed. Each is only looked for
+    where no node has an earlier one."""
     roots, atom, yes, no, value = ensemble
-    n = len(atom)
-    if not len(yes) == len(no) == len(value) == n:
-        raise ModelFormatError(
-            f"{name}: atom, yes, no and value have {n}, {len(yes)}, {len(no)} and {len(value)} entries; "
-            "they need one per node"
-        )
-    nodes = np.arange(n)
-    with np.errstate(invalid="ignore"):
-        units = value / CONFIDENCE_GRID  # a power of two: exact
-        off_grid = units != np.rint(units)
-    checks = [
-        (atom >= n_atoms, "unknown atom", f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf"),
-        (atom < -1, "negative atom", f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf"),
-        ((atom < 0) & ((yes != -1) | (no != -1)), "leaf with a child", "a leaf has yes = no = -1"),
-        ((atom >= 0) & ((yes < 0) | (yes >= n)), "yes child out of range", f"nodes are 0 to {n - 1}"),
-        ((atom >= 0) & ((no < 0) | (no >= n)), "no child out of range", f"nodes are 0 to {n - 1}"),
-        (~np.isfinite(value), "confidence that is not a number", "confidences are finite"),
-        ((atom >= 0) & (value != 0), "confidence on an inner node", "only leaves have one"),
-        (np.abs(value) > MAX_CONFIDENCE, "confidence too large", f"at most {MAX_CONFIDENCE}"),
-        (off_grid, "confidence off the grid", f"multiples of {CONFIDENCE_GRID} only"),
-    ]
-    for wrong, what, allowed in checks:
-        if wrong.any():
-            fail(what, nodes[wrong], allowed)
-    wrong = (roots < 0) | (roots >= n)
-    if wrong.any():
-        fail("root out of range", np.flatnonzero(wrong), f"nodes are 0 to {n - 1}")
-    inner = atom >= 0
+    n, inner = len(atom), atom >= 0
+    atoms, nodes = f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf", f"nodes are 0 to {n - 1}"
+    yield atom >= n_atoms, "unknown atom", atoms
+    yield atom < -1, "negative atom", atoms
+    yield ~inner & ((yes != -1) | (no != -1)), "leaf with a child", "a leaf has yes = no = -1"
+    yield inner & ((yes < 0) | (yes >= n)), "yes child out of range", nodes
+    yield inner & ((no < 0) | (no >= n)), "no child out of range", nodes
+    yield ~np.isfinite(value), "confidence that is not a number", "confidences are finite"
+    yield inner & (value != 0), "confidence on an inner node", "only leaves have one"
+    yield np.abs(value) > MAX_CONFIDENCE, "confidence too large", f"at most {MAX_CONFIDENCE}"
+    units = value / CONFIDENCE_GRID  # a power of two: exact
+    yield units != np.rint(units), "confidence off the grid", f"multiples of {CONFIDENCE_GRID} only"
+    yield (roots < 0) | (roots >= n), "root out of range", nodes
     parents = np.bincount(np.concatenate([roots, yes[inner], no[inner]]), minlength=n)
-    if (parents > 1).any():
-        fail(
-            "node reached from two places",
-            nodes[parents > 1],
-            "each node has one parent or is one tree's root",
-        )
-    if (parents == 0).any():
-        fail("node in no tree", nodes[parents == 0], "each node has one parent or is one tree's root")
-    lost = _tree_of_nodes(ensemble) < 0  # every node has one parent, so what no root reaches runs in a circle
-    if lost.any():
-        fail("circle of nodes", nodes[lost], "following yes and no must end at leaves")
+    one = "each node has one parent or is one tree's root"
+    yield parents > 1, "node reached from two places", one
+    yield parents == 0, "node in no tree", one
+    # Every node has one parent, so what no root reaches runs in a circle.
+    yield _tree_of_nodes(ensemble) < 0, "circle of nodes", "following yes and no must end at leaves"

@@ -1,10 +1,7 @@
 """What a model has learnt and why it built a constituent, as rules that a person can read.
 
-A label's score is a sum over its rules: each is a conjunction of atoms that must be there and atoms that
-must not.
+A label's score is a sum over its rules: each is a conjunction of atoms that must be there and atoms that must not.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,24 +40,18 @@ class Rule:
 
 
 def label_rules(model: DtreeModel, label: str) -> list[Rule]:
-    """The rules of `label` (or of `*shift*`), the largest |value| first; conjunctions that come in several
-    trees are one.
-
-    Raises ConfigError for a label that the model does not have.
-    """
-    names = atom_names(model)
-    return [rule for rule, _ in _sorted_rules(model, label, names)]
+    """The rules of `label` (or of `*shift*`), the largest |value| first; conjunctions that come in several trees are
+    one. Raises ConfigError for a label that the model does not have."""
+    return [rule for rule, _, _ in _sorted_rules(model, label)]
 
 
 def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent: int) -> list[Rule]:
-    """The rules that fired for one constituent of `parser.parse(words, tags).tree`, the largest |value|
-    first.
+    """The rules that fired for one constituent of `parser.parse(words, tags).tree`, the largest |value| first.
 
-    `parser`: a `DtreeParser`. Their values add up, exactly, to the score h of the inference that built the
-    constituent; its cost, `scores[constituent]` of the parse, is ln(1 + e^-h). The list is empty when no
-    rule fired (h = 0). Raises DtparseError for a constituent that is not in the tree or that no inference
-    built: the root of a parse that fell back on joining its pieces, or one that came in when preprocessing
-    was undone.
+    `parser`: a `DtreeParser`. Their values add up, exactly, to the score h of the inference that built the constituent;
+    its cost, `scores[constituent]` of the parse, is ln(1 + e^-h). The list is empty when no rule fired (h = 0). Raises
+    DtparseError for a constituent that is not in the tree or that no inference built: the root of a parse that fell
+    back on joining its pieces, or one that came in when preprocessing was undone.
     """
     result = parser.parse(words, tags)
     if not 0 <= constituent < len(result.tree.labels):
@@ -87,39 +78,24 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     last = used - 1 if status == FALLBACK else used
     active = _atoms_of(model, tokens, nodes, n, last, node)
     label = model.lexicon.labels[int(nodes.item[node]["label"])]
-    return [
-        rule
-        for rule, (present, absent) in _sorted_rules(model, label, atom_names(model))
-        if present <= active and not absent & active
-    ]
+    rules = _sorted_rules(model, label)
+    return [rule for rule, present, absent in rules if present <= active and not absent & active]
 
 
-def _sorted_rules(
-    model: DtreeModel, label: str, names: tuple[str, ...]
-) -> list[tuple[Rule, tuple[frozenset[int], frozenset[int]]]]:
+def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[int], frozenset[int]]]:
     """Rules with the numbers of their present and absent atoms."""
     if label not in model.names:
         raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
-    found = conjunctions([model.ensembles[model.names.index(label)]], model.n_atoms)
-    rows: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())] if found.bias[0] else []
-    units = [int(found.bias[0])] if found.bias[0] else []
-    literals = found.literal.tolist()
-    for r, value in enumerate(found.units.tolist()):
-        own = literals[found.start[r] : found.start[r + 1]]
-        rows.append((tuple(x >> 1 for x in own if x & 1), tuple(x >> 1 for x in own if not x & 1)))
-        units.append(value)
-    order = sorted(range(len(rows)), key=lambda r: (-abs(units[r]), rows[r]))
-    return [
-        (
-            Rule(
-                tuple(names[a] for a in rows[r][0]),
-                tuple(names[a] for a in rows[r][1]),
-                units[r] * CONFIDENCE_GRID,
-            ),
-            (frozenset(rows[r][0]), frozenset(rows[r][1])),
-        )
-        for r in order
-    ]
+    found = conjunctions([model.ensembles[model.names.index(label)]])
+    literals, names = np.split(found.literal, found.start[1:-1]) if len(found.units) else [], atom_names(model)
+    rules: list[tuple[int, list[int], list[int]]] = [(int(found.bias[0]), [], [])] if found.bias[0] else []
+    for units, own in zip(found.units.tolist(), literals, strict=True):
+        rules.append((units, (own[own & 1 == 1] >> 1).tolist(), (own[own & 1 == 0] >> 1).tolist()))
+    readable = []
+    for units, present, absent in sorted(rules, key=lambda rule: (-abs(rule[0]), *rule[1:])):
+        rule = Rule(tuple(names[a] for a in present), tuple(names[a] for a in absent), units * CONFIDENCE_GRID)
+        readable.append((rule, frozenset(present), frozenset(absent)))
+    return readable
 
 
 def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
@@ -136,8 +112,7 @@ def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
 
 
 def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.ndarray, list[int]]:
-    """The derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and the item of each action
-    (-1: a shift)."""
+    """The derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and each action's item (-1: a shift)."""
     strategy, n_labels = int(model.grammar().options[0]), len(model.lexicon.labels)
     actions: list[tuple[int, int, int]] = []
     items: list[int] = []
@@ -161,8 +136,7 @@ def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.nda
 
 
 def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int, node: int) -> frozenset[int]:
-    """The atoms (model's numbers) of the window over which `node` was inferred, from a replay of the
-    parse."""
+    """The atoms (model's numbers) of the window over which `node` was inferred, from a replay of the parse."""
     actions, items = _actions(model, nodes, n, last)
     grammar, (table, _) = model.grammar(), compile_templates(model.templates, model.lexicon.sizes)
     windows = (n + 1) * int(grammar.options[1]) + 1

@@ -40,21 +40,14 @@ class Gate:
 
     def least(self, share: float) -> int:
         """The least margin at which no more than `share` of the right windows are lost."""
-        found = EVERYTHING
-        for known, margin in zip(self.shares, self.margins, strict=True):
-            if known <= share:
-                found = max(found, int(margin))
-        return found
+        known = zip(self.shares, self.margins, strict=True)
+        return max((int(margin) for lost, margin in known if lost <= share), default=EVERYTHING)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data, and arrays: the weights that are not 0 and the distances between them."""
         at = np.flatnonzero(self.weights)
-        meta = {
-            "version": VERSION,
-            "entries": len(self.weights),
-            "shares": list(self.shares),
-            "margins": list(self.margins),
-        }
+        size, shares, margins = len(self.weights), list(self.shares), list(self.margins)
+        meta = {"version": VERSION, "entries": size, "shares": shares, "margins": margins}
         return meta, {"gate_at": np.diff(at, prepend=0), "gate_weight": self.weights[at]}
 
     @classmethod

@@ -1,7 +1,4 @@
-"""The boosted-tree parser's model: tables, templates, atoms and ensembles, and their one compiled form for
-search."""
-
-from __future__ import annotations
+"""The boosted-tree parser's model: tables, templates, atoms and ensembles, and their one compiled form for search."""
 
 import hashlib
 import json
@@ -19,7 +16,6 @@ from ...kernels.trees.atoms import AtomMap, insert_keys
 from ...kernels.trees.features import PARTS_WIDTH, FeatureScratch, TemplateTable
 from ...kernels.trees.gate import N_KEYS, N_NUMBERS
 from ...kernels.trees.gate import REACH as GATE_REACH
-from ...kernels.trees.rules import RuleSet
 from ...kernels.trees.rules import make_scratch as make_rule_scratch
 from ...kernels.trees.score import SearchModel, SearchScratch
 from ...kernels.trees.state import STRATEGIES, Grammar
@@ -37,9 +33,9 @@ SHIFT = "*shift*"
 class DtreeModel:
     """What the trainer makes and the parser reads.
 
-    `atoms`: numbers of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): what hashed
-    atoms stand for. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`:
-    name of the preprocessing recipe. `meta`: plain data (treebanks, licence, scores, date).
+    `atoms`: numbers of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): what hashed atoms stand
+    for. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`: name of the
+    preprocessing recipe. `meta`: plain data (treebanks, licence, scores, date).
     """
 
     lexicon: Lexicon
@@ -61,10 +57,8 @@ class DtreeModel:
         if not 2 <= self.max_arity <= 64:
             raise ConfigError(f"max_arity is {self.max_arity}; it must be between 2 and 64")
         if len(self.ensembles) != len(self.lexicon.labels) + 1:
-            raise ConfigError(
-                f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels; "
-                "there must be one per label and one for shift"
-            )
+            counts = f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels"
+            raise ConfigError(f"{counts}; there must be one per label and one for shift")
 
     @property
     def n_atoms(self) -> int:
@@ -77,30 +71,15 @@ class DtreeModel:
 
     def grammar(self) -> Grammar:
         """The kernels' form of strategy, arity and label numbers."""
-        return make_grammar(
-            self.strategy,
-            self.max_arity,
-            self.edge_punctuation,
-            len(self.lexicon.labels),
-            self.templates.reach(),
-            self.templates.reach_right(),
-        )
+        of_templates = self.templates.reach(), self.templates.reach_right()
+        n_labels = len(self.lexicon.labels)
+        return make_grammar(self.strategy, self.max_arity, self.edge_punctuation, n_labels, *of_templates)
 
     def fingerprint(self) -> str:
         """Digest of template table, symbol tables, head rules and grammar (16 hex digits)."""
-        text = json.dumps(
-            [
-                self.templates.fingerprint(),
-                self.lexicon.fingerprint(),
-                self.heads.to_dict(),
-                self.strategy,
-                self.max_arity,
-                self.edge_punctuation,
-                list(self.recipe),
-            ],
-            sort_keys=True,
-        )
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        tables = [self.templates.fingerprint(), self.lexicon.fingerprint(), self.heads.to_dict()]
+        grammar = [self.strategy, self.max_arity, self.edge_punctuation, list(self.recipe)]
+        return hashlib.sha256(json.dumps(tables + grammar, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def make_grammar(
@@ -111,11 +90,9 @@ def make_grammar(
     return Grammar(np.array([*first, max(reach, GATE_REACH), reach_right], dtype=INDEX))
 
 
-def hash_table(keys: np.ndarray, values: np.ndarray, min_size: int = 8) -> tuple[np.ndarray, np.ndarray]:
+def hash_table(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An open-addressing table (uint64 keys, int32 values; at most half full) of the given pairs, for AtomMap."""
-    size = min_size
-    while size < 2 * len(keys) + 1:
-        size *= 2
+    size = max(8, 1 << (2 * len(keys)).bit_length())
     new_keys, new_values = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=INDEX)
     order = np.argsort(keys)  # the same table whatever order the pairs come in
     insert_keys(keys[order], values[order].astype(INDEX), new_keys, new_values)
@@ -194,13 +171,11 @@ def make_feature_scratch(
     )
 
 
-def compile_model(model: DtreeModel, *, checked: bool = False) -> CompiledDtree:
-    """Templates to codes, ensembles to rules, atom numbers to the rules' compact ones. `checked`: the ensembles were
-    validated already, as those of a file are."""
+def compile_model(model: DtreeModel) -> CompiledDtree:
+    """Templates to codes, well-formed ensembles to rules, atom numbers to the rules' compact ones."""
     table, _ = compile_templates(model.templates, model.lexicon.sizes)
-    n_atoms = model.n_atoms
-    window: RuleSet = compile_rules(list(model.ensembles[:-1]), n_atoms, checked=checked)
-    shift: RuleSet = compile_rules([model.ensembles[-1]], n_atoms, checked=checked)
+    window = compile_rules(model.ensembles[:-1], model.n_atoms)
+    shift = compile_rules(model.ensembles[-1:], model.n_atoms)
     search = SearchModel(
         grammar=model.grammar(),
         heads=compile_head_rules(model.heads, model.lexicon.symbols),
@@ -219,12 +194,9 @@ def untrained(
     lexicon: Lexicon, templates: Templates, heads: HeadRules, strategy: str, max_arity: int, recipe: tuple[str, ...]
 ) -> DtreeModel:
     """A model without trees, which scores every inference 0; the trainer's start and a baseline."""
-    empty = AtomMap(
-        np.full(compile_templates(templates, lexicon.sizes)[1], -1, dtype=INDEX),
-        np.zeros(8, dtype=np.uint64),
-        np.full(8, -1, dtype=INDEX),
-        np.zeros(3, dtype=OFFSET),
-    )
+    direct = np.full(compile_templates(templates, lexicon.sizes)[1], -1, dtype=INDEX)
+    none = np.zeros(0, dtype=INDEX)
+    empty = AtomMap(direct, *hash_table(none, none), np.zeros(3, dtype=OFFSET))
     parts = np.zeros((0, PARTS_WIDTH), dtype=INDEX)
     ensembles = tuple(empty_ensemble() for _ in range(len(lexicon.labels) + 1))
     return DtreeModel(lexicon, templates, heads, strategy, max_arity, True, recipe, empty, parts, ensembles)

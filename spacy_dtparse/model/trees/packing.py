@@ -1,10 +1,8 @@
 """Ensembles as few, small, well-compressing arrays, and back to the very same trees.
 
-Children are stored relative to their parent, atoms by rank of frequency, values only of the leaves that have
-one. Every node keeps its number, so the tree walk over unpacked ensembles is the trainer's own.
+Children are stored relative to their parent, atoms by rank of frequency, values only of the leaves that have one. Every
+node keeps its number, so the tree walk over unpacked ensembles is the trainer's own.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
@@ -14,25 +12,11 @@ from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from ...errors import ModelFormatError
 from .ensemble import LabelEnsemble, validate
 
-_FIELDS = (
-    "trees",
-    "nodes",
-    "root_steps",
-    "inner",
-    "table",
-    "rank",
-    "yes_step",
-    "no_step",
-    "charged",
-    "units",
-)
+_FIELDS = ("trees", "nodes", "root_steps", "inner", "table", "rank", "yes_step", "no_step", "charged", "units")
 
 
-def pack_ensembles(
-    ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: str = ""
-) -> dict[str, np.ndarray]:
-    """Arrays for a container, their names beginning with `prefix`; raises `ModelFormatError` on malformed
-    ensembles."""
+def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: str = "") -> dict[str, np.ndarray]:
+    """Arrays for a container, their names beginning with `prefix`; raises `ModelFormatError` on malformed ensembles."""
     for number, ensemble in enumerate(ensembles):
         validate(ensemble, n_atoms, name=f"ensemble {number}")
 
@@ -63,18 +47,14 @@ def pack_ensembles(
     return {prefix + name: packed[name] for name in _FIELDS}
 
 
-def unpack_ensembles(
-    arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = ""
-) -> list[LabelEnsemble]:
+def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = "") -> list[LabelEnsemble]:
     """The ensembles that `pack_ensembles` was given, validated.
 
     Raises `ModelFormatError` if arrays are missing or do not fit together.
     """
     missing = [prefix + name for name in _FIELDS if prefix + name not in arrays]
     if missing:
-        raise ModelFormatError(
-            f"the model lacks the arrays {', '.join(missing)}; fetch or write the file again"
-        )
+        raise ModelFormatError(f"the model lacks the arrays {', '.join(missing)}; fetch or write the file again")
     part = {name: arrays[prefix + name] for name in _FIELDS}
 
     def require(fits: bool, what: str) -> None:
@@ -93,22 +73,15 @@ def unpack_ensembles(
     require(part["inner"].dtype == np.uint8 and part["charged"].dtype == np.uint8, "flags are not bytes")
     inner = np.unpackbits(part["inner"], count=n_nodes).astype(bool)
     n_inner = int(np.count_nonzero(inner))
-    require(
-        len(part["rank"]) == len(part["yes_step"]) == len(part["no_step"]) == n_inner,
-        "atoms and children do not match the number of inner nodes",
-    )
+    per_inner = {len(part[name]) for name in ("rank", "yes_step", "no_step")}
+    require(per_inner == {n_inner}, "atoms and children do not match the number of inner nodes")
     n_leaves = n_nodes - n_inner
     require((n_leaves + 7) // 8 == len(part["charged"]), "the value flags do not match the number of leaves")
     charged = np.unpackbits(part["charged"], count=n_leaves).astype(bool)
-    require(
-        len(part["units"]) == int(np.count_nonzero(charged)),
-        "there is not one value for each leaf with a value",
-    )
+    require(len(part["units"]) == np.count_nonzero(charged), "there is not one value for each leaf with a value")
     rank, table = part["rank"].astype(np.int64), part["table"]
-    require(
-        rank.min(initial=0) >= 0 and int(rank.max(initial=-1)) + 1 == len(table),
-        "atoms do not match the atom table",
-    )
+    in_table = rank.min(initial=0) >= 0 and int(rank.max(initial=-1)) + 1 == len(table)
+    require(in_table, "atoms do not match the atom table")
     limit = np.iinfo(INDEX).max
     for name in ("table", "root_steps", "yes_step", "no_step", "units"):
         low, high = int(part[name].min(initial=0)), int(part[name].max(initial=0))

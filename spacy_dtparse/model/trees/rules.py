@@ -1,41 +1,35 @@
-"""From trees to rules: every non-zero leaf as a conjunction of present and absent atoms, packed for the bit
-scorer.
+"""From trees to rules: every non-zero leaf as a conjunction of present and absent atoms, packed for the bit scorer.
 
-A boosted tree pays for a split by peeling off gradient of the other sign, so trees grow as decision lists and
-few leaves are non-zero. A leaf's path is a conjunction; the score of a label is the sum of the values of its
-true conjunctions. Values are whole multiples of `CONFIDENCE_GRID`, so neither merging nor summing in another
-order changes a bit.
+A boosted tree pays for a split by peeling off gradient of the other sign, so trees grow as decision lists and few
+leaves are non-zero. A leaf's path is a conjunction; the score of a label is the sum of the values of its true
+conjunctions. Values are whole multiples of `CONFIDENCE_GRID`, so neither merging nor summing in another order changes
+a bit.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ...dtypes import BITS, CONFIDENCE_GRID, INDEX, SCORE
-from ...errors import ModelFormatError
+from ...dtypes import BITS, CONFIDENCE_GRID, INDEX
 from ...kernels.trees.rules import RuleSet
 from ..segments import line_up
-from .ensemble import LabelEnsemble, validate
+from .ensemble import LabelEnsemble
 
 DENSE_SHARE = 0.1
-"""An atom that clears rules in more than this share of all words gets a dense row of masks (see
-bench_rules.py)."""
+"""An atom that clears rules in more than this share of all words gets a dense row of masks (see bench_rules.py)."""
 
 _VALUE_LIMIT = 2**30
-"""Grid units one rule may carry (they are stored as int32); a larger merged value is spread over several
-equal rules."""
+"""Grid units one rule may carry (they are stored as int32); a larger merged value is spread over several equal rules.
+"""
 
 
 class Conjunctions(NamedTuple):
     """Rules in readable form, grouped by label, in the order in which their trees were trained.
 
     `label` int32 (R,): the rule's ensemble. `start` int64 (R + 1,): the rule's literals are
-    `literal[start[r]:start[r + 1]]`, int32, sorted, each `2 * atom + present`. `units` int64 (R,): the rule's
-    value in units of `CONFIDENCE_GRID`, never 0. `bias` int64 (L,): summed values of the trees that are a
-    single leaf.
+    `literal[start[r]:start[r + 1]]`, int32, sorted, each `2 * atom + present`. `units` int64 (R,): the rule's value in
+    units of `CONFIDENCE_GRID`, never 0. `bias` int64 (L,): summed values of the trees that are a single leaf.
     """
 
     label: np.ndarray
@@ -45,24 +39,21 @@ class Conjunctions(NamedTuple):
     bias: np.ndarray
 
 
-def conjunctions(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, checked: bool = False) -> Conjunctions:
-    """The non-zero leaves of `ensembles` as conjunctions: simplified, merged, contradictions dropped.
+def conjunctions(ensembles: Sequence[LabelEnsemble]) -> Conjunctions:
+    """The non-zero leaves of well-formed `ensembles` as conjunctions: simplified, merged, contradictions dropped.
 
-    `n_atoms`: atoms are numbered 0 .. n_atoms - 1. Conjunctions of one label with equal literals become one
-    rule with the sum of their values, or none if the sum is 0. Raises `ModelFormatError` if an ensemble is
-    malformed, unless they are `checked` already.
+    Conjunctions of one label with equal literals become one rule with the sum of their values, or none if it is 0.
     """
     labels, sizes, literals, units = [], [], [], []
     bias = np.zeros(len(ensembles), dtype=np.int64)
     for number, ensemble in enumerate(ensembles):
-        if not checked:
-            validate(ensemble, n_atoms, name=f"ensemble {number}")
         start, codes, values = _paths(ensemble)
         empty = np.diff(start) == 0
         bias[number] = values[empty].sum()
         first, values = _merged(start, codes, values)
-        kept = first[(values != 0) & ~empty[first]]
-        units.append(values[(values != 0) & ~empty[first]])
+        counts = (values != 0) & ~empty[first]
+        kept = first[counts]
+        units.append(values[counts])
         new, take = line_up(start, kept)
         labels.append(np.full(len(kept), number, dtype=INDEX))
         sizes.append(np.diff(new))
@@ -136,33 +127,13 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return start, codes[take], units[possible]
 
 
-def compile_rules(
-    ensembles: Sequence[LabelEnsemble],
-    n_atoms: int,
-    *,
-    bias: np.ndarray | None = None,
-    dense_share: float = DENSE_SHARE,
-    checked: bool = False,
-) -> RuleSet:
-    """Pack the ensembles of all labels for `kernels.trees.rules`.
+def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_share: float = DENSE_SHARE) -> RuleSet:
+    """Pack the well-formed ensembles of all labels, over atoms 0 .. n_atoms - 1, for `kernels.trees.rules`.
 
-    `bias` float64 (L,), on the confidence grid: added to every score of a label. `dense_share` only trades
-    memory for speed. `checked`: see `conjunctions`. Raises `ModelFormatError` if an ensemble or the bias is malformed.
+    `dense_share` only trades memory for speed.
     """
-    rules = conjunctions(ensembles, n_atoms, checked=checked)
-    n_labels = len(ensembles)
-    extra = np.zeros(n_labels) if bias is None else np.asarray(bias, dtype=SCORE)
-    if extra.shape != (n_labels,) or not np.all(np.isfinite(extra)):
-        raise ModelFormatError(
-            f"bias has shape {extra.shape}; give one finite number for each of {n_labels} labels"
-        )
-    if np.any(np.mod(extra, CONFIDENCE_GRID) != 0):
-        raise ModelFormatError(
-            "bias is off the confidence grid; round it to multiples of dtypes.CONFIDENCE_GRID"
-        )
-
-    rules = _split_large(rules)
-    n_rules = len(rules.label)
+    rules = _split_large(conjunctions(ensembles))
+    n_labels, n_rules = len(ensembles), len(rules.label)
     owner = np.repeat(np.arange(n_rules), np.diff(rules.start))
     atom, present = rules.literal >> 1, (rules.literal & 1).astype(bool)
 
@@ -197,16 +168,13 @@ def compile_rules(
 
     # All else that an atom clears, word by word: alive bits of sparse atoms, awaited bits of all atoms.
     sparse = absent[atom_map[atom[absent]] >= n_dense]
-    kill_start, kill_word, kill_bits = _by_atom(
-        atom_map[np.concatenate([atom[sparse], atom[needs]])],
-        np.concatenate([slot[owner[sparse]], wait_bit]),
-        len(used),
-        len(fresh),
-    )
+    cleared = atom_map[np.concatenate([atom[sparse], atom[needs]])]
+    bits = np.concatenate([slot[owner[sparse]], wait_bit])
+    kill_start, kill_word, kill_bits = _by_atom(cleared, bits, len(used), len(fresh))
     return RuleSet(
         atom_map=atom_map,
         word_label=np.repeat(np.arange(n_labels, dtype=INDEX), label_words)[by_layers],
-        bias=rules.bias * CONFIDENCE_GRID + extra,
+        bias=rules.bias * CONFIDENCE_GRID,
         value=value,
         fresh=fresh,
         layer=layer.astype(INDEX),
@@ -217,9 +185,7 @@ def compile_rules(
     )
 
 
-def _layers(
-    slot: np.ndarray, owner: np.ndarray, n_words: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _layers(slot: np.ndarray, owner: np.ndarray, n_words: int) -> tuple[np.ndarray, ...]:
     """The k-th present atom of each rule is awaited in layer k, which has the words with such rules: they come first.
 
     `owner`: the rule of each present literal, ascending. Returns the slots in that order of words, the words in it,
@@ -238,8 +204,7 @@ def _layers(
 
 
 def _split_large(rules: Conjunctions) -> Conjunctions:
-    """Spread a rule whose merged value does not fit the scorer's int32 over several rules with the same
-    literals."""
+    """Spread a rule whose merged value does not fit the scorer's int32 over several rules with the same literals."""
     parts = np.maximum(1, -(-np.abs(rules.units) // _VALUE_LIMIT))
     if parts.max(initial=1) == 1:
         return rules
@@ -264,9 +229,8 @@ _SORTED_NEEDS = 3
 def _order(
     rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray, needs: np.ndarray
 ) -> np.ndarray:
-    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms
-    together, so
-    that an atom's awaited bits stand in few words; then alike conjunctions together."""
+    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms together,
+    so that an atom's awaited bits stand in few words; then alike conjunctions together."""
     n_rules = len(rules.label)
     n_needs = np.bincount(owner[needs], minlength=n_rules)
     turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
@@ -288,9 +252,7 @@ def _bitset(slots: np.ndarray, n_words: int) -> np.ndarray:
     return np.packbits(bits, bitorder="little").view("<u8").astype(BITS)
 
 
-def _by_atom(
-    atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_atom(atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int) -> tuple[np.ndarray, ...]:
     """(start, word, bits): for each atom its words in rising order, with the bits of the slots in them."""
     # The bit is packed in with atom and word: sorting numbers is quicker than sorting places by them.
     packed = np.sort((atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)) * 64 + (slot & 63))
@@ -298,13 +260,10 @@ def _by_atom(
     first = np.flatnonzero(_changes(key))
     bits = np.bitwise_or.reduceat(bit, first) if len(first) else np.zeros(0, dtype=BITS)
     atoms, words = np.divmod(key[first], max(n_words, 1))
-    start = np.zeros(n_atoms + 1, dtype=np.int64)
-    np.cumsum(np.bincount(atoms, minlength=n_atoms), out=start[1:])
+    start = np.append(0, np.cumsum(np.bincount(atoms, minlength=n_atoms)))
     return start, words.astype(INDEX), bits
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
     """True where an entry differs from the one before it."""
-    differs = np.ones(len(values), dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=differs[1:])
-    return differs
+    return np.append(np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1])

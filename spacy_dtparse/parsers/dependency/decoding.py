@@ -1,7 +1,5 @@
 """The best trees of a matrix of link scores, and labels for the links of a tree."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

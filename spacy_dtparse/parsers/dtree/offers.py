@@ -1,7 +1,5 @@
 """From the categories that a tagger offers to what the search takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -27,6 +27,7 @@ from .settings import SearchSettings
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
 """Nothing is left out."""
 
+
 class DtreeParser(StoredParser):
     """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
 
@@ -63,7 +64,7 @@ class DtreeParser(StoredParser):
     def from_bytes(cls, data: bytes, settings: SearchSettings | None = None) -> DtreeParser:
         """See StoredParser."""
         model, proofs = read_model(data)
-        parser = cls(model, settings, compile_model(model, checked=True), bytes(data))
+        parser = cls(model, settings, compile_model(model), bytes(data))
         finish_compiling()
         return parser.proven(proofs)
 

@@ -1,7 +1,5 @@
 """One thread's buffers for the chart kernels, and the calls of the kernels."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,8 +1,6 @@
 """Two more decoders of Matsuzaki, Miyao & Tsujii (2005): the Viterbi complete tree (section 3.1), and the trees of an
 observable grammar ranked by their exact probabilities (section 3)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a chart parse comes to: constituents with scores, and pieces where no derivation covers the sentence."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -6,8 +6,6 @@ inside it, what an item needs from itself around a cycle is there already. A cyc
 derivation that goes around once more is one more derivation, and the caller says how many it wants.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from collections.abc import Callable, Iterator

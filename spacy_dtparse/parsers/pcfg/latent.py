@@ -1,7 +1,5 @@
 """Decoding with latent annotations: the calls of the kernels, and the product of several grammars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -101,7 +99,6 @@ class Leaves(NamedTuple):
     leaves: np.ndarray
     leaf_from: np.ndarray
     emissions: np.ndarray
-
 
     @property
     def n_words(self) -> int:

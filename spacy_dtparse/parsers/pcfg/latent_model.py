@@ -1,7 +1,5 @@
 """A model's grammars with latent annotations, with the decoder that the settings name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 

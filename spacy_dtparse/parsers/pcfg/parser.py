@@ -211,9 +211,7 @@ class PcfgParser(StoredParser):
         record = self.recipe.prepare(words, tags)
         return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 
-    def _results(
-        self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = ()
-    ) -> list[ParseResult]:
+    def _results(self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = ()) -> list[ParseResult]:
         record, kept_words, kept_tags = self._prepared(words, tags)
         offered = [spines[at] for at in record.kept] if spines else ()
         if len(kept_words) <= self.settings.max_tokens:
@@ -348,9 +346,7 @@ class PcfgParser(StoredParser):
         root, n = self.model.root(grammar), len(words[1]) - 1
         if k > 1:
             found = chart_trees(chart, *words, root)
-            trees = (
-                Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found
-            )
+            trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
             return first_different(trees, k)
         steps = chart.derivation(0, n, root)
         if not len(steps):

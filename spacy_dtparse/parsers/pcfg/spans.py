@@ -1,7 +1,5 @@
 """Posteriors of constituents: how probable it is that a sentence's tree has a label over a span."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

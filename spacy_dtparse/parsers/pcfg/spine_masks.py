@@ -1,7 +1,5 @@
 """From the categories that a tagger offers to the symbols that a chart may have."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -23,8 +23,7 @@ from .settings import SpanSettings
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
 _CANDIDATE = 0.02
-"""Posterior probability from which on a span may take up a token which would be left bare; single tokens always
-may."""
+"""Posterior probability from which on a span may take up a token which would be left bare; single tokens always may."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 
@@ -308,9 +307,7 @@ class SpanParser(StoredParser):
             logs = np.empty((1, len(self._chains)), dtype=REAL)
             label_spans(parts[0], parts[2], parts[3], whole, logs)
             candidates = whole, np.ones(1), logs
-        count = take_up_bare(
-            room, scores, count, tags, *self._bare, *candidates, self._chain_from, self._chain_labels
-        )
+        count = take_up_bare(room, scores, count, tags, *self._bare, *candidates, self._chain_from, self._chain_labels)
         return room[:count].tolist(), scores[:count].tolist()
 
     def _charted(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> tuple[list[list[int]], list[float], int]:

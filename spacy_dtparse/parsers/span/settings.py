@@ -1,7 +1,5 @@
 """Settings of the span parser, checked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...checks import optional, real_number, share, truth, whole_number

@@ -19,14 +19,7 @@ from spacy_dtparse.parsers.pcfg.spans import label_posteriors, plain_mass
 
 from .harness import KERNEL_MARKS
 from .test_decoders import plain, q_of, spans, spans_of
-from .test_latent import (
-    LENGTHS,
-    everything,
-    probability,
-    random_part,
-    trees,
-    vectors,
-)
+from .test_latent import LENGTHS, everything, probability, random_part, trees, vectors
 
 pytestmark = KERNEL_MARKS
 

@@ -8,13 +8,7 @@ import pytest
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.linear import tagging
 from spacy_dtparse.kernels.linear.feature_table import pack_pair
-from spacy_dtparse.kernels.linear.tagging import (
-    COLUMNS,
-    MAX_HISTORY_KEYS,
-    MAX_TOKEN_KEYS,
-    offer_labels,
-    tag_sentence,
-)
+from spacy_dtparse.kernels.linear.tagging import COLUMNS, MAX_HISTORY_KEYS, MAX_TOKEN_KEYS, offer_labels, tag_sentence
 from spacy_dtparse.model.linear.tagger import TaggerModel
 from tests.reference import tagging as slow
 from tests.tagger_models import SENTENCES, allowed_labels, random_tagger, weights_by_key

@@ -17,15 +17,7 @@ from spacy_dtparse.model.trees.bundle import KIND, read_model, write_model
 from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees.heads import COLLINS
-from tests.unit.kernels.harness import (
-    KERNEL_MARKS,
-    SLOW,
-    STRATEGIES,
-    hand_made,
-    sentence,
-    small_lexicon,
-    templates,
-)
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
 from tests.unit.model.damage import refuses, refuses_broken_bytes, rewritten
 
 pytestmark = KERNEL_MARKS

@@ -8,9 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model.trees.rules import compile_rules, conjunctions
-from tests.reference.decision_trees import GRID, flatten, random_list, random_tree, score
+from tests.reference.decision_trees import flatten, random_list, random_tree, score
 
 
 def readable(rules) -> list[tuple[int, frozenset[str], int]]:
@@ -24,7 +23,7 @@ def readable(rules) -> list[tuple[int, frozenset[str], int]]:
 
 def test_a_non_zero_leaf_is_its_path():
     tree = (3, (1, 0, 7), (2, 0, (0, -4, 9)))
-    assert readable(conjunctions([flatten([tree])], 4)) == [
+    assert readable(conjunctions([flatten([tree])])) == [
         (0, frozenset({"+3", "-1"}), 7),
         (0, frozenset({"-3", "-2", "+0"}), -4),
         (0, frozenset({"-3", "-2", "-0"}), 9),
@@ -32,29 +31,29 @@ def test_a_non_zero_leaf_is_its_path():
 
 
 def test_an_atom_tested_twice_counts_once():
-    assert readable(conjunctions([flatten([(0, 0, (1, 0, (0, 5, 6)))])], 2)) == [
+    assert readable(conjunctions([flatten([(0, 0, (1, 0, (0, 5, 6)))])])) == [
         (0, frozenset({"-0", "-1"}), 6)
     ]
 
 
 def test_a_path_that_contradicts_itself_is_no_rule():
-    assert readable(conjunctions([flatten([(0, (0, 0, 5), 0)])], 1)) == []
+    assert readable(conjunctions([flatten([(0, (0, 0, 5), 0)])])) == []
 
 
 def test_equal_conjunctions_merge_whatever_the_order_of_tests():
     trees = [(0, 0, (1, 0, 5)), (1, 0, (0, 0, 6)), (0, 0, (1, 1, 0))]
-    assert readable(conjunctions([flatten(trees)], 2)) == [
+    assert readable(conjunctions([flatten(trees)])) == [
         (0, frozenset({"-0", "-1"}), 11),
         (0, frozenset({"-0", "+1"}), 1),
     ]
 
 
 def test_values_that_cancel_leave_no_rule():
-    assert readable(conjunctions([flatten([(0, 3, 0), (0, -3, 0), 2, -2])], 1)) == []
+    assert readable(conjunctions([flatten([(0, 3, 0), (0, -3, 0), 2, -2])])) == []
 
 
 def test_labels_do_not_merge_with_one_another():
-    rules = conjunctions([flatten([(0, 3, 0)]), flatten([(0, 4, 0), 2])], 1)
+    rules = conjunctions([flatten([(0, 3, 0)]), flatten([(0, 4, 0), 2])])
     assert readable(rules) == [(0, frozenset({"+0"}), 3), (1, frozenset({"+0"}), 4)]
     assert list(rules.bias) == [0, 2]
 
@@ -66,7 +65,7 @@ def test_conjunctions_mean_what_the_trees_mean(seed):
         [random_tree(rng, n_atoms, rng.randint(0, 8)) for _ in range(10)],
         [random_list(rng, n_atoms, 7) for _ in range(10)],
     ]
-    rules = conjunctions([flatten(trees, rng) for trees in labels], n_atoms)
+    rules = conjunctions([flatten(trees, rng) for trees in labels])
     table = readable(rules)
     assert len({(label, body) for label, body, _ in table}) == len(table)
     for size in range(n_atoms + 1):
@@ -138,22 +137,6 @@ def test_each_present_atom_of_a_rule_is_awaited_in_a_word_of_its_own():
             if word >= 1 and not int(keep) >> k & 1
         ]
         assert sorted(ended) == sorted(owners)
-
-
-def test_bias_is_added_and_checked():
-    ensembles = [flatten([3]), flatten([])]
-    assert compile_rules(ensembles, 1, bias=np.array([0.5, -0.25])).bias.tolist() == [0.5 + 3 * GRID, -0.25]
-    with pytest.raises(ModelFormatError, match="grid"):
-        compile_rules(ensembles, 1, bias=np.array([0.5, 1e-9]))
-    with pytest.raises(ModelFormatError, match="2 labels"):
-        compile_rules(ensembles, 1, bias=np.zeros(3))
-    with pytest.raises(ModelFormatError, match="finite"):
-        compile_rules(ensembles, 1, bias=np.array([0.5, np.nan]))
-
-
-def test_malformed_ensembles_are_named():
-    with pytest.raises(ModelFormatError, match=r"ensemble 1: unknown atom"):
-        compile_rules([flatten([]), flatten([(7, 1, 2)])], 7)
 
 
 def test_compiling_is_deterministic():

@@ -13,16 +13,7 @@ from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.kernels.trees.spines import MOST_LABELS
 from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from spacy_dtparse.trees import (
-    COLLINS,
-    Recipe,
-    Tree,
-    read_trees,
-    sided_spines,
-    spines,
-    write_sided,
-    write_spine,
-)
+from spacy_dtparse.trees import COLLINS, Recipe, Tree, read_trees, sided_spines, spines, write_sided, write_spine
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads

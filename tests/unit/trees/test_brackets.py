@@ -8,14 +8,7 @@ import random
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TreeFormatError
-from spacy_dtparse.trees import (
-    Tree,
-    parse_tree,
-    parse_trees,
-    read_trees,
-    write_tree,
-    write_tree_pretty,
-)
+from spacy_dtparse.trees import Tree, parse_tree, parse_trees, read_trees, write_tree, write_tree_pretty
 
 from . import naive
 

@@ -1,7 +1,5 @@
 """The position of the lowest set bit, for kernels that walk bitsets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

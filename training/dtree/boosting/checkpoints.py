@@ -1,7 +1,5 @@
 """What a training run keeps on disk: each label's state and scores, the log, all written so that a kill never hurts."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -5,8 +5,6 @@ numbers. Places are cast to unsigned numbers in the inner loops: numba wraps neg
 test costs more than the work itself (4 times as much in the gather).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -182,10 +180,9 @@ def _take_to_bitset(members, column, taken):
 def percolate(columns, n, atom, yes, no, pool, arena, out):
     """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
 
-    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a
-    part of `arena` int32 (n,)) below a split by a rare atom. `pool` uint64 (inner nodes + 1, n_words) is
-    scratch. All examples are first given to the leaf at the end of the chain of "no" answers, where most of
-    them stay.
+    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a part of
+    `arena` int32 (n,)) below a split by a rare atom. `pool` uint64 (inner nodes + 1, n_words) is scratch. All examples
+    are first given to the leaf at the end of the chain of "no" answers, where most of them stay.
     """
     slot, bits, starts, postings = columns
     n_words = (n + 63) >> 6

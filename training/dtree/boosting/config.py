@@ -1,7 +1,5 @@
 """Settings of the learner of one classifier and of the λ path over all labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from spacy_dtparse.checks import check, one_of, optional, real_number, truth, whole_number

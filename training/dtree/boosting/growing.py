@@ -1,7 +1,5 @@
 """Growing one tree on a sample: histograms of the signed gradient per atom, with subtraction."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +27,7 @@ def gain_of(gradient, penalty, hard):
 def best_split(histogram, total, penalty, hard):
     """(largest gain of two children, its atom: the lowest of equals).
 
-    Gains are not negative, so their bits order like integers, and a maximum of integers runs in vector
-    registers.
+    Gains are not negative, so their bits order like integers, and a maximum of integers runs in vector registers.
     """
     gains = np.empty(_BLOCK, np.float64)
     ordered = gains.view(np.int64)

@@ -1,11 +1,8 @@
 """Training the classifier of one label: trees on priority samples, leaf values over all examples.
 
-Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Where we differ: histogram subtraction,
-percolation by posting lists, leaf values by steps of a majoriser instead of a line search, exact sums on
-grids.
+Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Where we differ: histogram subtraction, percolation by
+posting lists, leaf values by steps of a majoriser instead of a line search, exact sums on grids.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable
@@ -45,8 +42,7 @@ class Progress(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was
-    added.
+    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was added.
 
     `nonzero`: leaves whose confidence is not 0. `lost`: share of the examples' weight outside the sample.
     `gradient`: largest |g| of a child of the root.
@@ -198,17 +194,12 @@ class LabelLearner:
         return units, total
 
     def fit(
-        self,
-        penalty: float,
-        max_trees: int | None = None,
-        done: int = 0,
-        stop: Callable[[], bool] | None = None,
+        self, penalty: float, max_trees: int | None = None, done: int = 0, stop: Callable[[], bool] | None = None
     ) -> tuple[bool, int]:
         """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`,
         asked after each tree, is true.
 
-        `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so
-        far).
+        `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so far).
         """
         if self.progress.gradient <= penalty:  # nothing has changed since the root could not be split
             return True, done

@@ -5,8 +5,6 @@ sums. Signed bias and signed weight are float32, their sign being the class y of
 Schapire & Singer's log-loss: w = b / (1 + e^(y h))).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, SCORE

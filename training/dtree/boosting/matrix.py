@@ -1,7 +1,5 @@
 """The sample a tree is grown on: its rows, gradients, and a way to look up columns."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,10 +1,7 @@
 """The λ path over all labels: parallel training level by level, development scores, stopping, resuming.
 
-Turian & Melamed 2006a, listing 1. Where we differ: the labels share one grid of λ, and are trained in
-parallel.
+Turian & Melamed 2006a, listing 1. Where we differ: the labels share one grid of λ, and are trained in parallel.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import json
@@ -64,11 +61,10 @@ def train_path(
 ) -> PathResult:
     """Train all `labels` down the λ path and return the ensembles of the level that is best on the dev set.
 
-    stores: name -> folder of a store with label data. executor: runs the tasks; None runs them here, one by
-    one; a Dask client's `get_executor()` will do when its workers see the same folders. workdir: states,
-    scores and logs; an unfinished run in it is resumed, with the same result as if it had not been
-    interrupted. evaluate: called in this process after each level with name -> ensemble; must return a
-    mapping with "f1" (larger is better).
+    stores: name -> folder of a store with label data. executor: runs the tasks; None runs them here, one by one; a Dask
+    client's `get_executor()` will do when its workers see the same folders. workdir: states, scores and logs; an
+    unfinished run in it is resumed, with the same result as if it had not been interrupted. evaluate: called in this
+    process after each level with name -> ensemble; must return a mapping with "f1" (larger is better).
 
     Raises ConfigError for settings that cannot be, or that differ from those of the run in `workdir`, and
     TrainingDataError for data that cannot be used.

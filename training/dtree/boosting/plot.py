@@ -1,7 +1,5 @@
 """Dev F1 against the number of parameters, on a log axis: the papers' Figure 1."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Sequence

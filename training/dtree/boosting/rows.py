@@ -1,7 +1,5 @@
 """The lines of the training log: one per λ level, what they say, and which is best. And the progress bar."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping, Sequence

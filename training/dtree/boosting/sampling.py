@@ -1,7 +1,5 @@
 """Priority sampling of examples (Duffield, Lund & Thorup 2005): few examples, unbiased sums of their weights."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import NamedTuple
 
@@ -50,8 +48,7 @@ def stream_keys(seed: int, key: int, draw: int) -> tuple[int, int]:
 
 @kernel
 def uniforms(first, count, key0, key1, out):
-    """out float32 [j] = a number in (0, 1) that depends on example first + j and the keys only
-    (counter-based).
+    """out float32 [j] = a number in (0, 1) that depends on example first + j and the keys only (counter-based).
 
     Two rounds of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32); 23 bits.
     """

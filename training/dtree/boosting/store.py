@@ -183,8 +183,7 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
 def _write_columns(folder: Path, indptr: np.ndarray, atoms: np.ndarray, slot: np.ndarray, starts: np.ndarray) -> None:
     """Write `bits.npy` and `postings.npy` part by part, each filled in memory and written in one piece.
 
-    (Filled in the mapped files instead, the scattered writes wait for the disk: ten times slower on a busy
-    one.)
+    (Filled in the mapped files instead, the scattered writes wait for the disk: ten times slower on a busy one.)
     """
     n_words = (len(indptr) + 62) // 64
     sizes = np.where(slot >= 0, n_words * 8, np.diff(starts) * 4)

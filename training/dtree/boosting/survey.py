@@ -1,7 +1,5 @@
 """A look at the training data before any training: what is worth knowing, and what must not change on resuming."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,9 +14,8 @@ from .store import STORE_FILE, open_store
 
 
 class Survey(NamedTuple):
-    """`notes`: labels met once or never, examples of labels that are not trained. `expected`: a first guess
-    of how
-    long each label takes, in any unit. `digests`: of each store's data.
+    """`notes`: labels met once or never, examples of labels that are not trained. `expected`: a first guess of how long
+    each label takes, in any unit. `digests`: of each store's data.
     """
 
     notes: list[str]

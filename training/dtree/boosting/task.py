@@ -1,7 +1,5 @@
 """The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import NamedTuple
@@ -39,8 +37,7 @@ class LevelTask(NamedTuple):
 
 
 class LevelReport(NamedTuple):
-    """What a task did. `finished`: the level is done, not cut short. `trees`, `parameters`: of the whole
-    ensemble.
+    """What a task did. `finished`: the level is done, not cut short. `trees`, `parameters`: of the whole ensemble.
 
     `grown`: trees grown by this task, kept or not. `lost`: sum over them of the share of weight outside the
     sample.
@@ -62,8 +59,7 @@ class LevelReport(NamedTuple):
 def run_level(task: LevelTask) -> LevelReport:
     """Go on with the label at the task's level, save its state, and report.
 
-    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run
-    again.
+    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run again.
     """
     begin = time.perf_counter()
     state = load_state(task.workdir, task.name)
@@ -95,10 +91,7 @@ def run_level(task: LevelTask) -> LevelReport:
         finished, grown = learner.fit(task.penalty, task.max_trees, grown, stop)
         counts = (*state.counts, learner.n_trees) if finished else state.counts
         now = state._replace(
-            ensemble=learner.ensemble,
-            progress=learner.progress,
-            counts=counts,
-            grown=0 if finished else grown,
+            ensemble=learner.ensemble, progress=learner.progress, counts=counts, grown=0 if finished else grown
         )
         if task.keep_scores:
             save_scores(task.workdir, task.name, now.ensemble, learner.score)

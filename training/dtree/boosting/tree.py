@@ -1,7 +1,5 @@
 """One decision tree over atoms, and the growing list of trees that becomes a `LabelEnsemble`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

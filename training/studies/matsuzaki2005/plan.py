@@ -1,7 +1,5 @@
 """The runs that the tables need, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,9 +56,7 @@ def _annotated(binarisation: str, values: int, seed: int = 0) -> dict[str, Any]:
 
 
 OWN, GOLD = View("own"), View("gold", "gold")
-LENGTHS = tuple(
-    View(f"{tags} {most}", tags, most=most) for most in (40, 100) for tags in ("own", "gold", "predicted")
-)
+LENGTHS = tuple(View(f"{tags} {most}", tags, most=most) for most in (40, 100) for tags in ("own", "gold", "predicted"))
 
 
 def _plan() -> tuple[Run, ...]:

@@ -1,7 +1,5 @@
 """One run of the plan: train, parse dev in every view, write result.json. Finished cycles and views are kept."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

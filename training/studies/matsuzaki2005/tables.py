@@ -3,8 +3,6 @@
 Their figures 7 and 8 are drawn only, so there is nothing of them to print beside ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -37,13 +37,11 @@ BUNDLES = ("grammar", "heads", "table", "atoms")
 """NamedTuples of arrays that the source folder holds, a file per array."""
 
 
-
 class Source(NamedTuple):
     """What rows are extracted from; all arrays, mapped from files and shared between stores and processes.
 
-    `template` int32 (n_atoms,): the template an atom comes from, numbered through unary, tuples, grouped
-    and sequence of `table`, or UNKNOWN. `entry` uint64 (n_atoms,): its place in `atoms.direct`, or its hash
-    key.
+    `template` int32 (n_atoms,): the template an atom comes from, numbered through unary, tuples, grouped and sequence
+    of `table`, or UNKNOWN. `entry` uint64 (n_atoms,): its place in `atoms.direct`, or its hash key.
     """
 
     grammar: Grammar
@@ -150,8 +148,7 @@ class IndirectStore:
     ) -> dict[str, dict[str, Any]]:
         """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings.
 
-        Label data is that of `write_stores`. Derivations are read once, one at a time; `folder`/derivations
-        keeps them.
+        Label data is that of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them.
         """
         folder = Path(folder)
         source_folder = folder / SOURCE

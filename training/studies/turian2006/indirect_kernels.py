@@ -1,12 +1,8 @@
-"""Kernels of the indirect store: many derivations replayed per call, atoms extracted only where they are
-wanted.
+"""Kernels of the indirect store: many derivations replayed per call, atoms extracted only where they are wanted.
 
-States, windows and atoms are those of `spacy_dtparse.kernels`; nothing here makes a feature. The rows of a
-store are numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by
-window.
+States, windows and atoms are those of `spacy_dtparse.kernels`; nothing here makes a feature. The rows of a store are
+numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by window.
 """
-
-from __future__ import annotations
 
 from functools import partial
 from typing import NamedTuple
@@ -28,9 +24,8 @@ operations on every call that cost several times as much as extracting one templ
 
 
 class Derivations(NamedTuple):
-    """D derivations one after the other. `tokens` int32 (all tokens, TOKEN_COLUMNS), `actions` int32 (all
-    actions, 3); derivation d has [token_starts[d], token_starts[d + 1]) and the like; starts are int64 (D +
-    1,)."""
+    """D derivations one after the other. `tokens` int32 (all tokens, TOKEN_COLUMNS), `actions` int32 (all actions, 3);
+    derivation d has [token_starts[d], token_starts[d + 1]) and the like; starts are int64 (D + 1,)."""
 
     tokens: np.ndarray
     token_starts: np.ndarray
@@ -115,9 +110,8 @@ def extract_rows(
 ):  # fmt: skip
     """Write the atoms of rows `ids` (ascending), beginning with ids[done], to `out_indptr` and `out_atoms`.
 
-    `row_starts` int64 (D + 1,): first row of each derivation. Only derivations with a wanted row are
-    replayed, and only wanted windows are extracted. Returns how many ids are written; fewer than len(ids)
-    when `out_atoms` is full.
+    `row_starts` int64 (D + 1,): first row of each derivation. Only derivations with a wanted row are replayed, and only
+    wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full.
     """
     n_ids = ids.shape[0]
     for d in range(row_starts.shape[0] - 1):
@@ -189,11 +183,10 @@ def percolate_rows(
 ):  # fmt: skip
     """Write the leaf that every row reaches in one tree to `out` uint16 (rows,).
 
-    Every row walks down from the root; a template is extracted when the walk first comes to one of its atoms,
-    and a SHARED one once for all windows with the same start. `atoms`: AtomMap that numbers the tree's atoms
-    from 0 and knows no others. `atom`, `stage`, `yes`, `no` int32 (N,): the tree in these numbers, and the
-    template of each node's atom in `stages`, -1 if no row can hold it. `seen` int64 (atoms,), `ready` int64
-    (K,): 0 on entry.
+    Every row walks down from the root; a template is extracted when the walk first comes to one of its atoms, and a
+    SHARED one once for all windows with the same start. `atoms`: AtomMap that numbers the tree's atoms from 0 and knows
+    no others. `atom`, `stage`, `yes`, `no` int32 (N,): the tree in these numbers, and the template of each node's atom
+    in `stages`, -1 if no row can hold it. `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry.
     """
     mark = np.int64(0)
     for d in range(row_starts.shape[0] - 1):

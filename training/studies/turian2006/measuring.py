@@ -1,7 +1,5 @@
 """What a run leaves behind, measured: accuracy and search, examples, ensembles, memory."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

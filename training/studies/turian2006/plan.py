@@ -1,7 +1,5 @@
 """The runs that the papers' tables need, as data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a tree costs, step by step: Turian & Melamed 2006b, Table 2, with and without sampling and subtraction."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

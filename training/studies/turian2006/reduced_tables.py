@@ -3,8 +3,6 @@
 The templates of a table are numbered through: unary, tuples, grouped, then the sequence.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
@@ -60,8 +58,7 @@ def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) ->
 def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
     """`table` with only the given templates (numbers, ascending) and the places and slots they need.
 
-    A template keeps its place in the direct map or its hash seed, so its atoms are found as with the full
-    table.
+    A template keeps its place in the direct map or its hash seed, so its atoms are found as with the full table.
     """
     n_unary, sequence = len(table.unary), sequence_template(table)
     wanted = np.zeros(sequence + 1, dtype=bool)

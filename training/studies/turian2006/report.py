@@ -4,8 +4,6 @@ A block stands between `<!-- 2006: NAME -->` and `<!-- /2006 -->`, NAME being on
 benchmarks/report.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One run of the plan: train (or measure), evaluate, write result.json. Everything resumes after a kill."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -35,6 +33,7 @@ from .profiling import profile_variants
 RESULT, TRAINED = "result.json", "trained.json"
 DEV_WORDS = 15
 """Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
+
 
 @dataclass(frozen=True)
 class Job:

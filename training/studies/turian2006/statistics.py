@@ -1,7 +1,5 @@
 """What an ensemble looks like: the numbers of Turian & Melamed 2006b, section 4.2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

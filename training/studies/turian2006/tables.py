@@ -4,8 +4,6 @@
 2006b ("Computational challenges in parsing by classification", HLT-NAACL workshop).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,6 +39,8 @@ PAPER: dict[str, Any] = {
 
 NAMES = {"l2r": "l2r", "bottom_up": "b.u.", "r2l": "r2l"}
 COUNTS = (1500, 2500, 5000, 10_000, 15_000)
+
+
 def pair(values: Mapping[str, float] | None, digits: int = 1) -> str:
     """Mean and standard deviation."""
     return NO if values is None else f"{values['mean']:,.{digits}f} ± {values['sd']:,.{digits}f}"
