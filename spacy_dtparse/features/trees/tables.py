@@ -13,15 +13,9 @@ from .templates import Place, Templates
 ITEM_ATTRIBUTES = ("label", "tag", "class", "word")
 TERMINAL_ATTRIBUTES = ("tag", "class", "word")
 UNBOUNDED = (
-    "left_context",
-    "right_context",
-    "span",
-    "non_leftmost",
-    "non_rightmost",
-    "non_head",
-    "left_of_head",
+    "left_context", "right_context", "span", "non_leftmost", "non_rightmost", "non_head", "left_of_head",
     "right_of_head",
-)
+)  # fmt: skip
 COUNTED = ("span_first", "span_last", "left_of_head", "right_of_head", "left_context", "right_context")
 
 
@@ -36,10 +30,7 @@ def _terminals(where: str, offsets: range | tuple[int, ...]) -> list[Place]:
 def baseline() -> Templates:
     """The papers' 300 K set: the first/last n items of the span, n left/right of the head, the first n of each context
     (n = 1..3), and the head item."""
-    grouped = [
-        ("some_item", group, n, False, attribute)
-        for group, n, attribute in product(COUNTED, (1, 2, 3), ITEM_ATTRIBUTES)
-    ]
+    grouped = [("some_item", group, n, False, name) for group, n, name in product(COUNTED, (1, 2, 3), ITEM_ATTRIBUTES)]
     unary = [(("item", "head", 0), attribute) for attribute in ITEM_ATTRIBUTES]
     return Templates("baseline", tuple(unary), (), tuple(grouped), False)
 
@@ -47,25 +38,13 @@ def baseline() -> Templates:
 def kitchen_sink() -> Templates:
     """The papers' 1.1 M set, groups (a) to (g): positions, counted groups, unbounded groups of items and of the
     terminals below them, terminals around the span, children of the outer and head children, and lengths."""
-    places = (
-        _items("start", range(4))
-        + _items("end", range(4))
-        + _items("head", (-3, -2, -1, 0, 1, 2, 3))
-        + _items("left", range(3))
-        + _items("right", range(3))
-    )
-    unary = [(place, attribute) for place, attribute in product(places, ITEM_ATTRIBUTES)]
-    terminals = (
-        _terminals("start", range(4))
-        + _terminals("end", range(4))
-        + _terminals("head", (-3, -2, -1, 0, 1, 2, 3))
-        + _terminals("left", range(3))
-        + _terminals("right", range(3))
-    )
-    unary += [(place, attribute) for place, attribute in product(terminals, TERMINAL_ATTRIBUTES)]
+    offsets = {"start": range(4), "end": range(4), "head": range(-3, 4), "left": range(3), "right": range(3)}
+    items = [place for where, counted in offsets.items() for place in _items(where, counted)]
+    terminals = [place for where, counted in offsets.items() for place in _terminals(where, counted)]
+    unary = [*product(items, ITEM_ATTRIBUTES), *product(terminals, TERMINAL_ATTRIBUTES)]
     outer: list[Place] = [("item", "start", 0), ("item", "head", 0), ("item", "end", 0)]
     children = [("child", which, item) for which, item in product(("first", "head", "last"), outer)]
-    unary += [(place, attribute) for place, attribute in product(children, ("label", "tag", "class"))]
+    unary += product(children, ("label", "tag", "class"))
     grouped: list[tuple[str, str, int, bool, str | None]] = [
         ("some_item", group, n, False, attribute)
         for group, n, attribute in product(COUNTED, (1, 2, 3, 4), ITEM_ATTRIBUTES)

@@ -118,13 +118,8 @@ class Templates:
                 f"template table has version {data.get('version')!r}; this release reads version {VERSION}: "
                 "retrain the model or install the release that made it"
             )
-        return cls(
-            str(data["name"]),
-            _freeze(data["unary"]),
-            _freeze(data["tuples"]),
-            _freeze(data["grouped"]),
-            bool(data["sequence"]),
-        )
+        unary, tuples, grouped = (_freeze(data[name]) for name in ("unary", "tuples", "grouped"))
+        return cls(str(data["name"]), unary, tuples, grouped, bool(data["sequence"]))
 
     def fingerprint(self) -> str:
         """Digest of the table (16 hex digits): equal tables, equal fingerprints."""

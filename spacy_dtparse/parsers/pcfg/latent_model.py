@@ -52,10 +52,9 @@ def check_decoder(model: PcfgModel, decoder: str) -> None:
 
 
 class LatentDecoder:
-    """Decodes with the latent grammars of a model. Raises ConfigError when the settings' decoder cannot."""
+    """Decodes with the latent grammars of a model; `check_decoder` has let the settings' decoder pass."""
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings):
-        check_decoder(model, settings.decoder)
         self.model, self.settings = model, settings
         self._packed: dict[tuple[int, int, int], PackedWord] = {}
         self._root = model.root(model.coarse)
