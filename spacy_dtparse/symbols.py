@@ -1,11 +1,33 @@
-"""Frozen tables between strings and int32 numbers."""
+"""Frozen tables between strings and int32 numbers, and what is remembered of tokens."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from .dtypes import INDEX
 from .errors import DtparseError
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Remembered(dict[K, V]):
+    """What `make` makes of a key, looked up like a dict's values. After 50,000 keys all are forgotten, so that memory
+    stays bounded; copies and pickles begin anew."""
+
+    def __init__(self, make: Callable[[K], V]):
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: K) -> V:
+        if len(self) >= 50_000:
+            self.clear()
+        made = self[key] = self._make(key)
+        return made
+
+    def __reduce__(self) -> tuple:
+        return Remembered, (self._make,)
 
 
 class SymbolTable:

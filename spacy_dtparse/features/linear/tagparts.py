@@ -13,7 +13,7 @@ from ...dtypes import INDEX
 from ...errors import DtparseError
 from ...kernels.linear.links import MAX_ATOMS, MAX_TAGS
 from ...kernels.linear.tagging import AFFIX, AFFIXES, COLUMNS, EDGE, ENTRY, FIRST_LABEL, SHAPE, TAG, WORD
-from ...symbols import SymbolTable
+from ...symbols import Remembered, SymbolTable
 from ...text import SHAPES, affixes, normal_word, word_shape
 
 MAX_LABELS = MAX_TAGS - FIRST_LABEL
@@ -21,8 +21,6 @@ MAX_LABELS = MAX_TAGS - FIRST_LABEL
 _BEFORE, _AFTER, _FIRST = 1, 2, 3
 """Atoms of words and tags: what is before and after a sentence, and the first that is listed."""
 _TABLES = ("words", "tags", "prefixes", "suffixes", "labels", "known")
-_REMEMBERED = 50_000
-"""Words with tags whose atoms are remembered; then all are forgotten, so that memory stays bounded."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,10 @@ class TagParts:
     allowed: np.ndarray
     known: SymbolTable
     """Words that have an entry in the dictionary."""
-    _of_token: dict[tuple[str, str], bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _of_token: Remembered[tuple[str, str], bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_of_token", Remembered(self._row))
         for name, most in (("words", MAX_ATOMS - _FIRST), ("tags", MAX_TAGS - _FIRST), ("labels", MAX_LABELS)):
             if len(getattr(self, name)) > most:
                 raise DtparseError(f"{len(getattr(self, name))} {name}; a tagger tells at most {most} apart")
@@ -124,11 +123,9 @@ class TagParts:
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Atoms, int32 (n + 4, COLUMNS); see `kernels.linear.tagging`. `tags`: one for each word, () for a tagger that
         reads none."""
-        of_token, rows = self._of_token, [self._edge(_BEFORE)] * EDGE
-        for token in zip(words, tags or [""] * len(words), strict=True):
-            row = of_token.get(token)
-            rows.append(self._row(token) if row is None else row)
-        rows += [self._edge(_AFTER)] * EDGE
+        tokens = zip(words, tags or [""] * len(words), strict=True)
+        before, after = ([self._edge(atom)] * EDGE for atom in (_BEFORE, _AFTER))
+        rows = [*before, *map(self._of_token.__getitem__, tokens), *after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), COLUMNS)
 
     @staticmethod
@@ -136,9 +133,7 @@ class TagParts:
         return np.array([atom, atom] + [0] * (COLUMNS - 2), INDEX).tobytes()
 
     def _row(self, token: tuple[str, str]) -> bytes:
-        """The row of a word with its tag, as bytes, which are remembered."""
-        if len(self._of_token) >= _REMEMBERED:
-            self._of_token.clear()
+        """The row of a word with its tag, as bytes, which are joined faster than arrays."""
         text, tag = token
         word = normal_word(text)
         number, tag_number, entry = self.words.number(word), self.tags.number(tag), self.known.number(word)
@@ -150,8 +145,7 @@ class TagParts:
             for place, (prefix, suffix) in enumerate(_affixes(word), AFFIXES):
                 row[place] = 1 + self.prefixes.number(prefix)
                 row[place + AFFIX] = 1 + self.suffixes.number(suffix)
-        self._of_token[token] = found = row.tobytes()
-        return found
+        return row.tobytes()
 
     def to_dict(self) -> dict[str, Any]:
         """Strings as plain data; the dictionary's labels are arrays."""

@@ -12,13 +12,11 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import TrainingDataError
 from ...kernels.trees.features import TOKEN_COLUMNS
-from ...symbols import SymbolTable
+from ...symbols import Remembered, SymbolTable
 from ...text import SHAPES, normal_word, word_shape
 from .templates import Sizes
 
 RARE = "*rare*"
-_REMEMBERED = 50_000
-"""Words whose numbers are remembered; then all are forgotten, so that memory stays bounded."""
 PUNCTUATION_TAGS = frozenset({":", ",", ".", "``", "''"})
 
 # Head-tag classes: groups of tags that behave alike (the 18 of the 2006 papers, and one each for newer tags).
@@ -62,8 +60,12 @@ class Lexicon:
     words: SymbolTable
     classes: SymbolTable
     unknown_tag: str
-    _of_word: dict[str, tuple[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _of_tag: dict[str, tuple[int, int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _of_word: Remembered[str, tuple[int, int]] = field(init=False, repr=False, compare=False)
+    _of_tag: Remembered[str, tuple[int, int, int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_of_word", Remembered(self._word))
+        object.__setattr__(self, "_of_tag", Remembered(self._tag))
 
     @property
     def sizes(self) -> Sizes:
@@ -75,36 +77,22 @@ class Lexicon:
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Token columns (WORD, TAG, CLASS, SHAPE, PUNCT: `kernels.trees.features`), int32 (n, TOKEN_COLUMNS)."""
-        of_word, of_tag = self._of_word, self._of_tag
         rows = []
         for word, tag in zip(words, tags, strict=True):
-            first, second = of_word.get(word), of_tag.get(tag)
-            if first is None:
-                first = self._word(word)
-            if second is None:
-                second = self._tag(tag)
-            rows.append((first[0], second[0], second[1], first[1], second[2]))
+            (number, shape), (symbol, class_number, punctuation) = self._of_word[word], self._of_tag[tag]
+            rows.append((number, symbol, class_number, shape, punctuation))
         return np.array(rows, dtype=INDEX).reshape(len(rows), TOKEN_COLUMNS)
 
     def _word(self, word: str) -> tuple[int, int]:
-        """(WORD, SHAPE) of a word, which is remembered."""
-        if len(self._of_word) >= _REMEMBERED:
-            self._of_word.clear()
-        found = self.words.number(normal_word(word), 0), SHAPES.number(word_shape(word))
-        self._of_word[word] = found
-        return found
+        """(WORD, SHAPE) of a word."""
+        return self.words.number(normal_word(word), 0), SHAPES.number(word_shape(word))
 
     def _tag(self, tag: str) -> tuple[int, int, int]:
-        """(TAG, CLASS, PUNCT) of a tag, which is remembered."""
-        if len(self._of_tag) >= _REMEMBERED:
-            self._of_tag.clear()
+        """(TAG, CLASS, PUNCT) of a tag."""
         known, symbol = tag, self.symbols.number(tag)
         if symbol < len(self.labels):
             known, symbol = self.unknown_tag, self.symbols.number(self.unknown_tag)
-        punctuation = 1 if known in PUNCTUATION_TAGS else 0
-        found = symbol, self.classes.number(tag_class(known)), punctuation
-        self._of_tag[tag] = found
-        return found
+        return symbol, self.classes.number(tag_class(known)), int(known in PUNCTUATION_TAGS)
 
     def to_dict(self) -> dict[str, Any]:
         return {
