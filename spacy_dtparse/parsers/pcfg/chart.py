@@ -8,7 +8,7 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...kernels.pcfg.cky import ITEM, MARKS, MORE_ROOM, STEP, TRIED, USED, fill_chart, find_item, read_derivation
 from ...kernels.pcfg.posterior import PAIR, inside, outside
-from ...model.pcfg.model import KernelGrammar
+from ...model.pcfg.model import KernelGrammar, PcfgGrammar
 
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
 NO_GROUPS = np.zeros(2, dtype=INDEX)
@@ -81,21 +81,12 @@ class Buffers:
         return Chart(grammar, items[: int(marks[USED])], cells, int(marks[TRIED]))
 
     def posterior(
-        self,
-        grammar: KernelGrammar,
-        pair_from: np.ndarray,
-        joins: np.ndarray,
-        closure: np.ndarray,
-        frequency: np.ndarray,
-        beam: float,
-        leaves: np.ndarray,
-        leaf_from: np.ndarray,
-        root: int,
-        threshold: float,
+        self, of: PcfgGrammar, leaves: np.ndarray, leaf_from: np.ndarray, root: int, beam: float, threshold: float,
         given: np.ndarray = EVERYTHING,
-    ) -> tuple[float, np.ndarray]:
-        """(log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar of probabilities. `given`
-        uint8 (cells, S): what may be there at all, or EVERYTHING."""
+    ) -> tuple[float, np.ndarray]:  # fmt: skip
+        """(log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar. `given` uint8 (cells,
+        S): what may be there at all, or EVERYTHING."""
+        grammar, pairs_of = of.probabilities, (of.pair_from, of.joins, of.closure)
         n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
         n_cells = n * (n + 1) // 2
         room = self.room
@@ -109,11 +100,11 @@ class Buffers:
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
-            grammar.rules, grammar.ranges, pair_from, joins, closure, frequency, beam, probabilities, leaf_from, given,
-            chart, scale, live, n_live, pairs, met, rights, own,
+            grammar.rules, grammar.ranges, *pairs_of, of.frequency, beam, probabilities, leaf_from, given, chart, scale,
+            live, n_live, pairs, met, rights, own,
         )  # fmt: skip
         total = outside(
-            grammar.rules, grammar.ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live,
-            out, out_scale, allowed, active, active_from,
+            grammar.rules, grammar.ranges, *pairs_of, root, n, threshold, chart, scale, live, n_live, out, out_scale,
+            allowed, active, active_from,
         )  # fmt: skip
         return total, allowed

@@ -75,6 +75,14 @@ class KBest:
         found = self._at(item).found
         return found[rank][0] if rank < len(found) else None
 
+    def derivations(self, item: Item) -> Iterator[tuple[float, list[tuple[Item, int]]]]:
+        """(Log weight, `derivation`) of an item's derivations from the best one down."""
+        for rank in itertools.count():
+            score = self.score(item, rank)
+            if score is None:
+                return
+            yield score, self.derivation(item, rank)
+
     def derivation(self, item: Item, rank: int) -> list[tuple[Item, int]]:
         """The items of a derivation in pre-order with the names of their edges; after `score` found it."""
         steps, stack = [], [(item, rank)]
@@ -175,14 +183,9 @@ def forest_trees(found: Forest) -> Iterator[Decoded]:
         order, totals = _sorted_edges(total[mine], int(np.flatnonzero(mine == found.back[item])[0]))
         return Edges(totals, mine[order].tolist())
 
-    lists = KBest(edges, lambda item, anchor: found.parts(item[0], anchor))
     root = (len(found.cells) - int(found.cells[-1, 1]), found.root)
-    for rank in itertools.count():
-        score = lists.score(root, rank)
-        if score is None:
-            return
-        steps = [found.step(*item, anchor) for item, anchor in lists.derivation(root, rank)]
-        yield Decoded(steps, score, len(anchors))
+    for score, made in KBest(edges, lambda item, anchor: found.parts(item[0], anchor)).derivations(root):
+        yield Decoded([found.step(*item, anchor) for item, anchor in made], score, len(anchors))
 
 
 def chart_trees(
@@ -218,13 +221,8 @@ def chart_trees(
         start, end = cells[item[0]]
         return (split * (split - 1) // 2 + start, left), (end * (end - 1) // 2 + split, right)
 
-    lists = KBest(edges, parts)
     top = (n * (n - 1) // 2, root)
     if find_item(chart.items, chart.cells, *top) < 0:
         return
-    for rank in itertools.count():
-        score = lists.score(top, rank)
-        if score is None:
-            return
-        made = lists.derivation(top, rank)
+    for score, made in KBest(edges, parts).derivations(top):
         yield score, np.array([(item[1], held[item][name][0], *cells[item[0]]) for item, name in made], dtype=STEP)

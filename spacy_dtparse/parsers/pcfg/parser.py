@@ -196,14 +196,11 @@ class PcfgParser(RecipeParser):
             if not pruned:
                 yield False, EVERYTHING
                 continue
-            grammar = self.model.coarse
-            total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.pair_from, grammar.joins, grammar.closure, grammar.frequency,
-                self.settings.beam, *coarse, self._root, self.settings.prune,
-            )  # fmt: skip
+            beam, prune = self.settings.beam, self.settings.prune
+            total, allowed = buffers.posterior(self.model.coarse, *coarse, self._root, beam, prune)
             if total > -np.inf:
                 yield True, allowed
-            elif self.settings.beam == 0.0:  # otherwise the beam may have cut too much
+            elif beam == 0.0:  # otherwise the beam may have cut too much
                 return
 
     def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
@@ -238,10 +235,8 @@ class PcfgParser(RecipeParser):
         given = model.tags.encode(tags) if self._given else None
         allowed = mask
         if self._prunes:
-            total, allowed = buffers.posterior(
-                grammar.probabilities, grammar.pair_from, grammar.joins, grammar.closure, grammar.frequency,
-                self.settings.beam, *grammar.leaves(classes, given), self._root, self.settings.prune, mask,
-            )  # fmt: skip
+            beam, prune, leaves = self.settings.beam, self.settings.prune, grammar.leaves(classes, given)
+            total, allowed = buffers.posterior(grammar, *leaves, self._root, beam, prune, mask)
             if total == -np.inf:
                 return [], 0, 0
         if self._latent is not None:

@@ -69,10 +69,8 @@ class Toy:
         return Buffers().fill(self.grammar.kernel, *self.grammar.leaves(classes, None), allowed, groups)
 
     def posterior(self, classes, threshold: float, beam: float = 0.0, given=EVERYTHING):
-        return Buffers().posterior(
-            self.grammar.probabilities, self.grammar.pair_from, self.grammar.joins, self.grammar.closure,
-            self.grammar.frequency, beam, *self.grammar.leaves(classes, None), 0, threshold, given,
-        )  # fmt: skip
+        leaves = self.grammar.leaves(classes, None)
+        return Buffers().posterior(self.grammar, *leaves, 0, beam, threshold, given)
 
 
 def derivations(toy: Toy, classes, symbol: int, most_unary: int) -> list[tuple[float, tuple]]:
