@@ -23,12 +23,13 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import write_tree
 from tests.reference.spans import binary_trees, tree_score
 from training.data.corpus import Sentence
+from training.data.shards import Belief, Lists
 from training.data.spans import crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
 from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked
-from training.teacher.examples import Lists, TeacherExample, make_example, numbers_of, partial_sentences
+from training.teacher.examples import TeacherExample, make_example, numbers_of, partial_sentences
 from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, fit_teacher, one_pass
-from training.teacher.model import Belief, Teacher
+from training.teacher.model import Teacher
 from training.teacher.network import Read, Reader, TeacherNetwork
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday" / "train.mrg"

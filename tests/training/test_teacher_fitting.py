@@ -24,14 +24,13 @@ from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataErro
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.text import normal_word
 from training.cli import main
-from training.data.shards import read_shard, save_shard, shard_files
+from training.data.shards import Belief, Lists, read_shard, save_shard, shard_files
 from training.data.text import TextFile
 from training.data.treebanks import TreebankFile
 from training.teacher import annotating
 from training.teacher.annotating import Annotation, annotate
-from training.teacher.examples import Lists
 from training.teacher.fitting import TeacherOptions, fit_teacher, judge
-from training.teacher.model import LEAST, Belief, Teacher, load_teacher, save_teacher
+from training.teacher.model import LEAST, Teacher, load_teacher, save_teacher
 from training.teacher.network import Reader
 from training.teacher.vectors import chosen_sentences, mean_vectors
 

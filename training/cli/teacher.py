@@ -102,10 +102,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _fit(options: argparse.Namespace) -> None:
+    from ..data.shards import Lists
     from ..data.treebanks import TreebankFile, read_files
     from ..runs.settings import changed_fields
     from ..runs.telling import tell
-    from ..teacher.examples import Lists, partial_sentences
+    from ..teacher.examples import partial_sentences
     from ..teacher.fitting import TeacherOptions, fit_teacher
     from ..teacher.model import load_teacher, save_teacher
 

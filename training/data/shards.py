@@ -8,25 +8,83 @@ teacher's lists as JSON.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..runs.resuming import as_array, as_facts, save_arrays, saved_arrays
-
-if TYPE_CHECKING:
-    from ..teacher.examples import Lists
-    from ..teacher.model import Belief
+from .corpus import Sentence
+from .spans import count_chains
 
 LEVELS = 255
 LEAST = 0.02
 """Beliefs of a smaller probability are left out."""
 _ARRAYS = ("text", "tags", "tag_sure", "rows", "starts", "ends", "chains", "mass", "lists")
+
+
+NO_SOURCE = "*"
+"""The name of ANY_SOURCE."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What the teacher's numbers stand for: label chains (the first is none), tags, sources (the first is
+    NO_SOURCE)."""
+
+    chains: tuple[tuple[str, ...], ...]
+    tags: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], least_chain: int = 2) -> Lists:
+        """The lists of what occurs, chains `least_chain` times or more. Raises TrainingDataError where there is no
+        sentence."""
+        if not sentences:
+            raise TrainingDataError("there is no sentence for the teacher to learn from; give treebanks with trees")
+        counted = count_chains(sentence.tree for sentence in sentences)
+        chains = [c for c, times in sorted(counted.items(), key=lambda x: (-x[1], x[0])) if times >= least_chain]
+        tags = Counter(tag for sentence in sentences for tag in sentence.tree.tags)
+        sources = sorted({sentence.source for sentence in sentences})
+        return cls(((), *chains), tuple(sorted(tags)), (NO_SOURCE, *sources))
+
+    def source(self, name: str | None) -> int:
+        """The number of a source; None: none of them. Raises ConfigError for one that is not known."""
+        if name is None:
+            return 0
+        if name not in self.sources:
+            raise ConfigError(f"the teacher has not learned from {name!r}; its sources are {', '.join(self.sources)}")
+        return self.sources.index(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "chains": [list(chain) for chain in self.chains],
+            "tags": list(self.tags),
+            "sources": list(self.sources),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Lists:
+        """The reverse of `to_dict`."""
+        return cls(tuple(map(tuple, data["chains"])), tuple(data["tags"]), tuple(data["sources"]))
+
+
+class Belief(NamedTuple):
+    """What a teacher believes of a sentence of n words. `spans` int32 (c, 2) with `labels` int32 (c,), numbers of label
+    chains (0: none), and `mass` float32 (c,): the probability that the tree has just this chain there; `tags` int32
+    (n,) with `tag_sure` float32 (n,)."""
+
+    spans: np.ndarray
+    labels: np.ndarray
+    mass: np.ndarray
+    tags: np.ndarray
+    tag_sure: np.ndarray
 
 
 def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], beliefs: Sequence[Belief]) -> None:

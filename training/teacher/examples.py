@@ -2,69 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
-from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import TOP, Tree
 
 from ..data.corpus import Sentence
 from ..data.dependencies import read_conllu
-from ..data.spans import chain_numbers, count_chains, crossing_spans, label_chains, number_of
+from ..data.shards import Lists
+from ..data.spans import chain_numbers, crossing_spans, label_chains, number_of
 from .network import Read, Reader
 from .trees import Beliefs
-
-NO_SOURCE = "*"
-"""The name of ANY_SOURCE."""
-
-
-@dataclass(frozen=True)
-class Lists:
-    """What the teacher's numbers stand for: label chains (the first is none), tags, sources (the first is
-    NO_SOURCE)."""
-
-    chains: tuple[tuple[str, ...], ...]
-    tags: tuple[str, ...]
-    sources: tuple[str, ...]
-
-    @classmethod
-    def of(cls, sentences: Sequence[Sentence], least_chain: int = 2) -> Lists:
-        """The lists of what occurs, chains `least_chain` times or more. Raises TrainingDataError where there is no
-        sentence."""
-        if not sentences:
-            raise TrainingDataError("there is no sentence for the teacher to learn from; give treebanks with trees")
-        counted = count_chains(sentence.tree for sentence in sentences)
-        chains = [c for c, times in sorted(counted.items(), key=lambda x: (-x[1], x[0])) if times >= least_chain]
-        tags = Counter(tag for sentence in sentences for tag in sentence.tree.tags)
-        sources = sorted({sentence.source for sentence in sentences})
-        return cls(((), *chains), tuple(sorted(tags)), (NO_SOURCE, *sources))
-
-    def source(self, name: str | None) -> int:
-        """The number of a source; None: none of them. Raises ConfigError for one that is not known."""
-        if name is None:
-            return 0
-        if name not in self.sources:
-            raise ConfigError(f"the teacher has not learned from {name!r}; its sources are {', '.join(self.sources)}")
-        return self.sources.index(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "chains": [list(chain) for chain in self.chains],
-            "tags": list(self.tags),
-            "sources": list(self.sources),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Lists:
-        """The reverse of `to_dict`."""
-        return cls(tuple(map(tuple, data["chains"])), tuple(data["tags"]), tuple(data["sources"]))
 
 
 @dataclass(frozen=True)

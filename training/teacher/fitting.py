@@ -16,11 +16,12 @@ from spacy_dtparse.trees import Tree
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
+from ..data.shards import Belief, Lists
 from ..data.spans import bracket_slopes
 from ..runs.resuming import check_facts
 from .encoder import nn, torch
-from .examples import Beside, Lists, TeacherExample, make_example, mixed, numbers_of
-from .model import Belief, Teacher
+from .examples import Beside, TeacherExample, make_example, mixed, numbers_of
+from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Reader, Scores, TeacherNetwork
 from .trees import best_tree
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,24 +14,11 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.span.spans import tree_posteriors
 from spacy_dtparse.trees import Tree
 
-from ..data.shards import LEAST
+from ..data.shards import LEAST, Belief, Lists
 from ..runs.files import write_atomically
 from .encoder import torch
-from .examples import Lists
 from .network import Read, Reader, TeacherNetwork, batches
 from .trees import PENALTY, best_tree
-
-
-class Belief(NamedTuple):
-    """What a teacher believes of a sentence of n words. `spans` int32 (c, 2) with `labels` int32 (c,), numbers of label
-    chains (0: none), and `mass` float32 (c,): the probability that the tree has just this chain there; `tags` int32
-    (n,) with `tag_sure` float32 (n,)."""
-
-    spans: np.ndarray
-    labels: np.ndarray
-    mass: np.ndarray
-    tags: np.ndarray
-    tag_sure: np.ndarray
 
 
 @dataclass(frozen=True)
