@@ -17,9 +17,8 @@ from training.cli import main
 from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
 from training.data.treebanks import TreebankFile
 from training.pos_tagger.treebanks import Treebank
-from training.teacher.examples import mixed
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
-from training.teacher.trees import best_tree, trees_of
+from training.teacher.trees import best_tree, mixed, trees_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"

@@ -20,10 +20,10 @@ from ..data.shards import Belief, Lists
 from ..data.spans import bracket_slopes
 from ..runs.resuming import check_facts
 from .encoder import nn, torch
-from .examples import Beside, TeacherExample, make_example, mixed, numbers_of
+from .examples import TeacherExample, make_example, numbers_of
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Reader, Scores, TeacherNetwork
-from .trees import best_tree
+from .trees import Beside, best_tree, mixed
 
 Log = Callable[..., None]
 _KEEP_EVERY = 300.0
