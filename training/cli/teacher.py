@@ -199,9 +199,9 @@ def _evaluate(options: argparse.Namespace) -> None:
     from spacy_dtparse.parsers import load_parser
 
     from ..data.treebanks import TreebankFile, read_files
-    from ..teacher.examples import Believer, Beside
     from ..teacher.fitting import judge
     from ..teacher.model import load_teacher
+    from ..teacher.trees import Believer, Beside
 
     if not 0 <= options.share <= 1:
         raise ConfigError(f"--share is {options.share}; give what --beside weighs, from 0 to 1")
