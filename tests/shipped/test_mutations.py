@@ -57,7 +57,7 @@ MUTATIONS = [
     Mutation("kernels/linear/tagging.py", "_HISTORY = 64", "_HISTORY = 65", (TAGGER,)),
     Mutation("kernels/trees/atoms.py", "z ^ (z >> _S27)) * MIX_3", "z ^ (z >> _S27)) * MIX_1", ("en_dtparse",)),
     Mutation(
-        "kernels/trees/features.py", "bound = last + 1 + offset, 0, n_tokens", "bound = last + 2 + offset, 0, n_tokens",
+        "kernels/trees/features.py", "bound = end + offset, end, highest", "bound = end + 1 + offset, end, highest",
         ("en_dtparse",),
     ),
     Mutation("kernels/pcfg/latent.py", "ROUNDS = 6", "ROUNDS = 1", ("en_pcfgla",)),
