@@ -12,7 +12,7 @@ from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
 from spacy_dtparse.trees import TOP, Recipe, Tree
 from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
-from tests.unit.kernels.test_spine_cells import KINDS, offers
+from tests.unit.kernels.pcfg.test_spine_cells import KINDS, offers
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
 from tests.unit.parsers.offer_cases import NO_BETAS, refuses_bad_offers, refuses_betas
 from training.pcfg import BINARISATIONS, Markov

