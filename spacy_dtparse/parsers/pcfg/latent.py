@@ -237,18 +237,6 @@ def shares(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarra
     return found
 
 
-def prune_with(
-    pruners: Sequence[tuple[LatentRules, Vectors]], allowed: np.ndarray, root: int, prune: float
-) -> np.ndarray | None:
-    """`allowed` without what has a posterior below `prune` under one of the grammars; None: one of them has no tree."""
-    for rules, vectors in pruners:
-        made = posteriors(rules, vectors, allowed, root)
-        if made is None:
-            return None
-        allowed = narrowed(rules, made[0], allowed, prune)
-    return allowed
-
-
 def all_posteriors(
     parts: Sequence[tuple[LatentRules, Vectors]], allowed: np.ndarray, root: int, narrow: float = 0.0
 ) -> list[np.ndarray] | None:
@@ -269,19 +257,12 @@ def forest(
     parts: Sequence[tuple[LatentRules, Vectors]],
     allowed: np.ndarray,
     root: int,
-    pruners: Sequence[tuple[LatentRules, Vectors]] = (),
-    prune: float = 0.0,
     narrow: float = 0.0,
     decoder: str = "max-rule",
 ) -> Forest | None:
     """The rules at their places with the product, over grammars, of posteriors ("max-rule") or of `shares` ("q"), and
-    the best trees; None where one of the grammars has no tree.
-
-    `pruners`: smaller grammars that are asked first; what has a posterior below `prune` under one is left out of all
-    that come after. `narrow`: the same for the grammars themselves.
-    """
-    left_over = prune_with(pruners, allowed, root, prune)
-    found = None if left_over is None else all_posteriors(parts, left_over, root, narrow)
+    the best trees; None where one of the grammars has no tree. `narrow`: see `all_posteriors`."""
+    found = all_posteriors(parts, allowed, root, narrow)
     if found is None:
         return None
     if decoder == "q":

@@ -16,20 +16,18 @@ from .latent import (
     Decoded,
     Leaves,
     PackedWord,
-    Vectors,
     all_posteriors,
     best,
     forest,
     join,
+    narrowed,
     pack,
-    prune_with,
+    posteriors,
     symbol_mass,
 )
 
 PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
 """A pruner's threshold, and that of one grammar of a product for the next, as multiples of the setting `prune`."""
-
-_Parts = list[tuple[LatentRules, Vectors]]
 
 
 def check_decoder(model: PcfgModel, decoder: str) -> None:
@@ -72,14 +70,15 @@ class LatentDecoder:
         if decoder == "rerank":
             yield from self._reranked(classes, given, allowed, k, buffers)
             return
-        pruners, parts, prune = self._parts(classes, given, narrow)
+        parts, left = self._parts(classes, given, allowed, narrow)
+        if left is None:
+            return
         if decoder == "viterbi":
-            left = prune_with(pruners, allowed, root, PRUNER_SHARE * prune)
-            found = None if left is None else viterbi(*parts[0], left, root)
+            found = viterbi(*parts[0], left, root)
             if found is not None:
                 yield found
             return
-        made = forest(parts, allowed, root, pruners, PRUNER_SHARE * prune, NARROW_SHARE * prune, decoder)
+        made = forest(parts, left, root, NARROW_SHARE * self.settings.prune * narrow, decoder)
         if made is not None:
             yield from (best(made),) if k == 1 else forest_trees(made)
 
@@ -88,23 +87,24 @@ class LatentDecoder:
     ) -> list[np.ndarray] | None:
         """For each grammar how often a tree is expected to have each symbol over each cell, float64 (cells, S); None
         where one of them has no tree. Arguments as for `trees`."""
-        root = self._root
-        pruners, parts, prune = self._parts(classes, given, narrow)
-        left = prune_with(pruners, allowed, root, PRUNER_SHARE * prune)
-        found = None if left is None else all_posteriors(parts, left, root)
+        parts, left = self._parts(classes, given, allowed, narrow)
+        found = None if left is None else all_posteriors(parts, left, self._root)
         if found is None:
             return None
         return [symbol_mass(rules, made, len(allowed)) for (rules, _), made in zip(parts, found, strict=True)]
 
-    def _parts(self, classes: np.ndarray, given: np.ndarray | None, narrow: bool) -> tuple[_Parts, _Parts, float]:
-        """(pruners, grammars, each with its words' vectors; the threshold): no pruners and 0 without `narrow`."""
-        n_pruners = len(self.model.pruners)
-        made: _Parts = []
-        for number, part in enumerate((*self.model.pruners, *self.model.latent)):
-            if number >= n_pruners or narrow:
-                made.append((part.kernel, self._words(number, classes, given)))
-        pruners = made[:n_pruners] if narrow else []
-        return pruners, made[len(pruners) :], self.settings.prune if narrow else 0.0
+    def _parts(
+        self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
+    ) -> tuple[list[tuple[LatentRules, Leaves]], np.ndarray | None]:
+        """(The grammars, each with its words' vectors; what the pruners leave of `allowed`, None: one has no tree)."""
+        pruners = self.model.pruners
+        for number, part in enumerate(pruners if narrow else ()):
+            made = posteriors(part.kernel, self._words(number, classes, given), allowed, self._root)
+            if made is None:
+                return [], None
+            allowed = narrowed(part.kernel, made[0], allowed, PRUNER_SHARE * self.settings.prune)
+        latent = enumerate(self.model.latent, len(pruners))
+        return [(part.kernel, self._words(number, classes, given)) for number, part in latent], allowed
 
     def _words(self, number: int, classes: np.ndarray, given: np.ndarray | None) -> Leaves:
         """The vectors of words under a grammar (pruners first)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,18 +30,19 @@ RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
 seconds. The second: with latent annotations."""
 
 
-def _n_values(part: LatentPart) -> int:
-    return int(part.sizes.sum())
+class _Try(NamedTuple):
+    """Something to parse with: a `grammar` and the words' `leaves`, or the latent grammars (None). `given`: the tags
+    that words must have, or None. `allowed` uint8 (cells, coarse symbols): what may stand where, or EVERYTHING where it
+    is not `pruned`. `status`: of a parse found. `n_searches`, `ambiguity`: see `ParseResult`."""
 
-
-def _n_rules(part: LatentPart) -> int:
-    """Rules of latent values: probabilities above 0."""
-    return int(np.count_nonzero(part.values))
-
-
-def _all(n: int, n_symbols: int) -> np.ndarray:
-    """Every symbol in every cell."""
-    return np.ones((n * (n + 1) // 2, n_symbols), dtype=np.uint8)
+    grammar: PcfgGrammar | None
+    leaves: tuple[np.ndarray, np.ndarray]
+    given: np.ndarray | None
+    allowed: np.ndarray
+    pruned: bool
+    status: str
+    n_searches: int
+    ambiguity: float | None = None
 
 
 class PcfgParser(RecipeParser):
@@ -95,7 +96,8 @@ class PcfgParser(RecipeParser):
         model, settings = self.model, self.settings
 
         def sizes(parts: Sequence[LatentPart]) -> dict[str, Any]:
-            values, rules = ([f(part) for part in parts] for f in (_n_values, _n_rules))
+            values = [int(part.sizes.sum()) for part in parts]
+            rules = [int(np.count_nonzero(part.values)) for part in parts]
             return {"grammars": len(parts), "latent values": values, "latent rules": rules}
 
         return {
@@ -187,99 +189,74 @@ class PcfgParser(RecipeParser):
             results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
         return results
 
-    def _attempts(
-        self, n: int, coarse: tuple[np.ndarray, np.ndarray], buffers: Buffers
-    ) -> Iterator[tuple[bool, np.ndarray]]:
-        """(Whether it is pruned, what is `allowed`) for one try after the other; none if the coarse grammar has no
-        tree, as whatever a finer grammar derives, the coarse one does too."""
-        for pruned in ((True, False) if n <= RETRY_TOKENS else (True,)) if self._prunes else (False,):
-            if not pruned:
-                yield False, EVERYTHING
-                continue
-            beam, prune = self.settings.beam, self.settings.prune
-            total, allowed = buffers.posterior(self.model.coarse, *coarse, self._root, beam, prune)
-            if total > -np.inf:
-                yield True, allowed
-            elif beam == 0.0:  # otherwise the beam may have cut too much
-                return
+    def _tries(self, classes: np.ndarray, numbers: np.ndarray, offered: Offered = ()) -> Iterator[_Try]:
+        """What to parse with, in turn until something has a tree: what the offered spines allow; then with all spines
+        tags as given, then open, each time the finer grammars pruned, then unpruned, and then the coarse one, which
+        derives whatever a finer one does."""
+        model, n, prune = self.model, len(classes), self.settings.prune
+        target = None if self._latent else model.fine
 
-    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
-        """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
-        tried = number = n_items = n_tried = 0
+        def pruned(coarse: tuple[np.ndarray, np.ndarray], given: np.ndarray = EVERYTHING) -> np.ndarray | None:
+            root, beam = self._root, self.settings.beam
+            total, allowed = self._buffers().posterior(model.coarse, *coarse, root, beam, prune, given)
+            return allowed if total > -np.inf else None
+
+        n_searches, number = 1, 0
         for beta in self.settings.betas if offered else ():
             mask = self._masks.mask(offered, beta)
             if mask is None or mask.number == number:  # of two betas one offers all that the other does
                 continue
-            tried, number = tried + 1, mask.number
-            found, items, rules = self._parse_masked(words, tags, k, mask.allowed)
-            n_items, n_tried = n_items + items, n_tried + rules
-            if found:
-                ambiguity: float | None = number / len(words)
-                break
-        else:
-            found, tried, ambiguity = self._parse_all(words, tags, k), tried + 1, None
-        return [
-            one._replace(
-                n_items=one.n_items + n_items, n_tried=one.n_tried + n_tried, n_searches=tried, ambiguity=ambiguity
-            )
-            for one in found
-        ]
-
-    def _parse_masked(
-        self, words: Sequence[str], tags: Sequence[str], k: int, mask: np.ndarray
-    ) -> tuple[list[Found], int, int]:
-        """(The best parses among what `mask` allows, uint8 (cells, coarse symbols), none where there are none; items
-        of charts, rules tried in them)."""
-        model, grammar, buffers = self.model, self.model.coarse, self._buffers()
-        classes = model.words.encode(words)
-        given = model.tags.encode(tags) if self._given else None
-        allowed = mask
-        if self._prunes:
-            beam, prune, leaves = self.settings.beam, self.settings.prune, grammar.leaves(classes, given)
-            total, allowed = buffers.posterior(grammar, *leaves, self._root, beam, prune, mask)
-            if total == -np.inf:
-                return [], 0, 0
-        if self._latent is not None:
-            trees = self._latent.trees(classes, given, allowed, self._prunes, k, buffers)
-            return first_different((self._shown(one, "complete") for one in trees), k), 0, 0
-        leaves = model.fine.leaves(classes, given)
-        chart = buffers.fill(model.fine.kernel, *leaves, allowed, self._groups)
-        return self._read(chart, model.fine, leaves, "complete", k), len(chart.items), chart.tried
-
-    def _parse_all(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[Found]:
-        """The best parses, at most k and at least one."""
-        model, n = self.model, len(words)
-        classes = model.words.encode(words)
-        numbers = model.tags.encode(tags)
-        buffers = self._buffers()
-        n_items = n_tried = 0
+            number = mask.number
+            given = numbers if self._given else None
+            allowed = pruned(model.coarse.leaves(classes, given), mask.allowed) if self._prunes else mask.allowed
+            if allowed is not None:
+                leaves = model.fine.leaves(classes, given)
+                yield _Try(target, leaves, given, allowed, True, "complete", n_searches, number / n)
+            n_searches += 1
         for given in (numbers, None) if self._given else (None,):
-            open_tags = given is None and self._given
+            status = "fallback" if given is None and self._given else ""
             coarse = model.coarse.leaves(classes, given)
             fine = coarse if model.fine is model.coarse else model.fine.leaves(classes, given)
-            for pruned, allowed in self._attempts(n, coarse, buffers):
-                if self._latent is not None:
-                    if not pruned and self.settings.prune > 0.0 and n > LATENT_RETRY_TOKENS:
-                        continue
-                    where = allowed if pruned else _all(n, len(model.coarse.names))
-                    trees = self._latent.trees(classes, given, where, pruned, k, buffers)
-                    found = first_different((self._shown(t, "fallback" if open_tags else "complete") for t in trees), k)
-                else:
-                    chart = buffers.fill(model.fine.kernel, *fine, allowed, self._groups if pruned else NO_GROUPS)
-                    n_items += len(chart.items)
-                    n_tried += chart.tried
-                    status = "fallback" if open_tags else "complete" if pruned else "optimal"
-                    found = self._read(chart, model.fine, fine, status, k)
-                if found:
-                    return [one._replace(n_items=n_items, n_tried=one.n_tried + n_tried) for one in found]
-            chart = buffers.fill(model.coarse.kernel, *coarse, EVERYTHING, NO_GROUPS)
-            n_items += len(chart.items)
-            n_tried += chart.tried
-            found = self._read(chart, model.coarse, coarse, "fallback", k)
+            allowed = pruned(coarse) if self._prunes else None
+            if allowed is not None:
+                yield _Try(target, fine, given, allowed, True, status or "complete", n_searches)
+            # without a beam nothing that the coarse grammar derives was pruned away
+            if not self._prunes or (n <= RETRY_TOKENS and (allowed is not None or self.settings.beam > 0)):
+                if target is not None:
+                    yield _Try(target, fine, given, EVERYTHING, False, status or "optimal", n_searches)
+                elif prune == 0 or n <= LATENT_RETRY_TOKENS:
+                    yield _Try(None, fine, given, EVERYTHING, False, status or "complete", n_searches)
+            yield _Try(model.coarse, coarse, given, EVERYTHING, False, "fallback", n_searches)
+
+    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
+        """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
+        model, n_items, n_tried = self.model, 0, 0
+        classes = model.words.encode(words)
+        for one in self._tries(classes, model.tags.encode(tags), offered):
+            if one.grammar is None:
+                assert self._latent is not None
+                narrow = one.pruned and self._prunes
+                trees = self._latent.trees(classes, one.given, self._cells(one, len(words)), narrow, k, self._buffers())
+                found = first_different((self._shown(tree, one.status) for tree in trees), k)
+            else:
+                groups = self._groups if one.pruned else NO_GROUPS
+                chart = self._buffers().fill(one.grammar.kernel, *one.leaves, one.allowed, groups)
+                n_items, n_tried = n_items + len(chart.items), n_tried + chart.tried
+                found = self._read(chart, one.grammar, one.leaves, one.status, k)
             if found:
-                return [one._replace(n_items=n_items, n_tried=n_tried) for one in found]
-        pieces = glue(chart, n, model.coarse, model.root(model.coarse), self._names)
-        return [pieces._replace(n_items=n_items, n_tried=n_tried)]
+                break
+        else:
+            found = [glue(chart, len(words), model.coarse, self._root, self._names)]
+        return [
+            parse._replace(
+                n_items=n_items, n_tried=parse.n_tried + n_tried, n_searches=one.n_searches, ambiguity=one.ambiguity
+            )
+            for parse in found
+        ]
+
+    def _cells(self, one: _Try, n: int) -> np.ndarray:
+        """What may stand where, cell by cell."""
+        return one.allowed if one.pruned else np.ones((n * (n + 1) // 2, len(self.model.coarse.names)), np.uint8)
 
     def _shown(self, found: Decoded, status: str) -> Found:
         shown = constituents(found.steps, self.model.coarse, self._names)
@@ -321,26 +298,18 @@ class PcfgParser(RecipeParser):
         return joined([self._parse(words[a:b], tags[a:b], 1, offered[a:b])[0] for a, b in cuts], cuts)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
-        """The posteriors of constituents of few tokens, by the first grammar that has a tree; the route of `_parse`."""
+        """The posteriors of constituents of few tokens, by the first grammar that has a tree."""
         model, n = self.model, len(words)
-        classes, numbers = model.words.encode(words), model.tags.encode(tags)
-        everything = _all(n, len(model.coarse.names))
-        for given in (numbers, None) if self._given else (None,):
-            coarse = model.coarse.leaves(classes, given)
-            for pruned, allowed in self._attempts(n, coarse, self._buffers()):
-                where = allowed if pruned else everything
-                if self._latent is None:
-                    grammar = model.fine
-                    mass = plain_mass(grammar, grammar.leaves(classes, given), where, model.root(grammar))
-                elif pruned or self.settings.prune == 0.0 or n <= LATENT_RETRY_TOKENS:
-                    mass, grammar = self._latent.mass(classes, given, where, pruned), model.coarse
-                else:
-                    continue
-                if mass is not None:
-                    return label_posteriors(mass, grammar, self._names, n)
-            mass = plain_mass(model.coarse, coarse, everything, model.root(model.coarse))
+        classes = model.words.encode(words)
+        for one in self._tries(classes, model.tags.encode(tags)):
+            cells, grammar = self._cells(one, n), one.grammar or model.coarse
+            if one.grammar is None:
+                assert self._latent is not None
+                mass = self._latent.mass(classes, one.given, cells, one.pruned)
+            else:
+                mass = plain_mass(grammar, one.leaves, cells, model.root(grammar))
             if mass is not None:
-                return label_posteriors(mass, model.coarse, self._names, n)
+                return label_posteriors(mass, grammar, self._names, n)
         return {(0, n, TOP): 1.0}
 
 

@@ -215,8 +215,8 @@ def test_narrowing_keeps_what_has_a_posterior():
 def test_a_pruner_that_leaves_everything_changes_nothing():
     parts = [(random_part(seed).kernel, vectors(random_part(seed), 3, seed)) for seed in (0, 1)]
     plain = decode(parts, everything(3), 0)
-    assert decode(parts, everything(3), 0, parts[:1], 1e-12, 1e-12) == plain
-    assert decode(parts, everything(3), 0, parts[:1], 0.999) is None  # nothing is left
+    assert decode(parts, everything(3), 0, 1e-12) == plain
+    assert decode(parts, everything(3), 0, 0.999) is None  # nothing is left
 
 
 def test_long_sentences_stay_within_the_range_of_numbers():
