@@ -293,8 +293,9 @@ def test_bad_input_gets_one_line(arguments, message, tmp_path, monkeypatch, caps
 def test_every_command_has_an_example(capsys):
     """The examples of --help can be parsed, and none is left out."""
     parser = build_parser()
-    examples = [shlex.split(example) for group in GROUPS.values() for example in group.values()]
+    examples = [shlex.split(command.example) for command in COMMANDS.values()]
     assert [words[0] for words in examples] == list(COMMANDS)
+    assert {command.group for command in COMMANDS.values()} == set(GROUPS)
     for words in examples:
         assert parser.parse_args(words).command == words[0]
     with pytest.raises(SystemExit) as ended:

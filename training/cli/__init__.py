@@ -5,68 +5,29 @@ import logging
 import sys
 import textwrap
 from collections.abc import Sequence
-from importlib import import_module
 
 from spacy_dtparse.errors import DtparseError
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Data": {
-        "collect": "collect build/assets --names craft genia gum masc --out build/treebanks",
-        "verify": "verify assets sample",
-        "convert": "convert assets sample --out build/corpus",
-        "conventions": "conventions assets/everyday/train.mrg",
-    },
-    "Taggers": {
-        "jackknife": "jackknife --corpus build/corpus --names sample --folds 4 --out build/tags",
-        "tag": "tag --corpus build/corpus --names sample --out build/tags --model build/tagger",
-        "spines": "spines build/corpus/sample/train.mrg --write build/spines.train",
-        "tagger-fit": "tagger-fit --train build/spines.train --out build/spines.model",
-    },
-    "Parsers": {
-        "span": "span --corpus build/corpus --names sample --tags build/tags --out build/span.model",
-        "fit": "fit --recipe training/recipes/sample.json --corpus build/corpus --names sample "
-        "--tags build/tags --workdir build/fit --out build/dtparse.model",
-        "gate": "gate build/dtparse.model --corpus build/corpus --names sample --out build/gated.model",
-        "pcfg": "pcfg --corpus build/corpus --names sample --out build/pcfg.model",
-        "pcfgla": "pcfgla --corpus build/corpus --names sample --cycles 2 --out build/pcfgla.model",
-        "bpm": "bpm --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/bpm.model",
-        "bpm-evaluate": "bpm-evaluate build/bpm.model build/corpus/sample/dev.mrg",
-        "evaluate": "evaluate build/span.model build/corpus/sample/dev.mrg --tags gold",
-    },
-    "Whole pipelines": {
-        "assemble": "assemble --tagger build/tagger --model build/span.model --names sample --out build/pipeline",
-        "teacher": "teacher fit --corpus build/corpus --names sample --workdir build/teacher --out build/teacher/out",
-        "self-train": "self-train --teacher build/pcfgla.model --text assets/sample/plain.txt "
-        "--workdir build/self_train --out build/taught",
-        "adapt": "adapt embedded --parser embedded --text assets/sample/plain.txt --out build/adapted",
-        "clean": "clean build/sample",
-    },
-    "Studies of the papers": {
-        "self-train-compare": "self-train-compare build/taught --recipe training/recipes/sample.json --sizes 0 "
-        "10 --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/students",
-        "reproduce": "reproduce --corpus build/corpus --names sample --runs r2l",
-        "reproduce-report": "reproduce-report build/2006",
-        "pcfgla-study": "pcfgla-study --corpus build/corpus --runs split-merge",
-    },
-}
-"""The commands by group, each with an example of its arguments."""
-EXAMPLES = {name: example for group in GROUPS.values() for name, example in group.items()}
-COMMANDS = {name: import_module(f".{name.replace('-', '_')}", __package__) for name in EXAMPLES}
-"""The module of each command: its docstring says what it does, `add_arguments` and `run` do it."""
+from . import data, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
+from .declaring import COMMANDS
+
+GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
+"""The groups in which --help lists the commands."""
 
 
 def overview() -> str:
     """The commands by group, each with what it does and an example."""
     parts = []
-    for group, commands in GROUPS.items():
+    for group in GROUPS:
         parts.append(f"{group}:\n")
-        for name, example in commands.items():
-            does = str(COMMANDS[name].__doc__).splitlines()[0]
-            first, *rest = textwrap.wrap(f"python -m training {example}", 96)
-            lines = [f"  {name:19} {does}", f"      $ {first}", *(f"          {line}" for line in rest)]
-            if rest:
-                lines[1:-1] = [f"{line} \\" for line in lines[1:-1]]
-            parts.append("\n".join(lines) + "\n")
+        for name, command in COMMANDS.items():
+            if command.group == group:
+                does = command.about.splitlines()[0]
+                first, *rest = textwrap.wrap(f"python -m training {command.example}", 96)
+                lines = [f"  {name:19} {does}", f"      $ {first}", *(f"          {line}" for line in rest)]
+                if rest:
+                    lines[1:-1] = [f"{line} \\" for line in lines[1:-1]]
+                parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
@@ -83,10 +44,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--verbose", action="store_true", help="say more on standard error")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    for name, module in COMMANDS.items():
-        example, program = f"example:\n  python -m training {EXAMPLES[name]}", f"python -m training {name}"
-        module.add_arguments(
-            commands.add_parser(name, prog=program, description=module.__doc__, epilog=example, formatter_class=plain)
+    for name, command in COMMANDS.items():
+        example, program = f"example:\n  python -m training {command.example}", f"python -m training {name}"
+        command.add_to(
+            commands.add_parser(name, prog=program, description=command.about, epilog=example, formatter_class=plain)
         )
     return parser
 
@@ -98,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
-    return _guarded(lambda: COMMANDS[options.command].run(options))
+    return _guarded(lambda: options.call(options))
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]

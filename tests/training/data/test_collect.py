@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError, TreeFormatError
 from spacy_dtparse.trees import read_trees, write_tree, write_tree_pretty
-from training.cli import collect
+from training.cli import main
 from training.data.collecting import SPLITS, UNLISTED, Layout, collect_treebank, find_documents, layouts
 from training.data.treebanks import catalogue
 
@@ -75,9 +74,7 @@ def fetched(tmp_path):
 
 
 def run(folder: Path, out: Path, *names: str) -> int:
-    parser = argparse.ArgumentParser()
-    collect.add_arguments(parser)
-    return collect.run(parser.parse_args([str(folder), "--names", *names, "--out", str(out)]))
+    return main(["collect", str(folder), "--names", *names, "--out", str(out)])
 
 
 def written(out: Path) -> dict[str, bytes]:

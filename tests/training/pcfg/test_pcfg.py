@@ -15,7 +15,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.pcfg.wordclasses import UNKNOWN, WordClasses, signatures
 from spacy_dtparse.model.pcfg.model import TAG, PcfgModel
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
-from training.cli import pcfg as command
+from training.cli import build_parser
 from training.data.corpus import Sentence, read_treebank, training_tree
 from training.data.evaluate import evaluate
 from training.data.treebanks import TreebankFile
@@ -272,11 +272,8 @@ def test_bad_data(sample):
 
 
 def run_command(*arguments: str) -> None:
-    import argparse
-
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    command.run(parser.parse_args(list(arguments)))
+    options = build_parser().parse_args(["pcfg", *arguments])
+    options.call(options)
 
 
 @pytest.mark.kernel

@@ -1,0 +1,94 @@
+"""Commands that make, check and convert treebank files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+
+from spacy_dtparse.errors import DtparseError
+
+from .declaring import declare, option, path
+
+command = partial(declare, "Data")
+
+
+@command(
+    "collect build/assets --names craft genia gum masc --out build/treebanks",
+    path("folder", "the folder with one folder per treebank, as fetched"),
+    option("--names", "craft, genia, gum, masc", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
+    path("--out", "folder for NAME/{train,dev}.mrg", required=True),
+)
+def collect(options: argparse.Namespace) -> int:
+    """Collect public treebanks: from their projects' files to train.mrg and dev.mrg, one tree per line.
+
+    Which document belongs to which part is read from assets/splits.json; test parts are left out.
+    """
+    from training.data.collecting import collect_treebank, layouts
+    from training.data.treebanks import weighted_names
+
+    known, names, failed = layouts(), list(weighted_names(options.names)), []
+    for name in names:
+        try:
+            collected = collect_treebank(options.folder, name, options.out, known)
+        except (DtparseError, OSError) as error:
+            print(f"training: error: {name}: {error}", file=sys.stderr)
+            failed.append(name)
+        else:
+            print("\n".join(collected.lines()))
+    if failed:
+        print(f"{len(failed)} of {len(names)} treebanks not collected: {', '.join(failed)}", file=sys.stderr)
+    if len(failed) < len(names):
+        done = " ".join(name for name in names if name not in failed)
+        print(
+            "Another version of a project's repository gives other checksums than the published ones; to compare: "
+            f"python -m training verify {options.out} {done}"
+        )
+    return 1 if failed else 0
+
+
+@command(
+    "verify assets sample",
+    path("folder", "the folder with one folder per treebank"),
+    option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
+)
+def verify(options: argparse.Namespace) -> int:
+    """Check treebank files: published checksums, or at least that every tree can be read."""
+    from training.data.treebanks import weighted_names
+    from training.data.verify import verify
+
+    checks = verify(options.folder, list(weighted_names(options.names)))
+    for check in checks:
+        how = "as published" if check.published else "readable; no checksum is published for it"
+        state = f"FAILED: {check.problem}" if check.problem else f"{check.trees} trees, {how}"
+        print(f"{check.path}: {state}")
+    failed = sum(bool(check.problem) for check in checks)
+    if failed:
+        print(f"{failed} of {len(checks)} files are not as they should be; fetch them again")
+    return 1 if failed else 0
+
+
+@command(
+    "convert assets sample --out build/corpus",
+    path("folder", "the folder with one folder per treebank"),
+    option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
+    path("--out", "folder for NAME/{train,dev}.mrg and NAME/dev.spacy", required=True),
+)
+def convert(options: argparse.Namespace) -> None:
+    """Convert treebanks: cleaned brackets for the trainers, spaCy's binary format for spacy evaluate."""
+    from training.data.converting import convert_treebank
+    from training.data.treebanks import weighted_names
+
+    for name in weighted_names(options.names):
+        counts = convert_treebank(options.folder, name, options.out)
+        print(f"{name}: " + ", ".join(f"{count} {part} trees" for part, count in counts.items()))
+
+
+@command("conventions assets/everyday/train.mrg", path("files", "files of bracketed trees", nargs="+", metavar="FILE"))
+def conventions(options: argparse.Namespace) -> int:
+    """Say which everyday trees break the conventions of assets/everyday/GUIDE.md."""
+    from training.data.conventions import check_file
+
+    found = [problem for path in options.files for problem in check_file(path)]
+    print("\n".join(found) if found else "all trees keep to the conventions")
+    return bool(found)

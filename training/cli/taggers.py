@@ -1,0 +1,244 @@
+"""Commands that tag, and that train taggers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from spacy_dtparse.cli.pipelines import positive_number
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees.sided import written_categories
+
+from .declaring import (
+    NAMES,
+    READ_SPEC,
+    RECIPE_STEPS,
+    declare,
+    each,
+    flag,
+    model_facts,
+    model_options,
+    number,
+    option,
+    path,
+    settings,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from spacy_dtparse.trees import HeadRules
+    from training.data.treebanks import TreebankFile
+    from training.pos_tagger.config import TaggingConfig
+    from training.pos_tagger.treebanks import Treebank
+
+command = partial(declare, "Taggers")
+COMMON = (
+    each(
+        "--treebank",
+        "folder with train.mrg and dev.mrg, or of shards that a teacher has annotated, or a CoNLL-U file; "
+        "repeat to pool them; weight: showings per pass",
+        metavar="PATH[:WEIGHT]",
+    ),
+    path("--corpus", "folder of treebanks: NAME/train.mrg, dev.mrg before the above"),
+    NAMES,
+    path("--out", "folder for tags and log.jsonl", required=True),
+    settings("training.pos_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
+)
+"""The options of `tag` and `jackknife`."""
+
+
+def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> tuple[list[Treebank], TaggingConfig]:
+    """What the options of COMMON name. Raises ConfigError, TrainingDataError."""
+    from training.pos_tagger.treebanks import Treebank
+    from training.runs.settings import changed_fields
+
+    if options.names and options.corpus is None:
+        raise ConfigError("--names needs --corpus, the folder that the treebanks are in")
+    named = [*(f"{options.corpus}/{name}" for name in options.names), *options.treebank]
+    if not named:
+        raise ConfigError("there is nothing to learn from; give --treebank PATH, or --corpus FOLDER with --names")
+    return [Treebank.read(text) for text in named], changed_fields(start, options.set)
+
+
+@command(
+    "jackknife --corpus build/corpus --names sample --folds 4 --out build/tags",
+    *COMMON,
+    number("--folds", 10, "how many taggers"),
+    option("--run", "name of this run, for its checkpoints and the log", default="pooled"),
+)
+def jackknife(options: argparse.Namespace) -> None:
+    """Tag the training trees, each by a tagger that has not seen it.
+
+    The same command goes on where a killed run stopped.
+    """
+    from training.pos_tagger.config import JACKKNIFE
+    from training.pos_tagger.jackknife import jackknife
+
+    treebanks, config = treebanks_and_config(options, JACKKNIFE)
+    for name, value in jackknife(treebanks, options.out, options.folds, config, options.run).items():
+        print(f"{name}: {100 * value:.2f} % of the jackknifed tags are right")
+
+
+@command(
+    "tag --corpus build/corpus --names sample --out build/tags --model build/tagger",
+    *COMMON,
+    path("--model", "folder to save the spaCy pipeline in", required=True),
+    path("--start", "go on from a pipeline that this command made", metavar="PIPELINE"),
+    flag("--no-senter", "a tagger only"),
+    each(
+        "--splits-hyphens",
+        "treebank that splits hyphenated words, as evidence for augment.split_hyphens; repeatable",
+        metavar="NAME",
+    ),
+)
+def tag(options: argparse.Namespace) -> None:
+    """Train the tagger and the sentence boundaries of a spaCy pipeline, and tag the dev parts."""
+    from training.pos_tagger.config import FINAL
+    from training.pos_tagger.final import train_final
+
+    treebanks, config = treebanks_and_config(options, FINAL)
+    scores = train_final(
+        treebanks, options.model, options.out, config, not options.no_senter, options.splits_hyphens, options.start
+    )
+    print("\n".join(f"{name}: {100 * value:.2f} %" for name, value in scores.items()))
+
+
+@command(
+    "spines build/corpus/sample/train.mrg --write build/spines.train",
+    option("files", "bracketed trees", nargs="+", metavar=READ_SPEC),
+    option("--held-out", "trees that these are to cover", nargs="+", default=[], metavar=READ_SPEC),
+    path("--heads", "head rules in JSON (default: those of --lang)", metavar="FILE"),
+    option("--lang", "language, for the head rules (default: en)", default="en"),
+    option("--categories", "spine (default), or sided: spines with sides", default="spine"),
+    option(
+        "--least",
+        "categories met less often become the most frequent one of the token's tag (default: 1)",
+        type=positive_number,
+        default=1,
+        metavar="N",
+    ),
+    RECIPE_STEPS,
+    number("--most", 20, "rows of tables"),
+    path("--json", "also write all figures there", metavar="FILE"),
+    path("--write", "also write word, tag and category of each token, for tagger-fit", metavar="FILE"),
+    flag(
+        "--check", "only check that every tree comes back from its spines and brackets, or from its sided spines alone"
+    ),
+)
+def spines(options: argparse.Namespace) -> int:
+    """Count the spines of treebanks, and write them for a tagger.
+
+    Inventory, ambiguity, and coverage of held-out text.
+    """
+    from spacy_dtparse.trees import HeadRules, Recipe, head_rules
+    from training.data import spines
+    from training.data.treebanks import TreebankFile, read_files
+    from training.loglinear_tagger.corpus import LabelledSentence, write_labelled
+
+    rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
+    files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
+    categories = written_categories(options.categories, rules)
+    if options.check:
+        return _check([*files, *held_out], rules, options.categories)
+    recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN
+    sentences = spines.without_rare(spines.categorised(read_files(files), recipe, categories), options.least)
+    inventory = spines.Inventory(sentences)
+    described, covered = inventory.describe(options.most), None
+    if held_out:
+        covered = inventory.coverage(spines.categorised(read_files(held_out), recipe, categories))
+    print(spines.report(described, covered, options.most))
+    write_json(options.json, {"inventory": described, "held_out": covered})
+    if options.write is not None:
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        labelled = (LabelledSentence(*zip(*sentence, strict=True)) for sentence in sentences)
+        options.write.write_text(write_labelled(labelled), "utf8")
+    return 0
+
+
+def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> int:
+    """The lines of --check, and its exit code."""
+    from training.data.spines import check_file
+    from training.data.treebanks import TreebankFile
+
+    bad = 0
+    for file in files:
+        if file != TreebankFile(file.path):
+            raise ConfigError(f"{file.path}: --check reads a file's trees as they are; give the path without options")
+        trees, failed, problems = check_file(file.path, rules, sided=categories == "sided")
+        print(f"{file.path}: {trees - failed} of {trees} trees come back", *problems, sep="\n  ")
+        bad += failed
+    return 1 if bad else 0
+
+
+@command(
+    "tagger-fit --train build/spines.train --out build/spines.model",
+    path(
+        "--train",
+        "word<TAB>tag<TAB>label (or word<TAB>label) in each line, blank lines between sentences",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+    ),
+    path("--dev", "development files", nargs="*", default=[], metavar="FILE"),
+    option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
+    settings("training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
+    option(
+        "--betas",
+        "for which figures are printed (default: the five of the C&C parser)",
+        nargs="+",
+        type=float,
+        default=[0.075, 0.03, 0.01, 0.005, 0.001],
+        metavar="BETA",
+    ),
+    option(
+        "--jackknife",
+        "instead of a model, write the training sentences with labels of taggers that have not seen them",
+        type=int,
+        default=0,
+        metavar="FOLDS",
+    ),
+    option("--workers", "threads (default: 2)", type=positive_number, default=2),
+    path("--workdir", "folder that keeps unfinished runs"),
+    *model_options(
+        "tagger",
+        of="sentences",
+        licence=True,
+        credit="a credit for the meta",
+        out="the file to write: the model, or the sentences",
+    ),
+)
+def tagger_fit(options: argparse.Namespace) -> None:
+    """Train a log-linear tagger of spines or other labels.
+
+    The same command goes on where a killed run stopped.
+    """
+    from training.loglinear_tagger.options import SequenceOptions
+    from training.loglinear_tagger.running import fit_files, jackknife, report
+    from training.runs.settings import changed_fields
+
+    if not options.train:
+        raise ConfigError("there is nothing to learn from; give --train FILE …")
+    if any(not 0 <= beta <= 1 for beta in options.betas):
+        raise ConfigError(f"--betas are {options.betas}; give numbers from 0 to 1")
+    if options.jackknife and options.jackknife < 2:
+        raise ConfigError(f"--jackknife is {options.jackknife}; give 2 folds or more")
+    chosen = changed_fields(SequenceOptions(options.estimator), options.set, but=("estimator",))
+    if options.jackknife:
+        scores = jackknife(
+            options.train, chosen, options.out, options.jackknife, options.workdir, options.workers, options.betas
+        )
+    else:
+        scores = fit_files(
+            options.train,
+            options.dev,
+            chosen,
+            model_facts(options),
+            options.out,
+            options.workdir,
+            options.workers,
+            options.betas,
+        )
+    if scores:
+        print(report(scores))
