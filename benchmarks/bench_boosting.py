@@ -65,10 +65,12 @@ def synthetic(
         for state in range(0, end - start, 12):
             winner = state + int(best[state : state + 12].argmax())
             gold[start + winner] = fit[winner].argmax()
-    indptr = np.arange(n + 1, dtype=np.int64) * n_slots
+    atoms.flush()
+    np.save(folder / "indptr.npy", np.arange(n + 1, dtype=np.int64) * n_slots)
     clock = time.perf_counter()
-    store = DirectStore.build(folder, indptr, atoms, n_atoms)
-    seconds, gigabytes = time.perf_counter() - clock, store.n_bytes / 2**30
+    store = DirectStore.build(folder, n_atoms)
+    seconds = time.perf_counter() - clock
+    gigabytes = sum(array.nbytes for array in (store.indptr, store.atoms, *store.columns)) / 2**30
     n_bitsets, postings = int((store.columns.slot >= 0).sum()), store.columns.postings.nbytes / 2**30
     print(
         f"column index built in {seconds:.1f} s, {gigabytes:.2f} GiB in all, "

@@ -67,9 +67,7 @@ def build_both(folder: Path, arguments) -> tuple[dict, dict]:
     direct = write_stores(folder / "direct", *arguments)
     atoms = arguments[4]
     for store in STORES:
-        path = folder / "direct" / store
-        indptr, flat = np.load(path / "indptr.npy"), np.load(path / "atoms.npy")
-        DirectStore.build(path, indptr, flat, int(atoms.state[0]))
+        DirectStore.build(folder / "direct" / store, int(atoms.state[0]))
     return direct, IndirectStore.build_all(folder / "indirect", *arguments)
 
 

@@ -140,9 +140,7 @@ class Fit:
         if direct:
             totals = write_stores(self.workdir / "stores", *what, sieve)
             for store in STORES:
-                folder = self.workdir / "stores" / store
-                indptr, rows = (np.load(folder / f"{name}.npy", mmap_mode="c") for name in ("indptr", "atoms"))
-                DirectStore.build(folder, indptr, rows, n_atoms)
+                DirectStore.build(self.workdir / "stores" / store, n_atoms)
         else:
             assert self.large is not None
             totals = self.large(self.workdir / "stores", *what)

@@ -31,23 +31,19 @@ class Columns(NamedTuple):
 
 @kernel
 def count_atoms(indptr, atoms, n_atoms, counts):
-    """Examples per atom into `counts` int64 (n_atoms,); returns (-1, 0), or (row, kind) of the first bad row.
-
-    kind 1: an atom outside [0, n_atoms); kind 2: an atom twice in the row; kind 3: `indptr` goes down.
-    """
+    """Examples per atom into `counts` int64 (n_atoms,); returns (-1, False), or the first bad row and whether an atom
+    is in it twice (else: one is outside [0, n_atoms))."""
     last = np.full(n_atoms, -1, np.int64)
     for row in range(len(indptr) - 1):
-        if indptr[row + 1] < indptr[row]:
-            return row, 3
         for place in range(indptr[row], indptr[row + 1]):
             atom = atoms[place]
             if atom < 0 or atom >= n_atoms:
-                return row, 1
+                return row, False
             if last[atom] == row:
-                return row, 2
+                return row, True
             last[atom] = row
             counts[atom] += 1
-    return -1, 0
+    return -1, False
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.dtypes import SCORE
+from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from .config import LearnerConfig
@@ -20,7 +20,7 @@ from .leaves import add_units, all_weights, leaf_curvatures, leaf_sums, signed_b
 from .matrix import Matrix, Workspace, make_matrix, on_grid
 from .sampling import PrioritySampler, Sample, label_key, stream_keys
 from .store import Store
-from .tree import Tree, concatenate, single_leaf, tree_at
+from .tree import concat, single_leaf, tree_at
 
 STEPS = ("sample", "extract", "build", "percolate", "leaves")
 """Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
@@ -81,7 +81,7 @@ class LabelLearner:
         self.bias = signed_bias(data.gold, data.b_pos, data.b_neg, number)
         self.n_positive = int(np.count_nonzero(data.gold == number))
         self._base = ensemble if ensemble is not None else empty_ensemble()
-        self._new: list[tuple[Tree, np.ndarray]] = []
+        self._new: list[LabelEnsemble] = []
         self.score = score if score is not None else ensemble_scores(store, self._base)
         self.weight = np.empty_like(self.bias)
         all_weights(self.score, self.bias, self.weight)
@@ -96,8 +96,7 @@ class LabelLearner:
     def ensemble(self) -> LabelEnsemble:
         """All trees so far."""
         if self._new:
-            self._base = concatenate(self._base, self._new)
-            self._new = []
+            self._base, self._new = concat([self._base, *self._new]), []
         return self._base
 
     @property
@@ -161,7 +160,7 @@ class LabelLearner:
         self.n_grown += 1
         self.lost_weight += lost
         if nonzero:
-            self._new.append((tree, units))
+            self._new.append(LabelEnsemble(np.zeros(1, dtype=INDEX), *tree, units * CONFIDENCE_GRID))
             if len(self._new) >= 256:
                 _ = self.ensemble
         empty = 0 if nonzero else self.progress.empty + 1

@@ -7,7 +7,7 @@ import numpy as np
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .columns import LOW6, ONE, SIX, ZERO, Columns, lower_bound
+from .columns import LOW6, ONE, SIX, Columns, lower_bound
 
 
 class Matrix(NamedTuple):
@@ -35,8 +35,6 @@ class Workspace:
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
-        self._present = np.zeros(0, dtype=BITS)
-        self._present_ids = np.zeros(0, dtype=INDEX)
 
     def take(self, name: str, size: int, dtype: type) -> np.ndarray:
         """An array of `size` with whatever was left in it."""
@@ -44,17 +42,6 @@ class Workspace:
         if have is None or len(have) < size:
             have = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
         return have[:size]
-
-    def members(self, ids: np.ndarray, n_words: int) -> np.ndarray:
-        """A bitset of n_words uint64 with the bits of `ids` set; clears those of the call before."""
-        if len(self._present) != n_words:
-            self._present = np.zeros(n_words, dtype=BITS)
-        elif n_words:
-            clear_present(self._present_ids, self._present)
-        if n_words:
-            mark_present(ids, self._present)
-            self._present_ids = ids
-        return self._present
 
 
 def on_grid(gradient: np.ndarray) -> np.ndarray:
@@ -116,18 +103,17 @@ def make_matrix(
     """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample here."""
     histogram = space.take("histogram", n_atoms, SCORE)
     histogram[:] = 0
-    everything = space.take("found", len(ids) + 1, INDEX)
-    everything[:] = np.arange(len(ids) + 1, dtype=INDEX)
-    add_rows(indptr, atoms, gradient, everything, len(ids), 1.0, histogram)
-    own = columns is None
-    if columns is None:
-        starts = space.take("starts", n_atoms + 1, OFFSET)
-        starts[:] = 0
-        postings = space.take("postings", len(atoms), INDEX)
-        list_columns(indptr, atoms, starts, postings)
-        columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
-    present = space.members(ids, 0 if own else columns.bits.shape[1])
-    return Matrix(ids, gradient, indptr, atoms, histogram, columns, own, present)
+    add_rows(indptr, atoms, gradient, np.arange(len(ids), dtype=INDEX), len(ids), 1.0, histogram)
+    if columns is not None:
+        present = space.take("present", columns.bits.shape[1], BITS)
+        present[:] = 0
+        mark_present(ids, present)
+        return Matrix(ids, gradient, indptr, atoms, histogram, columns, False, present)
+    starts, postings = space.take("starts", n_atoms + 1, OFFSET), space.take("postings", len(atoms), INDEX)
+    starts[:] = 0
+    list_columns(indptr, atoms, starts, postings)
+    columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
+    return Matrix(ids, gradient, indptr, atoms, histogram, columns, True, np.zeros(0, BITS))
 
 
 @kernel
@@ -175,13 +161,6 @@ def mark_present(ids, present):
     for k in range(len(ids)):
         example = np.uint64(ids[k])
         present[example >> SIX] |= ONE << (example & LOW6)
-
-
-@kernel
-def clear_present(ids, present):
-    """Set the words of the examples `ids` in the bitset `present` to 0."""
-    for k in range(len(ids)):
-        present[np.uint64(ids[k]) >> SIX] = ZERO
 
 
 @kernel

@@ -18,7 +18,9 @@ from numpy.typing import ArrayLike
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
 
+from ...runs.files import write_json
 from .columns import Columns, count_atoms, fill_columns, gather_rows, percolate
+from .matrix import Workspace
 from .tree import NODE, Tree
 
 STORE_FILE = "store.json"
@@ -51,81 +53,45 @@ class Store(Protocol):
 
 
 class DirectStore:
-    """All rows in memory or in mapped files, with a column index.
+    """All rows in mapped files, with a column index.
 
-    `indptr` int64 (n + 1,), `atoms` int32 (indptr[-1],): the rows; no atom twice in a row. They are kept as
-    given (mapped files stay on disk). Size in bytes: 4 per atom of a row, and for the index at most 4 more
-    (1/8 per example for an atom of more than 1/48 of the examples, 4 per occurrence for the others); see
-    `n_bytes`.
-    columns: the index, where it is known.
-
-    Raises TrainingDataError for malformed rows.
+    `indptr` int64 (n + 1,), `atoms` int32 (indptr[-1],): the rows; no atom twice in a row. Size in bytes: 4 per atom of
+    a row, and for the index at most 4 more (1/8 per example for an atom of more than 1/48 of the examples, 4 per
+    occurrence for the others).
     """
 
-    def __init__(self, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int, columns: Columns | None = None):
-        if columns is None:
-            indptr, atoms, slot, starts = _checked_layout(indptr, atoms, n_atoms)
-            bits = np.zeros((max(1, int((slot >= 0).sum())), (len(indptr) + 62) // 64), dtype=BITS)
-            postings = np.empty(int(starts[-1]), dtype=INDEX)
-            fill_columns(indptr, atoms, slot, starts, 0, n_atoms, 0, bits, postings)
-            columns = Columns(slot, bits, starts, postings)
+    def __init__(self, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int, columns: Columns):
         self.n_examples, self.n_atoms = len(indptr) - 1, n_atoms
         self.indptr, self.atoms, self.columns = indptr, atoms, columns
-        self._pool = np.empty((0, 0), dtype=BITS)
-        self._arena = np.empty(0, dtype=INDEX)
-        self._leaf = np.empty(0, dtype=NODE)
-        self._rows = np.empty(0, dtype=INDEX)
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of rows and index (not of scratch)."""
-        return self.indptr.nbytes + self.atoms.nbytes + sum(array.nbytes for array in self.columns)
+        self._space = Workspace()
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Store.rows`."""
         ids = np.ascontiguousarray(ids, dtype=INDEX)
-        size = int((self.indptr[ids + 1] - self.indptr[ids]).sum()) if len(ids) else 0
-        if size > len(self._rows):
-            self._rows = np.empty(size + size // 8, dtype=INDEX)
-        out = np.empty(len(ids) + 1, dtype=OFFSET)
-        gather_rows(self.indptr, self.atoms, ids, out, self._rows)
-        return out, self._rows[:size]
+        atoms = self._space.take("rows", int((self.indptr[ids + 1] - self.indptr[ids]).sum()), INDEX)
+        indptr = np.empty(len(ids) + 1, dtype=OFFSET)
+        gather_rows(self.indptr, self.atoms, ids, indptr, atoms)
+        return indptr, atoms
 
     def percolate(self, tree: Tree) -> np.ndarray:
         """See `Store.percolate`: bitset and posting-list algebra, no example is looked at on its own."""
-        inner = tree.atom[tree.atom >= 0]
-        if len(inner) and inner.max() >= self.n_atoms:
-            raise TrainingDataError(
-                f"the tree tests atom {inner.max()}, but the store has atoms 0 to {self.n_atoms - 1}; it was trained "
-                "on another store. Train again, or open the store it belongs to."
-            )
-        n_words = (self.n_examples + 63) // 64
-        if len(self._leaf) == 0:
-            self._leaf = np.empty(self.n_examples, dtype=NODE)
-            self._arena = np.empty(self.n_examples, dtype=INDEX)
-        if len(self._pool) < len(inner) + 1:
-            self._pool = np.empty((len(inner) + 1, n_words), dtype=BITS)
-        percolate(self.columns, self.n_examples, tree.atom, tree.yes, tree.no, self._pool, self._arena, self._leaf)
-        return self._leaf
+        check_atoms(tree, self.n_atoms)
+        n, n_words, n_sets = self.n_examples, (self.n_examples + 63) // 64, len(tree.atom) // 2 + 1
+        leaf, arena = self._space.take("leaf", n, NODE), self._space.take("arena", n, INDEX)
+        pool = self._space.take("pool", n_sets * n_words, BITS).reshape(n_sets, n_words)
+        percolate(self.columns, n, *tree, pool, arena, leaf)
+        return leaf
 
     @classmethod
-    def build(cls, path: str | os.PathLike, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> DirectStore:
-        """Write rows and index below the folder `path`, holding 0.5 GiB of index at a time, and open it.
-
-        Files that `indptr` and `atoms` are already mapped from in that folder (`indptr.npy`, `atoms.npy`)
-        are used as they are.
-        """
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        indptr, atoms, slot, starts = _checked_layout(indptr, atoms, n_atoms)
-        for name, array in (("indptr", indptr), ("atoms", atoms)):
-            target = folder / f"{name}.npy"
-            if not (target.exists() and _maps(array, target)):
-                np.save(target, array)
+    def build(cls, folder: Path, n_atoms: int) -> DirectStore:
+        """Write the column index of the rows in `folder` (`indptr.npy`, `atoms.npy`), 0.5 GiB of it in memory at a
+        time, and open the store. Raises TrainingDataError for malformed rows."""
+        indptr, atoms = (mapped(folder / f"{name}.npy") for name in ("indptr", "atoms"))
+        slot, starts = _layout(indptr, atoms, n_atoms)
         np.save(folder / "slot.npy", slot)
         np.save(folder / "starts.npy", starts)
         _write_columns(folder, indptr, atoms, slot, starts)
-        write_store_file(folder, cls, n_examples=len(indptr) - 1, n_atoms=int(n_atoms))
+        write_store_file(folder, cls, n_examples=len(indptr) - 1, n_atoms=n_atoms)
         return cls.open(folder)
 
     @classmethod
@@ -135,6 +101,15 @@ class DirectStore:
         facts = read_store_file(folder)
         indptr, atoms, *columns = (mapped(folder / f"{name}.npy") for name in ("indptr", "atoms", *Columns._fields))
         return cls(indptr, atoms, facts["n_atoms"], Columns(*columns))
+
+
+def check_atoms(tree: Tree, n_atoms: int) -> None:
+    """Raise TrainingDataError where a tree tests atoms that a store of so many lacks."""
+    if tree.atom.max() >= n_atoms:
+        raise TrainingDataError(
+            f"the tree tests atom {tree.atom.max()}, but the store has atoms 0 to {n_atoms - 1}; it was trained on "
+            "another store. Train again, or open the store it belongs to."
+        )
 
 
 def mapped(path: Path) -> np.ndarray:
@@ -201,59 +176,30 @@ def _write_columns(folder: Path, indptr: np.ndarray, atoms: np.ndarray, slot: np
             fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings)
             bits_file.append(bits)
             postings_file.append(postings)
-        if bits_file.count == 0:
-            bits_file.append(np.zeros((1, n_words)))
-        if postings_file.count == 0:
-            postings_file.append([0])
 
 
-def _maps(array: np.ndarray, target: Path) -> bool:
-    """Whether `array` is mapped from `target`."""
-    while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap) and array.filename:
-            return Path(array.filename).resolve() == target.resolve()
-        array = array.base  # type: ignore[assignment]
-    return False
-
-
-def _checked_layout(
-    indptr: np.ndarray, atoms: np.ndarray, n_atoms: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, atoms) as plain arrays of the right types, and (slot, starts) of their `Columns`."""
-    if indptr.ndim != 1 or len(indptr) < 1 or indptr[0] != 0 or indptr[-1] != len(atoms):
-        raise TrainingDataError(
-            f"row pointers of shape {indptr.shape} do not span the {len(atoms)} atoms; they must be one-dimensional, "
-            "start at 0 and end at the number of atoms. Build the rows again."
-        )
-    if len(indptr) - 1 >= np.iinfo(INDEX).max:
-        raise TrainingDataError(f"{len(indptr) - 1} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
-    indptr = np.require(indptr, dtype=OFFSET, requirements="C").view(np.ndarray)
-    atoms = np.require(atoms, dtype=INDEX, requirements="C").view(np.ndarray)
+def _layout(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.ndarray, np.ndarray]:
+    """`slot` and `starts` of the `Columns` of rows."""
+    n = len(indptr) - 1
+    if n >= np.iinfo(INDEX).max:
+        raise TrainingDataError(f"{n} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
     counts = np.zeros(n_atoms, dtype=OFFSET)
-    row, kind = count_atoms(indptr, atoms, n_atoms, counts)
-    if kind == 3:
-        raise TrainingDataError(f"the row pointers go down at row {row}; they must ascend. Build the rows again.")
-    if kind:
+    row, twice = count_atoms(indptr, atoms, n_atoms, counts)
+    if row >= 0:
         seen = atoms[indptr[row] : indptr[row + 1]].tolist()
-        what = f"an atom outside 0 to {n_atoms - 1}" if kind == 1 else "an atom twice"
+        what = "an atom twice" if twice else f"an atom outside 0 to {n_atoms - 1}"
         raise TrainingDataError(
             f"example {row} has {what}: {seen[:50]}; a row is a set of atoms of the store's table. Extract the "
             "examples again with the table the store was made for."
         )
-    frequent = counts > (len(indptr) - 1) * BITSET_SHARE
-    slot = np.full(len(counts), -1, dtype=INDEX)
-    slot[frequent] = np.arange(int(frequent.sum()), dtype=INDEX)
-    starts = np.zeros(len(counts) + 1, dtype=OFFSET)
-    np.cumsum(np.where(frequent, 0, counts), out=starts[1:])
-    return indptr, atoms, slot, starts
+    frequent = counts > n * BITSET_SHARE
+    slot = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(INDEX)
+    return slot, np.concatenate([[0], np.cumsum(np.where(frequent, 0, counts))]).astype(OFFSET)
 
 
 def write_store_file(folder: Path, opener: type, **facts: int | str) -> None:
     """Mark `folder` as a store that `opener.open(folder)` opens; `facts` are kept beside it."""
-    known = {"opener": f"{opener.__module__}:{opener.__qualname__}", **facts}
-    temporary = folder / (STORE_FILE + ".tmp")
-    temporary.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, folder / STORE_FILE)
+    write_json(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **facts})
 
 
 def read_store_file(folder: Path) -> dict:

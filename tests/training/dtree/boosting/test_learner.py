@@ -12,22 +12,21 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from tests.reference import boosting as naive
 from training.dtree.boosting.config import LearnerConfig, PathConfig
-from training.dtree.boosting.labels import LabelData, check_label_data, save_label_data
+from training.dtree.boosting.labels import LabelData, check_label_data
 from training.dtree.boosting.learner import LabelLearner, ensemble_scores
 from training.dtree.boosting.leaves import log_loss
 from training.dtree.boosting.matrix import on_grid
 from training.dtree.boosting.sampling import label_key, stream_keys
-from training.dtree.boosting.store import DirectStore
 from training.dtree.boosting.tree import first_trees, n_parameters, tree_at
 
-from .conftest import make_data
+from .conftest import make_data, make_store
 
 pytestmark = pytest.mark.kernel
 
 
 def make_learner(seed=5, number=0, n=400, **settings):
     rows, data = make_data(seed, n)
-    store = DirectStore(*naive.to_csr(rows), n_atoms=40)
+    store = make_store(*naive.to_csr(rows), 40)
     return rows, data, LabelLearner(store, data, number, "NP", LearnerConfig(**settings))
 
 
@@ -151,7 +150,7 @@ def test_going_on_from_a_saved_place_gives_the_same_ensemble():
         whole.fit(penalty, max_trees=6)
     rows, data, part = make_learner(sample_size=70)
     part.fit(3.0, max_trees=6)
-    store = DirectStore(*naive.to_csr(rows), n_atoms=40)
+    store = make_store(*naive.to_csr(rows), 40)
     again = LabelLearner(store, data, 0, "NP", part.config, ensemble=part.ensemble, progress=part.progress)
     again.fit(1.0, max_trees=6)
     assert same(again.ensemble, whole.ensemble) and (again.score == whole.score).all()
@@ -200,8 +199,6 @@ def test_bad_label_data_is_named(tmp_path):
         bad = LabelData(**arrays)
         with pytest.raises(TrainingDataError, match=message):
             check_label_data(bad, len(rows))
-        with pytest.raises(TrainingDataError, match=message):
-            save_label_data(tmp_path, bad)
     short = LabelData(data.gold[:-1], data.b_pos, data.b_neg)
     with pytest.raises(TrainingDataError, match=r"gold has shape \(399,\), but the store has 400 examples"):
         check_label_data(short, len(rows))
