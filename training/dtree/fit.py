@@ -34,7 +34,7 @@ from ..runs.processes import worker_pool
 from ..runs.telling import tell
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
-from .boosting.plot import plot_path
+from .boosting.rows import plot_path
 from .boosting.store import DirectStore
 from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
 from .gate import train_gate

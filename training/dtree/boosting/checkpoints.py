@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from ...runs.resuming import as_array, as_facts, save_arrays, saved_arrays
@@ -30,26 +29,26 @@ class LabelState(NamedTuple):
 
 def ensemble_digest(ensemble: LabelEnsemble) -> str:
     """Digest of all arrays of an ensemble (hex, 24 digits)."""
-    digest = hashlib.blake2b(digest_size=12)
-    for array, dtype in zip(ensemble, (INDEX, INDEX, INDEX, INDEX, SCORE), strict=True):
-        digest.update(np.ascontiguousarray(array, dtype=dtype).tobytes() + b"|")
-    return digest.hexdigest()
+    return hashlib.blake2b(b"".join(array.tobytes() + b"|" for array in ensemble), digest_size=12).hexdigest()
 
 
-def _file(workdir: str | os.PathLike, kind: str, name: str) -> Path:
-    return Path(workdir) / kind / quote(name, safe="")
+def _state_file(workdir: str | os.PathLike, name: str) -> Path:
+    return Path(workdir) / "labels" / f"{quote(name, safe='')}.npz"
+
+
+def _score_file(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble) -> Path:
+    return Path(workdir) / "scores" / f"{quote(name, safe='')}@{ensemble_digest(ensemble)}.npy"
 
 
 def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
     """Write the label's state; the old one stays until the new one is whole."""
     facts = {"progress": state.progress._asdict(), "counts": state.counts, "grown": state.grown}
-    target = Path(f"{_file(workdir, 'labels', name)}.npz")
-    save_arrays(target, {"state": as_array(facts), **state.ensemble._asdict()})
+    save_arrays(_state_file(workdir, name), {"state": as_array(facts), **state.ensemble._asdict()})
 
 
 def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
     """The label's state; a fresh one when none was saved. Raises TrainingDataError when it is damaged."""
-    source = Path(f"{_file(workdir, 'labels', name)}.npz")
+    source = _state_file(workdir, name)
     if not source.exists():
         return LabelState(empty_ensemble(), Progress())
     with saved_arrays(source) as arrays:
@@ -60,13 +59,12 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
 
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
     """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
-    target = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
+    target = _score_file(workdir, name, ensemble)
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         return
-    temporary = target.with_suffix(".tmp")
-    with open(temporary, "wb") as file:
-        np.save(file, score)
+    temporary = target.with_suffix(".tmp.npy")
+    np.save(temporary, score)
     os.replace(temporary, target)
     prefix = target.name.partition("@")[0] + "@"  # a quoted name has no @ of its own
     for other in target.parent.iterdir():
@@ -76,9 +74,8 @@ def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, 
 
 def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int) -> np.ndarray | None:
     """The scores that `save_scores` kept for exactly this ensemble, int32 (n_examples,), or None."""
-    source = Path(f"{_file(workdir, 'scores', name)}@{ensemble_digest(ensemble)}.npy")
     try:
-        score = np.load(source)
+        score = np.load(_score_file(workdir, name, ensemble))
     except (OSError, ValueError, EOFError):
         return None
     return score if score.shape == (n_examples,) and score.dtype == np.int32 else None

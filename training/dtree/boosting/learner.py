@@ -16,7 +16,7 @@ from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 from .config import LearnerConfig
 from .growing import grow_tree, steepest_child
 from .labels import LabelData
-from .leaves import add_units, all_weights, leaf_curvatures, leaf_sums, signed_bias, step_units, update_scores
+from .leaves import add_units, all_weights, leaf_sums, step_units, update_scores
 from .matrix import Matrix, Workspace, make_matrix, on_grid
 from .sampling import PrioritySampler, Sample, label_key, stream_keys
 from .store import Store
@@ -42,17 +42,13 @@ class Progress(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was added.
-
-    `nonzero`: leaves whose confidence is not 0. `lost`: share of the examples' weight outside the sample.
-    `gradient`: largest |g| of a child of the root.
+    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was added. `lost`:
+    share of the examples' weight outside the sample.
     """
 
     grown: bool
     kept: bool
-    nonzero: int
     lost: float
-    gradient: float
 
 
 class LabelLearner:
@@ -76,12 +72,11 @@ class LabelLearner:
         score: np.ndarray | None = None,
         progress: Progress | None = None,
     ):
-        self.store, self.config, self.name = store, config, name
-        self.progress = progress or Progress()
-        self.bias = signed_bias(data.gold, data.b_pos, data.b_neg, number)
-        self.n_positive = int(np.count_nonzero(data.gold == number))
-        self._base = ensemble if ensemble is not None else empty_ensemble()
-        self._new: list[LabelEnsemble] = []
+        self.store, self.config, self.progress = store, config, progress or Progress()
+        positive = data.gold == number
+        self.bias = np.where(positive, data.b_pos, -data.b_neg)
+        self.n_positive = int(np.count_nonzero(positive))
+        self._base, self._new = ensemble or empty_ensemble(), list[LabelEnsemble]()
         self.score = score if score is not None else ensemble_scores(store, self._base)
         self.weight = np.empty_like(self.bias)
         all_weights(self.score, self.bias, self.weight)
@@ -89,8 +84,7 @@ class LabelLearner:
         self._sampler = PrioritySampler(config.sample_size)
         self._space = Workspace()
         self.seconds = dict.fromkeys(STEPS, 0.0)
-        self.lost_weight = 0.0
-        self.n_grown = 0
+        self.n_grown, self.lost_weight = 0, 0.0
 
     @property
     def ensemble(self) -> LabelEnsemble:
@@ -136,56 +130,43 @@ class LabelLearner:
         Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label
         without positives gets a lone leaf, while its weight is above λ.
         """
-        config = self.config
         matrix, sample = self._matrix()
         clock = time.perf_counter()
-        prior = config.prior and self.progress.draws == 0
-        tree, steepest = grow_tree(matrix, penalty, config, self._space)
+        prior = self.config.prior and self.progress.draws == 0
+        tree, steepest = grow_tree(matrix, penalty, self.config, self._space)
         clock = self._tick("build", clock)
-        self.progress = self.progress._replace(draws=self.progress.draws + 1)
+        draws = self.progress.draws + 1
         if prior:
             tree = single_leaf()
-        elif len(tree.atom) == 1:
-            if self.n_positive or not steepest > penalty:
-                self.progress = self.progress._replace(gradient=steepest, empty=0)
-                return StepResult(False, False, 0, 0.0, steepest)
-            tree = single_leaf()
+        elif len(tree.atom) == 1 and (self.n_positive or not steepest > penalty):
+            self.progress = Progress(draws, 0, steepest)
+            return StepResult(False, False, 0.0)
         kept_weight = float(np.abs(self.weight[sample.ids]).sum(dtype=SCORE))
         leaf = self.store.percolate(tree)
         clock = self._tick("percolate", clock)
         units, total = self._set_leaves(leaf, len(tree.atom), penalty)
         self._tick("leaves", clock)
-        nonzero = int(np.count_nonzero(units))
         lost = max(0.0, 1.0 - kept_weight / total) if total else 0.0
         self.n_grown += 1
         self.lost_weight += lost
-        if nonzero:
+        kept = bool(units.any())
+        if kept:
             self._new.append(LabelEnsemble(np.zeros(1, dtype=INDEX), *tree, units * CONFIDENCE_GRID))
-            if len(self._new) >= 256:
-                _ = self.ensemble
-        empty = 0 if nonzero else self.progress.empty + 1
-        self.progress = self.progress._replace(empty=empty, gradient=float("inf"))
-        return StepResult(True, nonzero > 0, nonzero, lost, steepest)
+        self.progress = Progress(draws, 0 if kept else self.progress.empty + 1)
+        return StepResult(True, kept, lost)
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
         """(node values int64 in units, weight of all examples before the update); updates scores and weights."""
-        units = np.zeros(n_nodes, dtype=np.int64)
-        sums = np.empty((n_nodes, 2), dtype=SCORE)
-        newton = self.config.solver == "newton"
-        total = 0.0
+        units, sums, total = np.zeros(n_nodes, dtype=np.int64), np.empty((n_nodes, 3), dtype=SCORE), 0.0
         for sweep in range(self.config.sweeps if n_nodes > 1 else _LONE_LEAF_SWEEPS):
-            leaf_sums(leaf, self.weight, sums)
-            if sweep == 0:
-                total = float(sums.sum())
-            curvature = None
-            if newton:
-                curvature = np.empty(n_nodes, dtype=SCORE)
-                leaf_curvatures(leaf, self.weight, self.bias, curvature)
-            step = step_units(sums, penalty, units, curvature)
+            leaf_sums(leaf, self.weight, self.bias, self.config.solver == "newton", sums)
+            step = step_units(sums, penalty, units)
             if self.config.shrinkage < 1:
                 step = (step * self.config.shrinkage).astype(step.dtype)
             if sweep:
                 step[units == 0] = 0  # a leaf that was 0 stays 0: its sums have not changed
+            else:
+                total = float(sums[:, :2].ravel().sum())
             if not step.any():
                 break
             update_scores(leaf, step, self.bias, self.score, self.weight)
@@ -193,22 +174,20 @@ class LabelLearner:
         return units, total
 
     def fit(
-        self, penalty: float, max_trees: int | None = None, done: int = 0, stop: Callable[[], bool] | None = None
+        self, penalty: float, max_trees: int | None = None, done: int = 0, stop: Callable[[], bool] = lambda: False
     ) -> tuple[bool, int]:
-        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`,
-        asked after each tree, is true.
+        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`, asked after
+        each tree, is true.
 
         `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so far).
         """
         if self.progress.gradient <= penalty:  # nothing has changed since the root could not be split
             return True, done
         while max_trees is None or done < max_trees:
-            if self.progress.empty >= self.config.max_empty:
-                break
-            if not self.step(penalty).grown:
+            if self.progress.empty >= self.config.max_empty or not self.step(penalty).grown:
                 break
             done += 1
-            if stop is not None and done != max_trees and stop():
+            if done != max_trees and stop():
                 return False, done
         self.progress = self.progress._replace(empty=0)
         return True, done

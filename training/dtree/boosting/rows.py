@@ -1,16 +1,25 @@
-"""The lines of the training log: one per λ level, what they say, and which is best. And the progress bar."""
+"""The lines of the training log: one per λ level, what they say, which is best, and the plot of dev F1 against the
+number of parameters (the papers' Figure 1)."""
 
+import logging
 import math
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
+from ...runs.files import read_lines
 from .learner import STEPS
 from .task import LevelReport
 from .tree import n_leaves, n_parameters
+
+LOG_FILE = "log.jsonl"
+logger = logging.getLogger(__name__)
 
 
 def make_row(
@@ -32,6 +41,7 @@ def make_row(
     everything = [report for name in ensembles for report in reports.get(name, ())]
     by_label = {name: _figures([ensemble], reports.get(name, ())) for name, ensemble in ensembles.items()}
     whole = _figures(list(ensembles.values()), everything)
+    seconds = {step: sum(report.steps[k] for report in everything) for k, step in enumerate(STEPS)}
     return {
         "level": level,
         "partial": partial,
@@ -41,10 +51,7 @@ def make_row(
         "scores": dict(scores),
         "seconds": round(time.time() - begin, 3),
         "train_seconds": whole["seconds"],
-        "ms_per_tree": {
-            step: round(1e3 * sum(report.steps[k] for report in everything) / max(1, whole["grown"]), 3)
-            for k, step in enumerate(STEPS)
-        },
+        "ms_per_tree": {step: round(1e3 * taken / max(1, whole["grown"]), 3) for step, taken in seconds.items()},
         "weight_lost": whole["weight_lost"],
         "labels": by_label,
         "trees_of": {name: figures["trees"] for name, figures in by_label.items()},
@@ -97,13 +104,6 @@ def checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
     return {key: float(value) for key, value in scores.items()}
 
 
-def progress_bar(quiet: bool) -> Any:
-    """A bar that counts trees, on a terminal only and not if `quiet`; its lines are printed in any case."""
-    from tqdm import tqdm  # a dependency of spaCy
-
-    return tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=True if quiet else None)
-
-
 def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
     """Wall clock of the λ path over all calls that the log shows, up to the last level of each."""
     used = last = 0.0
@@ -112,3 +112,37 @@ def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
             used += last
         last = row["seconds"]
     return used + last
+
+
+def plot_path(
+    runs: dict[str, str | os.PathLike | Sequence[dict]],
+    target: str | os.PathLike,
+    value: Callable[[dict], float | None] = itemgetter("f1"),
+    what: str = "dev F1",
+) -> bool:
+    """Draw one curve per run into the file `target` (its suffix chooses the format: .svg, .png, .pdf).
+
+    runs: name -> working folder of `train_path`, or the rows of its result. value, what: what is drawn over the
+    number of parameters, and its name. Returns whether it was drawn: without matplotlib a note is logged instead,
+    and training goes on. The same rows give the same .svg.
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        logger.warning("no plot was drawn: matplotlib is not installed (pip install 'spacy-dtparse[train]')")
+        return False
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, run in runs.items():
+        rows = read_lines(Path(run) / LOG_FILE) if isinstance(run, str | os.PathLike) else run
+        points = [(row["parameters"], value(row)) for row in rows if value(row) is not None and row["parameters"] > 0]
+        axes.plot(*zip(*points, strict=True) if points else ([], []), marker=".", linewidth=1, label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel("number of non-zero parameters, all classifiers")
+    axes.set_ylabel(what)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    with rc_context({"svg.hashsalt": "spacy-dtparse"}):
+        figure.savefig(target, metadata={"Date": None} if str(target).endswith(".svg") else None)
+    return True

@@ -5,7 +5,7 @@ import time
 from typing import NamedTuple
 
 from .checkpoints import LabelState, load_scores, load_state, save_scores, save_state
-from .config import LearnerConfig
+from .config import PathConfig
 from .labels import open_label_data
 from .learner import STEPS, LabelLearner
 from .store import open_store
@@ -16,10 +16,8 @@ STOP_FILE = "stop"
 
 
 class LevelTask(NamedTuple):
-    """Train label `name` (number `number` in the store's gold) at λ = `penalty`, level `level` of the path.
-
-    `deadline`: time.time() after which the task saves and ends; infinite for none.
-    """
+    """Train label `name` (number `number` in the store's gold) at λ = `penalty`, level `level` of the path. `deadline`:
+    time.time() after which the task saves and ends; infinite for none."""
 
     workdir: str
     store: str
@@ -27,11 +25,8 @@ class LevelTask(NamedTuple):
     number: int
     level: int
     penalty: float
-    learner: LearnerConfig
-    max_trees: int | None = None
-    keep_scores: bool = True
-    save_seconds: float = 300.0
-    deadline: float = float("inf")
+    config: PathConfig
+    deadline: float
 
 
 class LevelReport(NamedTuple):
@@ -60,33 +55,41 @@ def run_level(task: LevelTask) -> LevelReport:
     """
     begin = time.perf_counter()
     state = load_state(task.workdir, task.name)
-    if len(state.counts) > task.level:  # done before a kill that came before the report
-        return _report(task, state, True, begin)
-    if state.progress.gradient <= task.penalty:  # the root could not be split, and nothing has changed
+    if len(state.counts) == task.level and state.progress.gradient <= task.penalty:
+        # the root could not be split, and nothing has changed
         state = state._replace(counts=(*state.counts, len(state.ensemble.roots)), grown=0)
         save_state(task.workdir, task.name, state)
+    if len(state.counts) > task.level:  # done: just now, or before a kill that came before the report
         return _report(task, state, True, begin)
-    store = open_store(task.store)
-    score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
-    data = open_label_data(task.store)
-    learner = LabelLearner(store, data, task.number, task.name, task.learner, state.ensemble, score, state.progress)
+    learner, config, pause = _learner(task, state), task.config, 0.0
     stop_file = os.path.join(task.workdir, STOP_FILE)
-    grown = state.grown
-    while True:
-        pause = time.perf_counter() + task.save_seconds
 
-        def stop(pause: float = pause) -> bool:
-            return time.perf_counter() > pause or time.time() > task.deadline or os.path.exists(stop_file)
+    def over() -> bool:
+        return time.time() > task.deadline or os.path.exists(stop_file)
 
-        finished, grown = learner.fit(task.penalty, task.max_trees, grown, stop)
+    def stop() -> bool:
+        return time.perf_counter() > pause or over()
+
+    finished, grown = False, state.grown
+    while not finished:
+        pause = time.perf_counter() + config.save_seconds
+        finished, grown = learner.fit(task.penalty, config.max_trees_per_level, grown, stop)
         counts = (*state.counts, learner.n_trees) if finished else state.counts
         now = LabelState(learner.ensemble, learner.progress, counts, 0 if finished else grown)
-        if task.keep_scores:
+        if config.keep_scores:
             save_scores(task.workdir, task.name, now.ensemble, learner.score)
         save_state(task.workdir, task.name, now)
-        if finished or time.time() > task.deadline or os.path.exists(stop_file):
+        if over():
             break
     return _report(task, now, finished, begin, learner)
+
+
+def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
+    """The label's learner, where `state` says that it stands."""
+    store = open_store(task.store)
+    score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
+    what = (store, open_label_data(task.store), task.number, task.name, task.config.learner)
+    return LabelLearner(*what, state.ensemble, score, state.progress)
 
 
 def _report(
@@ -102,6 +105,4 @@ def _report(
 
 def root_gradient(task: LevelTask) -> float:
     """The label's largest root gradient before its first tree (λ of level 0 is set from these)."""
-    store = open_store(task.store)
-    data = open_label_data(task.store)
-    return LabelLearner(store, data, task.number, task.name, task.learner).root_gradient()
+    return _learner(task, load_state(task.workdir, task.name)).root_gradient()

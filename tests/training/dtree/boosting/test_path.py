@@ -19,7 +19,7 @@ from training.dtree.boosting.config import LearnerConfig, PathConfig
 from training.dtree.boosting.labels import Label, LabelData
 from training.dtree.boosting.learner import ensemble_scores
 from training.dtree.boosting.path import train_path
-from training.dtree.boosting.plot import plot_path
+from training.dtree.boosting.rows import plot_path
 from training.dtree.boosting.store import open_store
 from training.dtree.boosting.tree import n_parameters
 from training.runs.files import read_lines
