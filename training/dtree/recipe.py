@@ -7,30 +7,28 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.checks import check, one_of, optional, real_number, truth, whole_number
+from spacy_dtparse.checks import one_of, real_number, truth, whole_number
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.trees.tables import TABLES
 from spacy_dtparse.kernels.trees.state import STRATEGIES
+from spacy_dtparse.parsers.settings import Settings
 from spacy_dtparse.trees import STEPS
 
 from .boosting.config import LearnerConfig, PathConfig
 
-EXAMPLE_WEIGHTS = ("state", "uniform")
-"""How examples are weighted (Turian & Melamed 2006a, section 3.3)."""
-
 
 @dataclass(frozen=True)
-class FitRecipe:
+class FitRecipe(Settings):
     """How a parser is trained from trees.
 
     `strategy`, `templates`: names (see `kernels.trees.state`, `features.trees.tables`). `preprocessing`: steps of
     `trees.Recipe`. `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an
-    item's first or
-    last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its positives (1: the
-    papers' half and half). `example_weights`: "state" shares a state's weight among its examples like that; "uniform"
-    gives every example the weight of its sentence (negatives: times `negative_weight`). `min_word_sentences`: words
-    seen in fewer sentences are one rare-word symbol. `min_atom_count`: atoms seen in fewer examples are not atoms;
-    they are counted on at most `atom_sentences` sentences, drawn with `seed`.
+    item's first or last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its
+    positives (1: the papers' half and half). `example_weights` (Turian & Melamed 2006a, section 3.3): "state" shares a
+    state's weight among its examples like that; "uniform" gives every example the weight of its sentence (negatives:
+    times `negative_weight`). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol.
+    `min_atom_count`: atoms seen in fewer examples are not atoms; they are counted on at most `atom_sentences`
+    sentences, drawn with `seed`.
     `max_words`: longer sentences are left out of the training and the dev trees (None: none are); words are counted as
     in the 2006 papers, punctuation among them, empty elements not.
     `memory_gib`: how much the rows may take, in memory and on disk.
@@ -67,16 +65,18 @@ class FitRecipe:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     path: PathConfig = field(default_factory=PathConfig)
 
+    KIND = "recipe"
+    ALLOWED = {  # noqa: RUF012 (never changed)
+        "strategy": one_of(*STRATEGIES), "templates": one_of(*TABLES), "example_weights": one_of("state", "uniform"),
+        "max_arity": whole_number(2, 64), "negative_weight": real_number(1e-6), "max_words": whole_number(1),
+        "atom_table_bits": whole_number(10, 28), "memory_gib": real_number(0), "gate_bits": whole_number(0, 24),
+        "gate_share": real_number(0, 0.05), "edge_punctuation": truth(), "dev_budget": whole_number(0),
+        "seed": whole_number(0), "min_word_sentences": whole_number(1), "min_atom_count": whole_number(1),
+        "atom_sentences": whole_number(1), "dev_sentences": whole_number(1), "n_workers": whole_number(1),
+    }  # fmt: skip
+
     def __post_init__(self) -> None:
-        counts = "min_word_sentences min_atom_count atom_sentences dev_sentences n_workers"
-        check(self, {
-            "strategy": one_of(*STRATEGIES), "templates": one_of(*TABLES), "example_weights": one_of(*EXAMPLE_WEIGHTS),
-            "max_arity": whole_number(2, 64), "negative_weight": real_number(1e-6),
-            "max_words": optional(whole_number(1)), "atom_table_bits": whole_number(10, 28),
-            "memory_gib": real_number(0), "gate_bits": whole_number(0, 24), "gate_share": real_number(0, 0.05),
-            "edge_punctuation": truth(),
-            **dict.fromkeys(("dev_budget", "seed"), whole_number(0)), **dict.fromkeys(counts.split(), whole_number(1)),
-        }, "recipe")  # fmt: skip
+        super().__post_init__()
         for step in self.preprocessing:
             if step not in STEPS:
                 raise ConfigError(f"recipe setting 'preprocessing' is {step!r}; allowed are {', '.join(STEPS)}")
@@ -89,24 +89,18 @@ class FitRecipe:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FitRecipe:
         """A recipe from plain data; what is not named keeps its default. Raises ConfigError for unknown names."""
-        data = dict(data)
         known = {f.name for f in fields(cls)}
         unknown = sorted(set(data) - known)
         if unknown:
             raise ConfigError(f"unknown recipe setting {', '.join(unknown)}; allowed are {', '.join(sorted(known))}")
-        kinds: dict[str, tuple[Any, str]] = {
-            "preprocessing": (list | tuple, "list"), "path": (dict, "object"), "learner": (dict, "object"),
-        }  # fmt: skip
-        for name, (kind, needed) in kinds.items():
-            if name in data and not isinstance(data[name], kind):
+        data = {"preprocessing": cls.preprocessing, "path": {}, "learner": {}, **data}
+        for name, needed in (("preprocessing", "list"), ("path", "object"), ("learner", "object")):
+            if not isinstance(data[name], dict if needed == "object" else list | tuple):
                 raise ConfigError(f"recipe setting {name!r} is {data[name]!r}; it must be a JSON {needed}")
-        if "preprocessing" in data:
-            data["preprocessing"] = tuple(data["preprocessing"])
-        path = dict(data.pop("path", {}))
-        learner = dict(data.pop("learner", {}))
         try:
-            learner_config = LearnerConfig(**learner)
-            return cls(**data, learner=learner_config, path=PathConfig(**path, learner=learner_config))
+            learner = LearnerConfig(**data["learner"])
+            parts = {"learner": learner, "path": PathConfig(**data["path"], learner=learner)}
+            return cls(**{**data, "preprocessing": tuple(data["preprocessing"]), **parts})
         except TypeError as error:
             raise ConfigError(f"a recipe setting is not known or has the wrong type: {error}") from error
 

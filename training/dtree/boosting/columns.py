@@ -175,7 +175,7 @@ def _take_to_bitset(members, column, taken):
 
 
 @kernel
-def percolate(columns, n, atom, yes, no, pool, arena, out):
+def percolate(columns, atom, yes, no, pool, arena, out):
     """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
 
     A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a part of
@@ -183,27 +183,21 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
     are first given to the leaf at the end of the chain of "no" answers, where most of them stay.
     """
     slot, bits, starts, postings = columns
-    n_words = (n + 63) >> 6
     default = 0
     while atom[default] >= 0:
         default = no[default]
-    out[:n] = default
+    out[:] = default
     if atom[0] < 0:
         return
-    n_nodes = len(atom)
+    n, n_words, n_nodes = len(out), pool.shape[1], len(atom)
     stack = np.empty(n_nodes, np.int64)
     where = np.empty(n_nodes, np.int64)  # row of pool, or -1 - start in arena
     stop = np.empty(n_nodes, np.int64)  # end in arena
-    free = np.arange(len(pool))[::-1].copy()
-    n_free = len(free) - 1
-    root_row = free[n_free]
-    pool[root_row, :n_words] = ALL
+    pool[0] = ALL
     if n & 63:
-        pool[root_row, n_words - 1] = (ONE << np.uint64(n & 63)) - ONE
-    stack[0] = 0
-    where[0] = root_row
-    depth = 1
-    used = 0
+        pool[0, n_words - 1] = (ONE << np.uint64(n & 63)) - ONE
+    stack[0], where[0] = 0, 0
+    depth, used = 1, 0
     while depth:
         depth -= 1
         node = stack[depth]
@@ -230,24 +224,20 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
             stop[left] = used
         elif left_leaf:
             _take_to_leaf(members, bits[column], left, out)
-        else:
-            n_free -= 1
-            where[left] = free[n_free]
+        else:  # in the next row: all below it is done before the right child's row is used again
+            where[left] = where[node] + 1
             _take_to_bitset(members, bits[column], pool[where[left]])
-        if not left_leaf:
-            stack[depth] = left
-            depth += 1
         if atom[right] >= 0:
             where[right] = where[node]
             stack[depth] = right
             depth += 1
-            continue
-        if right != default:
+        elif right != default:
             for word in range(n_words):
                 if members[word] != ZERO:
                     _mark(members[word], word << 6, right, out)
-        free[n_free] = where[node]
-        n_free += 1
+        if not left_leaf:
+            stack[depth] = left
+            depth += 1
 
 
 ONE = np.uint64(1)

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from spacy_dtparse.checks import check, one_of, optional, real_number, truth, whole_number
+from spacy_dtparse.checks import one_of, optional, real_number, truth, whole_number
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.parsers.settings import Settings
 
 from .tree import MAX_SPLITS
 
 
 @dataclass(frozen=True)
-class LearnerConfig:
+class LearnerConfig(Settings):
     """How one tree is made (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
 
     sample_size: examples kept by priority sampling for every tree; None builds on all of them.
@@ -42,29 +43,27 @@ class LearnerConfig:
     seed: int = 0
     subtraction: bool = True
 
-    def __post_init__(self) -> None:
-        check(self, {
-            "sample_size": optional(whole_number(1)), "gain": one_of("soft", "hard"), "split_ratio": real_number(1),
-            "root_slack": real_number(0), "max_splits": whole_number(1, MAX_SPLITS), "sweeps": whole_number(1),
-            "shrinkage": real_number(0, 1, above=True), "solver": one_of("majoriser", "newton"),
-            "max_empty": whole_number(1), "subtraction": truth(), "seed": whole_number(0, 2**63 - 1),
-        })  # fmt: skip
+    KIND = ""
+    ALLOWED = {  # noqa: RUF012 (never changed)
+        "sample_size": optional(whole_number(1)), "gain": one_of("soft", "hard"), "split_ratio": real_number(1),
+        "root_slack": real_number(0), "max_splits": whole_number(1, MAX_SPLITS), "sweeps": whole_number(1),
+        "shrinkage": real_number(0, 1, above=True), "solver": one_of("majoriser", "newton"),
+        "max_empty": whole_number(1), "subtraction": truth(), "seed": whole_number(0, 2**63 - 1),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class PathConfig:
+class PathConfig(Settings):
     """How λ goes down and when training stops.
 
-    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None takes decay × the largest
-    root gradient of any label. lambda_floor: no level below it. max_levels, max_trees_per_level: None = no
-    limit.
-    patience: stop when the dev F1 has not risen for this many levels. budget_seconds: wall clock of this
-    call of
-    `train_path`, None = no limit. lookahead: a label may be this many levels ahead of the slowest one; 0 is a
-    barrier after every level. keep_scores: write every label's scores between levels (4 bytes per example)
-    instead of computing them again. save_seconds: a level that takes longer is saved in between.
-    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else
-    the number of CPUs. quiet: no progress bar.
+    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None takes decay × the largest root gradient
+      of any label. lambda_floor: no level below it. max_levels, max_trees_per_level: None = no limit.
+    patience: stop when the dev F1 has not risen for this many levels. budget_seconds: wall clock of this call of
+      `train_path`, None = no limit. lookahead: a label may be this many levels ahead of the slowest one; 0 is a barrier
+      after every level. keep_scores: write every label's scores between levels (4 bytes per example) instead of
+      computing them again. save_seconds: a level that takes longer is saved in between.
+    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else the number of
+      CPUs. quiet: no progress bar.
     """
 
     decay: float = 0.9
@@ -81,16 +80,18 @@ class PathConfig:
     quiet: bool = False
     learner: LearnerConfig = field(default_factory=LearnerConfig)
 
+    KIND = ""
+    ALLOWED = {  # noqa: RUF012 (never changed)
+        "decay": real_number(0, 1, above=True, below=True), "lambda_start": real_number(0, above=True),
+        "lambda_floor": real_number(0), "max_levels": whole_number(1), "max_trees_per_level": whole_number(1),
+        "patience": optional(whole_number(1)), "n_workers": whole_number(1),
+        "budget_seconds": real_number(0, above=True), "lookahead": whole_number(0),
+        "save_seconds": real_number(0, above=True),
+    }  # fmt: skip
+
     def __post_init__(self) -> None:
-        above, whole = real_number(0, above=True), optional(whole_number(1))
-        check(self, {
-            "decay": real_number(0, 1, above=True, below=True), "lambda_start": optional(above),
-            "lambda_floor": real_number(0),
-            **dict.fromkeys(("max_levels", "max_trees_per_level", "patience", "n_workers"), whole),
-            "budget_seconds": optional(above), "lookahead": whole_number(0), "save_seconds": above,
-        })  # fmt: skip
-        limits = (self.max_levels, self.patience, self.budget_seconds)
-        if self.lambda_floor == 0 and limits == (None,) * 3:
+        super().__post_init__()
+        if self.lambda_floor == 0 and self.max_levels is self.patience is self.budget_seconds is None:
             raise ConfigError(
                 "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training would never "
                 "end; set one of them."

@@ -79,7 +79,7 @@ class DirectStore:
         n, n_words, n_sets = self.n_examples, (self.n_examples + 63) // 64, len(tree.atom) // 2 + 1
         leaf, arena = self._space.take("leaf", n, NODE), self._space.take("arena", n, INDEX)
         pool = self._space.take("pool", n_sets * n_words, BITS).reshape(n_sets, n_words)
-        percolate(self.columns, n, *tree, pool, arena, leaf)
+        percolate(self.columns, *tree, pool, arena, leaf)
         return leaf
 
     @classmethod
