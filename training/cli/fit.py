@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and write the model; the last lines say how good it is and how large."""
-    from training.dtree.fitting import fit_model
+    from training.dtree.fit import fit_model
     from training.dtree.recipe import FitRecipe
     from training.runs.settings import changed
 
