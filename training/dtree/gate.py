@@ -123,23 +123,17 @@ def train_gate(
     if len(derivations) < HOLD_OUT:
         return Gate()
     known = [d for n, d in enumerate(derivations) if n % HOLD_OUT]
-    weights = _units(_trained(grammar, heads, known, bits, seed, None))
+    weights = _trained(grammar, heads, known, bits, seed, None)
     counts = _margin_counts(grammar, heads, derivations[::HOLD_OUT], weights)
     margins = held_out_margins(np.repeat((np.arange(counts.shape[1]) - _MOST) * STEP, counts[1]), SHARES)
-    return Gate(_units(_trained(grammar, heads, derivations, bits, seed, log)), SHARES, margins)
-
-
-def _units(weight: np.ndarray) -> np.ndarray:
-    """Nats to int16 units, in multiples of STEP."""
-    units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
-    return np.clip(units, -(2**15) + STEP, 2**15 - STEP).astype(np.int16)
+    return Gate(_trained(grammar, heads, derivations, bits, seed, log), SHARES, margins)
 
 
 def _trained(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], bits: int, seed: int,
     log: Callable[..., Any] | None,
 ) -> np.ndarray:  # fmt: skip
-    """Weights float32 (2 ** bits,), in nats."""
+    """Weights int16 (2 ** bits,), in multiples of STEP units."""
     entries = 1 << bits
     weight, squares = np.zeros(entries, dtype=np.float32), np.ones(entries, dtype=np.float32)
     seen = np.zeros(entries, dtype=np.uint8)
@@ -150,7 +144,8 @@ def _trained(
         if log is not None:
             log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
     weight[seen < EPOCHS * LEAST_SEEN] = 0.0
-    return weight
+    units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
+    return np.clip(units, -(2**15) + STEP, 2**15 - STEP).astype(np.int16)
 
 
 def _margin_counts(

@@ -64,18 +64,14 @@ def open_label_data(path: str | os.PathLike) -> LabelData:
         raise TrainingDataError(f"{path} has no readable label data ({error}); build the store again.") from error
 
 
-class Survey(NamedTuple):
-    """`notes`: labels met once or never, examples of labels that are not trained. `expected`: a first guess of how long
-    each label takes, in any unit. `digests`: of each store's data.
+def survey_data(
+    stores: Mapping[str, str], labels: Sequence[Label]
+) -> tuple[list[str], dict[str, float], dict[str, str]]:
+    """Check the data of all labels' stores (TrainingDataError when unusable).
+
+    Returns what is worth noting (labels met once or never, examples of labels that are not trained), a first guess of
+    how long each label takes, in any unit, and a digest of each store's data.
     """
-
-    notes: list[str]
-    expected: dict[str, float]
-    digests: dict[str, str]
-
-
-def survey_data(stores: Mapping[str, str], labels: Sequence[Label]) -> Survey:
-    """Check the data of all labels' stores (TrainingDataError when unusable) and say what is in them."""
     notes, expected, digests = [], {}, {}
     trained = sorted({label.number for label in labels})  # anywhere: the store of TOP holds rows of other labels too
     for store_name in sorted({label.store for label in labels}):
@@ -102,4 +98,4 @@ def survey_data(stores: Mapping[str, str], labels: Sequence[Label]) -> Survey:
             digest.update(array.tobytes())
         digest.update((Path(folder) / STORE_FILE).read_bytes())
         digests[store_name] = digest.hexdigest()
-    return Survey(notes, expected, digests)
+    return notes, expected, digests

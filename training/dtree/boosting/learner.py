@@ -24,8 +24,6 @@ from .tree import concat, single_leaf, tree_at
 
 STEPS = ("sample", "extract", "build", "percolate", "leaves")
 """Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
-
-
 _LONE_LEAF_SWEEPS = 50  # a lone leaf goes all the way, as no other tree will mend it
 
 
@@ -39,16 +37,6 @@ class Progress(NamedTuple):
     draws: int = 0
     empty: int = 0
     gradient: float = float("inf")
-
-
-class StepResult(NamedTuple):
-    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was added. `lost`:
-    share of the examples' weight outside the sample.
-    """
-
-    grown: bool
-    kept: bool
-    lost: float
 
 
 class LabelLearner:
@@ -124,11 +112,12 @@ class LabelLearner:
         self.seconds[step] += now - since
         return now
 
-    def step(self, penalty: float) -> StepResult:
+    def step(self, penalty: float) -> float | None:
         """Draw a sample, grow one tree at λ = `penalty`, and set its leaves over all examples.
 
-        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label
-        without positives gets a lone leaf, while its weight is above λ.
+        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label without
+        positives gets a lone leaf, while its weight is above λ. Returns the share of the examples' weight outside the
+        sample; None where the root could not be split.
         """
         matrix, sample = self._matrix()
         clock = time.perf_counter()
@@ -140,7 +129,7 @@ class LabelLearner:
             tree = single_leaf()
         elif len(tree.atom) == 1 and (self.n_positive or not steepest > penalty):
             self.progress = Progress(draws, 0, steepest)
-            return StepResult(False, False, 0.0)
+            return None
         kept_weight = float(np.abs(self.weight[sample.ids]).sum(dtype=SCORE))
         leaf = self.store.percolate(tree)
         clock = self._tick("percolate", clock)
@@ -153,7 +142,7 @@ class LabelLearner:
         if kept:
             self._new.append(LabelEnsemble(np.zeros(1, dtype=INDEX), *tree, units * CONFIDENCE_GRID))
         self.progress = Progress(draws, 0 if kept else self.progress.empty + 1)
-        return StepResult(True, kept, lost)
+        return lost
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
         """(node values int64 in units, weight of all examples before the update); updates scores and weights."""
@@ -184,7 +173,7 @@ class LabelLearner:
         if self.progress.gradient <= penalty:  # nothing has changed since the root could not be split
             return True, done
         while max_trees is None or done < max_trees:
-            if self.progress.empty >= self.config.max_empty or not self.step(penalty).grown:
+            if self.progress.empty >= self.config.max_empty or self.step(penalty) is None:
                 break
             done += 1
             if done != max_trees and stop():

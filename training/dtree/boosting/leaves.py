@@ -26,8 +26,9 @@ MAX_STEP_UNITS = 16 << 16
 
 
 @kernel
-def _weights(margin_units, bias, count, scale_bits, scale, out):
+def _weights(margin_units, bias, scale_bits, out):
     """out[j] = bias[j] / (1 + e^margin), margin = margin_units[j] × grid × sign(bias[j]); relative error ~2e-7."""
+    scale, count = scale_bits.view(np.float32), len(out)
     for j in range(count):
         margin = np.float32(margin_units[j]) * _UNIT
         z = min(np.abs(margin), _LIMIT) * _LOG2E
@@ -45,10 +46,9 @@ def _weights(margin_units, bias, count, scale_bits, scale, out):
 def all_weights(score, bias, weight):
     """Signed weights float32 (n,) of scores int32 (n,) and signed biases float32 (n,)."""
     scale_bits = np.empty(_BLOCK, np.int32)
-    scale = scale_bits.view(np.float32)
     for first in range(0, len(score), _BLOCK):
         end = min(first + _BLOCK, len(score))
-        _weights(score[first:end], bias[first:end], end - first, scale_bits, scale, weight[first:end])
+        _weights(score[first:end], bias[first:end], scale_bits, weight[first:end])
 
 
 @kernel
@@ -77,7 +77,6 @@ def leaf_sums(leaf, weight, bias, curved, sums):
 def update_scores(leaf, units, bias, score, weight):
     """Add units[leaf] to the scores, and compute the weights of the examples whose score changed."""
     scale_bits = np.empty(_BLOCK, np.int32)
-    scale = scale_bits.view(np.float32)
     for first in range(0, len(leaf), _BLOCK):
         end = min(first + _BLOCK, len(leaf))
         changed = 0
@@ -86,7 +85,7 @@ def update_scores(leaf, units, bias, score, weight):
             changed |= step
             score[i] += step
         if changed != 0:
-            _weights(score[first:end], bias[first:end], end - first, scale_bits, scale, weight[first:end])
+            _weights(score[first:end], bias[first:end], scale_bits, weight[first:end])
 
 
 @kernel

@@ -166,11 +166,9 @@ def mark_present(ids, present):
 @kernel
 def seek(ascending, start, end, wanted):
     """First place from `start` on whose number is not below `wanted` (`end` if none): doubling steps, then halving."""
-    step = 1
-    low = start
-    high = start
+    high, step = start, 1
     while high < end and ascending[high] < wanted:
-        low = high + 1
+        start = high + 1
         high += step
         step <<= 1
-    return lower_bound(ascending, low, min(high, end), wanted)
+    return lower_bound(ascending, start, min(high, end), wanted)

@@ -21,11 +21,10 @@ from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from ...runs.files import append_line, read_lines, write_json
 from ...runs.resuming import check_facts
-from .checkpoints import load_state
 from .config import LearnerConfig, PathConfig
 from .labels import Label, survey_data
 from .rows import LOG_FILE, best_row, checked_scores, make_row, waited
-from .task import STOP_FILE, LevelReport, LevelTask, root_gradient, run_level
+from .task import STOP_FILE, LevelReport, LevelTask, load_state, root_gradient, run_level
 from .tree import first_trees
 
 REPORTS_FILE = "reports.jsonl"
@@ -106,14 +105,13 @@ class _Path:
         self.executor, self.flying = executor or _Here(), dict[Future, str]()
         workdir.mkdir(parents=True, exist_ok=True)
         (workdir / STOP_FILE).unlink(missing_ok=True)
-        survey = survey_data(self.stores, labels)
-        self.notes, self.expected = survey.notes, survey.expected
+        self.notes, self.expected, digests = survey_data(self.stores, labels)
         for note in self.notes:
             logger.warning(note)
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
         self.start = self._start({
             "labels": {label.name: [label.number, label.store] for label in labels},
-            "data": survey.digests,
+            "data": digests,
             "learner": asdict(config.learner),
             **{name: getattr(config, name) for name in ("decay", "lambda_start", "max_trees_per_level")},
         })  # fmt: skip

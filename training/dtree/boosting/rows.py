@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -106,12 +107,8 @@ def checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
 
 def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
     """Wall clock of the λ path over all calls that the log shows, up to the last level of each."""
-    used = last = 0.0
-    for row in rows:
-        if row["seconds"] < last:
-            used += last
-        last = row["seconds"]
-    return used + last
+    ends = pairwise([*rows, {"seconds": -math.inf}])
+    return sum(row["seconds"] for row, after in ends if after["seconds"] < row["seconds"])
 
 
 def plot_path(

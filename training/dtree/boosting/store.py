@@ -118,23 +118,23 @@ def mapped(path: Path) -> np.ndarray:
 
 
 class ArrayFile:
-    """A .npy file that is written piece by piece; `shape` is that of an entry, `count` the entries so far."""
+    """A .npy file that is written piece by piece; `dtype`: of an entry, with its shape; `count`: entries so far."""
 
-    def __init__(self, path: Path, dtype: Any, shape: tuple[int, ...] = ()):
-        self.count, self._dtype, self._shape = 0, np.dtype(dtype), shape
+    def __init__(self, path: Path, dtype: Any):
+        self.count, self._dtype = 0, np.dtype(dtype)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = open(path, "wb")
         self._write_header()
 
     def _write_header(self) -> None:
         """Its length is the same for all counts: numpy leaves room for growth."""
-        shape = (self.count, *self._shape)
-        header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
+        descr, shape = np.lib.format.dtype_to_descr(self._dtype.base), (self.count, *self._dtype.shape)
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(self._file, header)
 
     def append(self, entries: ArrayLike) -> None:
-        """Write `entries` (n, *shape)."""
-        array = np.asarray(entries, dtype=self._dtype)
+        """Write entries."""
+        array = np.asarray(entries, dtype=self._dtype.base)
         array.tofile(self._file)
         self.count += len(array)
 
@@ -164,18 +164,15 @@ def _write_columns(folder: Path, indptr: np.ndarray, atoms: np.ndarray, slot: np
     sizes = np.where(slot >= 0, n_words * 8, np.diff(starts) * 4)
     part = np.cumsum(sizes) // PART_BYTES
     edges = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(slot)]
-    with (
-        closing(ArrayFile(folder / "bits.npy", BITS, (n_words,))) as bits_file,
-        closing(ArrayFile(folder / "postings.npy", INDEX)) as postings_file,
-    ):
+    with array_files(folder, {"bits": (BITS, (n_words,)), "postings": INDEX}) as files:
         for first, last in pairwise(edges):
             used = slot[first:last][slot[first:last] >= 0]
             bits = np.zeros((len(used), n_words), dtype=BITS)
             postings = np.empty(int(starts[last] - starts[first]), dtype=INDEX)
             first_slot = int(used[0]) if len(used) else 0
             fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings)
-            bits_file.append(bits)
-            postings_file.append(postings)
+            files["bits"].append(bits)
+            files["postings"].append(postings)
 
 
 def _layout(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.ndarray, np.ndarray]:

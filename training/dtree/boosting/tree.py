@@ -33,16 +33,12 @@ def single_leaf() -> Tree:
 
 def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
     """One ensemble with the trees of `parts`, at least one, in order; its score is the sum of theirs."""
-    shifts = np.cumsum([0, *(len(part.atom) for part in parts)])
-    if shifts[-1] > np.iinfo(INDEX).max:
-        raise ValueError(f"{shifts[-1]} nodes in one ensemble; at most {np.iinfo(INDEX).max} can be numbered")
-
-    def moved(field: str) -> np.ndarray:
-        pairs = [(getattr(part, field), shift) for part, shift in zip(parts, shifts, strict=False)]
-        return np.concatenate([np.where(numbers < 0, -1, numbers + shift) for numbers, shift in pairs]).astype(INDEX)
-
-    atom, value = (np.concatenate([getattr(part, field) for part in parts]) for field in ("atom", "value"))
-    return LabelEnsemble(moved("roots"), atom, moved("yes"), moved("no"), value)
+    sizes = [len(part.atom) for part in parts]
+    first = np.cumsum([0, *sizes[:-1]])
+    roots, atom, yes, no, value = map(np.concatenate, zip(*parts, strict=True))
+    roots = (roots + np.repeat(first, [len(part.roots) for part in parts])).astype(INDEX)
+    yes, no = (np.where(child < 0, -1, child + np.repeat(first, sizes)).astype(INDEX) for child in (yes, no))
+    return LabelEnsemble(roots, atom, yes, no, value)
 
 
 def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
