@@ -108,15 +108,12 @@ def lower_bound(ascending, start, end, wanted):
 
 @kernel
 def _split_list(columns, test, arena, start, end):
-    """Order the members arena[start:end] into those with atom `test`, then the others; return where these begin.
-
-    Both stay sorted.
-    """
+    """Order the members arena[start:end] into those with atom `test`, then the others, both sorted; return where
+    these begin."""
     slot, bits, starts, postings = columns
     column, first, last = slot[test], starts[test], starts[test + 1]
-    middle = start
     spare = np.empty(end - start, np.int32)
-    n_spare = 0
+    middle, n_spare = start, 0
     for place in range(start, end):
         example = arena[place]
         if column >= 0:
@@ -130,17 +127,14 @@ def _split_list(columns, test, arena, start, end):
         else:
             spare[n_spare] = example
             n_spare += 1
-    for k in range(n_spare):
-        arena[middle + k] = spare[k]
+    arena[middle:end] = spare[:n_spare]
     return middle
 
 
 @kernel
 def _take_rare(members, postings, first, last, leaf, arena, used, out):
-    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena.
-
-    Returns the new end of the arena.
-    """
+    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena, whose new
+    end is returned."""
     for place in range(first, last):
         rare = np.uint64(postings[place])
         mask = ONE << (rare & LOW6)

@@ -82,8 +82,7 @@ def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
 @kernel
 def sum_rows(gradient, rows, count):
     """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one grid."""
-    total = 0.0
-    weight = 0.0
+    total = weight = 0.0
     for k in range(count):
         g = gradient[np.uint64(rows[k])]
         total += g
@@ -123,8 +122,7 @@ def find_rows(matrix, test, tag_of, tag, found):
     Written without branches on what is found: the processor could not guess them.
     """
     columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
-    column = columns.slot[test]
-    n_found = 0
+    column, n_found = columns.slot[test], 0
     if column >= 0:
         bits = columns.bits[column]
         for row in range(k):
@@ -133,8 +131,7 @@ def find_rows(matrix, test, tag_of, tag, found):
             found[np.uint64(n_found)] = row
             n_found += int(has) & int(tag_of[row] == tag)
         return n_found
-    start, end = columns.starts[test], columns.starts[test + 1]
-    postings = columns.postings
+    start, end, postings = columns.starts[test], columns.starts[test + 1], columns.postings
     if matrix.own_columns:
         for place in range(start, end):
             member = np.uint64(postings[place])
@@ -142,12 +139,11 @@ def find_rows(matrix, test, tag_of, tag, found):
             n_found += int(tag_of[member] == tag)
         return n_found
     # who of the posting list is in the sample at all: few, whose rows are then looked up in order
-    hits = 0
+    hits = row = 0
     for place in range(np.uint64(start), np.uint64(end)):
         example = np.uint64(postings[np.uint64(place)])
         found[np.uint64(hits)] = example
         hits += int((matrix.present[example >> SIX] >> (example & LOW6)) & ONE)
-    row = 0
     for hit in range(hits):
         row = seek(ids, row, k, found[hit])
         found[n_found] = row

@@ -35,9 +35,8 @@ def make_row(
     """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks by label.
     `begin`: time.time() when training began.
 
-    `parameters`: leaves that are not 0; `leaves`: all of them.
-    `ms_per_tree` is the papers' profile; `weight_lost` the mean share of weight outside the sample;
-    `trees_of` tells which part of each ensemble was evaluated.
+    `parameters`: leaves that are not 0; `leaves`: all of them. `ms_per_tree` is the papers' profile; `weight_lost` the
+    mean share of weight outside the sample; `trees_of` tells which part of each ensemble was evaluated.
     """
     everything = [report for name in ensembles for report in reports.get(name, ())]
     by_label = {name: _figures([ensemble], reports.get(name, ())) for name, ensemble in ensembles.items()}

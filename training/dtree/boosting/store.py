@@ -60,8 +60,8 @@ class DirectStore:
     occurrence for the others).
     """
 
-    def __init__(self, indptr: np.ndarray, atoms: np.ndarray, n_atoms: int, columns: Columns):
-        self.n_examples, self.n_atoms = len(indptr) - 1, n_atoms
+    def __init__(self, indptr: np.ndarray, atoms: np.ndarray, columns: Columns):
+        self.n_examples, self.n_atoms = len(indptr) - 1, len(columns.slot)
         self.indptr, self.atoms, self.columns = indptr, atoms, columns
         self._space = Workspace()
 
@@ -97,10 +97,8 @@ class DirectStore:
     @classmethod
     def open(cls, path: str | os.PathLike) -> DirectStore:
         """The store of the folder `path`, mapped: processes that open it share the memory."""
-        folder = Path(path)
-        facts = read_store_file(folder)
-        indptr, atoms, *columns = (mapped(folder / f"{name}.npy") for name in ("indptr", "atoms", *Columns._fields))
-        return cls(indptr, atoms, facts["n_atoms"], Columns(*columns))
+        indptr, atoms, *columns = (mapped(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *Columns._fields))
+        return cls(indptr, atoms, Columns(*columns))
 
 
 def check_atoms(tree: Tree, n_atoms: int) -> None:

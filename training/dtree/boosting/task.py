@@ -129,34 +129,37 @@ def run_level(task: LevelTask) -> LevelReport:
     Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run again.
     """
     begin = time.perf_counter()
-    state = load_state(task.workdir, task.name)
+    state, config, stop_file = load_state(task.workdir, task.name), task.config, Path(task.workdir) / STOP_FILE
     if len(state.counts) == task.level and state.progress.gradient <= task.penalty:
         # the root could not be split, and nothing has changed
         state = state._replace(counts=(*state.counts, len(state.ensemble.roots)), grown=0)
         save_state(task.workdir, task.name, state)
-    if len(state.counts) > task.level:  # done: just now, or before a kill that came before the report
-        return _report(task, state, True, begin)
-    learner, config, pause = _learner(task, state), task.config, 0.0
-    stop_file = os.path.join(task.workdir, STOP_FILE)
+    grown, lost, seconds = 0, 0.0, dict.fromkeys(STEPS, 0.0)
+    finished = len(state.counts) > task.level  # just now, or before a kill that came before the report
+    if not finished:
+        learner, at_level, pause = _learner(task, state), state.grown, 0.0
 
-    def over() -> bool:
-        return time.time() > task.deadline or os.path.exists(stop_file)
+        def over() -> bool:
+            return time.time() > task.deadline or stop_file.exists()
 
-    def stop() -> bool:
-        return time.perf_counter() > pause or over()
+        def stop() -> bool:
+            return time.perf_counter() > pause or over()
 
-    finished, grown = False, state.grown
-    while not finished:
-        pause = time.perf_counter() + config.save_seconds
-        finished, grown = learner.fit(task.penalty, config.max_trees_per_level, grown, stop)
-        counts = (*state.counts, learner.n_trees) if finished else state.counts
-        now = LabelState(learner.ensemble, learner.progress, counts, 0 if finished else grown)
-        if config.keep_scores:
-            save_scores(task.workdir, task.name, now.ensemble, learner.score)
-        save_state(task.workdir, task.name, now)
-        if over():
-            break
-    return _report(task, now, finished, begin, learner)
+        while not finished:
+            pause = time.perf_counter() + config.save_seconds
+            finished, at_level = learner.fit(task.penalty, config.max_trees_per_level, at_level, stop)
+            counts = (*state.counts, learner.n_trees) if finished else state.counts
+            state = LabelState(learner.ensemble, learner.progress, counts, 0 if finished else at_level)
+            if config.keep_scores:
+                save_scores(task.workdir, task.name, state.ensemble, learner.score)
+            save_state(task.workdir, task.name, state)
+            if over():
+                break
+        grown, lost, seconds = learner.n_grown, float(learner.lost_weight), learner.seconds
+    return LevelReport(
+        task.name, task.level, finished, len(state.ensemble.roots), n_parameters(state.ensemble), grown, lost,
+        time.perf_counter() - begin, tuple(seconds[step] for step in STEPS), float(state.progress.gradient),
+    )  # fmt: skip
 
 
 def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
@@ -165,17 +168,6 @@ def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
     score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
     what = (store, open_label_data(task.store), task.number, task.name, task.config.learner)
     return LabelLearner(*what, state.ensemble, score, state.progress)
-
-
-def _report(
-    task: LevelTask, state: LabelState, finished: bool, begin: float, learner: LabelLearner | None = None
-) -> LevelReport:
-    """The report of a task that trained with `learner`, or had nothing to do."""
-    grown, lost = (learner.n_grown, float(learner.lost_weight)) if learner else (0, 0.0)
-    steps = tuple(learner.seconds[step] if learner else 0.0 for step in STEPS)
-    trees, parameters = len(state.ensemble.roots), n_parameters(state.ensemble)
-    seconds, gradient = time.perf_counter() - begin, float(state.progress.gradient)
-    return LevelReport(task.name, task.level, finished, trees, parameters, grown, lost, seconds, steps, gradient)
 
 
 def root_gradient(task: LevelTask) -> float:
