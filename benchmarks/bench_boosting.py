@@ -19,13 +19,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from spacy_dtparse.dtypes import CONFIDENCE_GRID
 from training.dtree.boosting import learner as learner_module
-from training.dtree.boosting.config import LearnerConfig
 from training.dtree.boosting.labels import LabelData
 from training.dtree.boosting.learner import STEPS, LabelLearner
-from training.dtree.boosting.leaves import log_loss
 from training.dtree.boosting.store import DirectStore
 from training.dtree.boosting.tree import n_parameters
+from training.dtree.recipe import LearnerConfig
 
 
 def synthetic(
@@ -132,10 +132,12 @@ def main() -> None:
                 / 2
                 / max(1, learner.n_trees - trees)
             )
+            margin = learner.score * CONFIDENCE_GRID * np.sign(learner.bias)
+            loss = float(np.sum(np.abs(learner.bias) * np.logaddexp(0.0, -margin)))
             print(f"λ {penalty:11.2f} " + "".join(f"{ms:11.1f}" for ms in each) + f"{sum(each):9.1f}   "
                   f"{count} trees of {splits:.1f} splits, {n_parameters(learner.ensemble)} parameters, "
                   f"weight lost {(learner.lost_weight - lost) / count:.1%}, "
-                  f"loss {log_loss(learner.score, learner.bias):.1f}")  # fmt: skip
+                  f"loss {loss:.1f}")  # fmt: skip
         usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"peak RSS {usage:.2f} GiB (mapped files included)")
 

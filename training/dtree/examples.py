@@ -15,7 +15,6 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.features.trees.templates import Templates, compile_templates
-from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
@@ -26,7 +25,7 @@ from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 from spacy_dtparse.trees import Tree
 
 from . import oracle
-from .boosting.columns import gather_rows
+from .boosting.columns import count_atoms, gather_rows
 from .boosting.labels import GOLD, LABEL_TYPES, LabelData
 from .boosting.store import array_files
 
@@ -141,12 +140,6 @@ class Replayer:
         return out_indptr, out_atoms
 
 
-@kernel
-def _count(atoms, counts):
-    for a in atoms:
-        counts[a] += 1
-
-
 def collect_atoms(
     grammar: Grammar,
     heads: HeadTable,
@@ -170,7 +163,7 @@ def collect_atoms(
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
     replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())
     for derivation in derivations:
-        _count(replayer.run(derivation)[1], counts)
+        count_atoms(replayer.run(derivation)[1], counts)
         if state[1] > capacity * 0.6:
             _forget(atoms, counts, n_direct)
     used = np.flatnonzero(counts >= min_count)

@@ -251,12 +251,11 @@ def fit_model(
     """
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)
-    kind = {True: "gold", False: "predicted"}
     facts: dict[str, Any] = {
         "version": __version__,
         "treebanks": [
-            {"name": file.name, "sentences": counts[file.name], "weight": file.weight, "tags": kind[file.tags is None]}
-            for file in train
+            {"name": f.name, "sentences": counts[f.name], "weight": f.weight, "tags": "predicted" if f.tags else "gold"}
+            for f in train
         ],
         **{key: value for key, value in origin_of(train).items() if key != "notices"},
         **(meta or {}),

@@ -47,8 +47,8 @@ def _visit(
     """Go through the windows of one derivation and learn from them, or (rate = 0) count their margins.
 
     `weight`, `squares` float32 (entries,): weights in nats, and AdaGrad's sums of squared gradients; `seen` uint8
-    (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums`
-    float64 (2,): log loss and windows, added to.
+    (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums` float64 (2,): log loss and windows,
+    added to.
     """
     n = np.int64(tokens.shape[0])
     mask = np.uint64(weight.shape[0] - 1)
@@ -112,7 +112,7 @@ def train_gate(
     derivations: Sequence[Derivation],
     bits: int,
     seed: int = 0,
-    log: Callable[..., Any] | None = None,
+    log: Callable[..., Any] = lambda *_, **__: None,
 ) -> Gate:
     """A gate of 2 ** bits weights, by AdaGrad on the log loss of all windows.
 
@@ -123,7 +123,7 @@ def train_gate(
     if len(derivations) < HOLD_OUT:
         return Gate()
     known = [d for n, d in enumerate(derivations) if n % HOLD_OUT]
-    weights = _trained(grammar, heads, known, bits, seed, None)
+    weights = _trained(grammar, heads, known, bits, seed)
     counts = _margin_counts(grammar, heads, derivations[::HOLD_OUT], weights)
     margins = held_out_margins(np.repeat((np.arange(counts.shape[1]) - _MOST) * STEP, counts[1]), SHARES)
     return Gate(_trained(grammar, heads, derivations, bits, seed, log), SHARES, margins)
@@ -131,7 +131,7 @@ def train_gate(
 
 def _trained(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], bits: int, seed: int,
-    log: Callable[..., Any] | None,
+    log: Callable[..., Any] = lambda *_, **__: None,
 ) -> np.ndarray:  # fmt: skip
     """Weights int16 (2 ** bits,), in multiples of STEP units."""
     entries = 1 << bits
@@ -141,8 +141,7 @@ def _trained(
     for epoch in range(EPOCHS):
         order = [derivations[n] for n in rng.permutation(len(derivations))]
         sums = _visit_all(grammar, heads, order, weight, squares, seen, RATE, margins)
-        if log is not None:
-            log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
+        log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
     weight[seen < EPOCHS * LEAST_SEEN] = 0.0
     units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
     return np.clip(units, -(2**15) + STEP, 2**15 - STEP).astype(np.int16)

@@ -5,7 +5,7 @@ numbers. Places are cast to unsigned numbers in the inner loops: numba wraps neg
 test costs more than the work itself (4 times as much in the gather).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -30,20 +30,10 @@ class Columns(NamedTuple):
 
 
 @kernel
-def count_atoms(indptr, atoms, n_atoms, counts):
-    """Examples per atom into `counts` int64 (n_atoms,); returns (-1, False), or the first bad row and whether an atom
-    is in it twice (else: one is outside [0, n_atoms))."""
-    last = np.full(n_atoms, -1, np.int64)
-    for row in range(len(indptr) - 1):
-        for place in range(indptr[row], indptr[row + 1]):
-            atom = atoms[place]
-            if atom < 0 or atom >= n_atoms:
-                return row, False
-            if last[atom] == row:
-                return row, True
-            last[atom] = row
-            counts[atom] += 1
-    return -1, False
+def count_atoms(atoms, counts):
+    """Add how often each atom comes to `counts` int64."""
+    for atom in atoms:
+        counts[atom] += 1
 
 
 @kernel
@@ -242,17 +232,14 @@ SIX = np.uint64(6)
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set at run time
 
-    def lowest_bit(word: np.uint64) -> np.uint64:
-        """Position of the lowest set bit of `word`, which must not be 0."""
+    def lowest_bit(word):
+        """Position of the lowest set bit of `word` (uint64), which must not be 0."""
         return np.uint64((int(word) & -int(word)).bit_length() - 1)
 
 else:
 
     @intrinsic
-    def lowest_bit(typingctx: Any, word: Any) -> Any:
-        """Position of the lowest set bit of `word` (uint64), which must not be 0: one machine instruction."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-        return types.uint64(types.uint64), generate
+    def lowest_bit(typingctx, word):
+        """One machine instruction."""
+        one = ir.Constant(ir.IntType(1), 1)
+        return types.uint64(types.uint64), lambda context, builder, signature, given: builder.cttz(given[0], one)

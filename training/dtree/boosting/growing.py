@@ -7,7 +7,7 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .config import LearnerConfig
+from ..recipe import LearnerConfig
 from .matrix import Matrix, Workspace, add_rows, find_rows, sum_rows
 from .tree import Tree
 

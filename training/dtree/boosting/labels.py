@@ -38,21 +38,15 @@ class Label(NamedTuple):
     store: str = "main"
 
 
-def check_label_data(data: LabelData, n_examples: int) -> None:
-    """Raise TrainingDataError unless all three arrays are (n_examples,), biases finite and none negative."""
-    for name, array in data._asdict().items():
-        if array.shape != (n_examples,):
-            raise TrainingDataError(
-                f"{name} has shape {array.shape}, but the store has {n_examples} examples; it must have one number per "
-                "example. Make the label data and the store from the same examples."
-            )
-        good = array >= -1 if name == "gold" else np.isfinite(array) & (array >= 0)
+def check_biases(data: LabelData) -> None:
+    """Raise TrainingDataError unless biases are finite and none negative."""
+    for name, array in (("b_pos", data.b_pos), ("b_neg", data.b_neg)):
+        good = np.isfinite(array) & (array >= 0)
         if not good.all():
             where = int(np.argmin(good))
             raise TrainingDataError(
-                f"{name} of example {where} is {array[where]} ({int((~good).sum())} such examples); gold must be a "
-                "label number from 0 or -1 for none, a bias finite and not negative. Check how the weight of the "
-                "example's state is shared out."
+                f"{name} of example {where} is {array[where]} ({int((~good).sum())} such examples); a bias must be "
+                "finite and not negative. Check how the weight of the example's state is shared out."
             )
 
 
@@ -77,7 +71,7 @@ def survey_data(
     for store_name in sorted({label.store for label in labels}):
         folder = stores[store_name]
         store, data = open_store(folder), open_label_data(folder)
-        check_label_data(data, store.n_examples)
+        check_biases(data)
         if not store.n_examples:
             raise TrainingDataError(f"the store {store_name!r} in {folder} has no examples; build it again.")
         counts = np.bincount(data.gold[data.gold >= 0], minlength=trained[-1] + 1)

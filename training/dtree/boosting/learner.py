@@ -13,12 +13,12 @@ import numpy as np
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
-from .config import LearnerConfig
+from ..recipe import LearnerConfig
 from .growing import grow_tree, steepest_child
 from .labels import LabelData
 from .leaves import add_units, all_weights, leaf_sums, step_units, update_scores
 from .matrix import Matrix, Workspace, make_matrix, on_grid
-from .sampling import PrioritySampler, Sample, label_key, stream_keys
+from .sampling import PrioritySampler, label_key, stream_keys
 from .store import Store
 from .tree import concat, single_leaf, tree_at
 
@@ -42,9 +42,9 @@ class Progress(NamedTuple):
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples (data (n,) arrays that `check_label_data` finds good). number, name: the label's number
-    in `data.gold`, and its name, which fixes the random numbers. ensemble, score, progress: where to go on from;
-    `score` int32 (n,), in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None.
+    store, data: the examples. number, name: the label's number in `data.gold`, and its name, which fixes the random
+    numbers. ensemble, score, progress: where to go on from; `score` int32 (n,), in units of CONFIDENCE_GRID, must be
+    the ensemble's scores and is computed when None.
 
     Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
     """
@@ -91,11 +91,11 @@ class LabelLearner:
 
         The draw is not counted: the first tree sees the same sample.
         """
-        matrix, _ = self._matrix()
+        matrix = self._matrix()
         return float(steepest_child(matrix.histogram, matrix.gradient.sum()))
 
-    def _matrix(self) -> tuple[Matrix, Sample]:
-        """The next sample, and its matrix."""
+    def _matrix(self) -> Matrix:
+        """The next sample."""
         clock = time.perf_counter()
         keys = stream_keys(self.config.seed, self._key, self.progress.draws)
         sample = self._sampler.draw(self.weight, keys)
@@ -105,7 +105,7 @@ class LabelLearner:
         columns = getattr(self.store, "columns", None)
         matrix = make_matrix(sample.ids, gradient, indptr, atoms, self.store.n_atoms, columns, self._space)
         self._tick("extract", clock)
-        return matrix, sample
+        return matrix
 
     def _tick(self, step: str, since: float) -> float:
         now = time.perf_counter()
@@ -119,7 +119,7 @@ class LabelLearner:
         positives gets a lone leaf, while its weight is above λ. Returns the share of the examples' weight outside the
         sample; None where the root could not be split.
         """
-        matrix, sample = self._matrix()
+        matrix = self._matrix()
         clock = time.perf_counter()
         prior = self.config.prior and self.progress.draws == 0
         tree, steepest = grow_tree(matrix, penalty, self.config, self._space)
@@ -130,7 +130,7 @@ class LabelLearner:
         elif len(tree.atom) == 1 and (self.n_positive or not steepest > penalty):
             self.progress = Progress(draws, 0, steepest)
             return None
-        kept_weight = float(np.abs(self.weight[sample.ids]).sum(dtype=SCORE))
+        kept_weight = float(np.abs(self.weight[matrix.ids]).sum(dtype=SCORE))
         leaf = self.store.percolate(tree)
         clock = self._tick("percolate", clock)
         units, total = self._set_leaves(leaf, len(tree.atom), penalty)

@@ -7,7 +7,7 @@ Schapire & Singer's log-loss: w = b / (1 + e^(y h))).
 
 import numpy as np
 
-from spacy_dtparse.dtypes import CONFIDENCE_GRID, SCORE
+from spacy_dtparse.dtypes import CONFIDENCE_GRID
 from spacy_dtparse.kernels.jit import kernel
 
 _BLOCK = 1024
@@ -119,9 +119,3 @@ def step_units(sums: np.ndarray, penalty: float, value: np.ndarray) -> np.ndarra
     step = np.where((now + step) * side < 0, -now, step)
     step[(now == 0) & (np.abs(slope) <= penalty)] = 0.0
     return np.clip(step / CONFIDENCE_GRID, -MAX_STEP_UNITS, MAX_STEP_UNITS).astype(np.int32)
-
-
-def log_loss(score: np.ndarray, bias: np.ndarray) -> float:
-    """Σ b ln(1 + e^(-y h)) in float64 of scores int32 and signed biases float32."""
-    margin = score.astype(SCORE) * CONFIDENCE_GRID * np.sign(bias)
-    return float(np.sum(np.abs(bias.astype(SCORE)) * np.logaddexp(0.0, -margin)))

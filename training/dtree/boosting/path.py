@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from ...runs.files import append_line, read_lines, write_json
 from ...runs.resuming import check_facts
-from .config import LearnerConfig, PathConfig
+from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
 from .rows import LOG_FILE, best_row, checked_scores, make_row, waited
 from .task import STOP_FILE, LevelReport, LevelTask, load_state, root_gradient, run_level
@@ -67,7 +67,8 @@ def train_path(
     Raises ConfigError for settings that cannot be, or that differ from those of the run in `workdir`, and
     TrainingDataError for data that cannot be used.
     """
-    return _Path(stores, labels, config, executor, Path(workdir), evaluate).run()
+    folders = {name: str(Path(path).resolve()) for name, path in stores.items()}
+    return _Path(folders, labels, config, executor or _Here(), Path(workdir), evaluate).run()
 
 
 class _Here(Executor):
@@ -79,16 +80,20 @@ class _Here(Executor):
         return future
 
 
+@dataclass
 class _Path:
     """One call of `train_path`."""
 
-    def __init__(
-        self, stores: Mapping[str, str | os.PathLike], labels: Sequence[Label], config: PathConfig,
-        executor: Executor | None, workdir: Path, evaluate: Evaluate | None,
-    ):  # fmt: skip
-        self.config, self.workdir, self.evaluate = config, workdir, evaluate
+    stores: Mapping[str, str]
+    given: Sequence[Label]
+    config: PathConfig
+    executor: Executor
+    workdir: Path
+    evaluate: Evaluate | None
+
+    def __post_init__(self) -> None:
+        labels, config, workdir = self.given, self.config, self.workdir
         self.labels = {label.name: label for label in labels}
-        self.stores = {name: str(Path(path).resolve()) for name, path in stores.items()}
         if not labels or len(self.labels) < len(labels):
             names = [label.name for label in labels]
             raise ConfigError(f"labels are {names}; they must be at least one, all different")
@@ -100,9 +105,9 @@ class _Path:
                 )
         self.begin = time.time()
         self.deadline = math.inf if config.budget_seconds is None else self.begin + config.budget_seconds
-        n_workers = config.n_workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-        self.depth = 1 if executor is None else n_workers * (2 if config.lookahead else 1)
-        self.executor, self.flying = executor or _Here(), dict[Future, str]()
+        n_workers = config.n_workers or getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+        self.depth = 1 if isinstance(self.executor, _Here) else n_workers * (2 if config.lookahead else 1)
+        self.flying: dict[Future, str] = {}
         workdir.mkdir(parents=True, exist_ok=True)
         (workdir / STOP_FILE).unlink(missing_ok=True)
         self.notes, self.expected, digests = survey_data(self.stores, labels)
@@ -116,9 +121,9 @@ class _Path:
             **{name: getattr(config, name) for name in ("decay", "lambda_start", "max_trees_per_level")},
         })  # fmt: skip
         self.rows = read_lines(workdir / LOG_FILE)
-        self.reports: dict[int, dict[str, list[LevelReport]]] = {}
-        for line in read_lines(workdir / REPORTS_FILE):
-            self._note_report(LevelReport(**{**line, "steps": tuple(line["steps"])}))
+        reports = read_lines(workdir / REPORTS_FILE)
+        self.reports = [LevelReport(**{**report, "steps": tuple(report["steps"])}) for report in reports]
+        self.expected |= {report.name: report.seconds for report in self.reports}
 
     def _start(self, facts: dict[str, Any]) -> float:
         """λ of level 0: as set, as in the run that is resumed, or from the largest root gradient."""
@@ -206,15 +211,12 @@ class _Path:
 
     def _take_report(self, report: LevelReport) -> None:
         append_line(self.workdir / REPORTS_FILE, report._asdict())
-        self._note_report(report)
+        self.reports.append(report)
+        self.expected[report.name] = report.seconds
         if report.finished:
             self.levels_done[report.name] = report.level + 1
         self.bar.update(report.grown)
         self.bar.set_postfix_str(f"λ {self.penalty(report.level):.4g} {report.name}")
-
-    def _note_report(self, report: LevelReport) -> None:
-        self.reports.setdefault(report.level, {}).setdefault(report.name, []).append(report)
-        self.expected[report.name] = report.seconds
 
     def _ensembles(self, trees_of: Mapping[str, int]) -> dict[str, LabelEnsemble]:
         """Every label's first so many trees."""
@@ -234,7 +236,7 @@ class _Path:
         elif self.evaluate is not None:
             scores = checked_scores(self.evaluate(ensembles))
         done = max(self.levels_done.values()) if level is None else level
-        reports = self.reports.get(done, {})
+        reports = [report for report in self.reports if report.level == done]
         row = make_row(done, level is None, self.penalty(done), ensembles, scores, reports, self.begin)
         self.rows.append(row)
         append_line(self.workdir / LOG_FILE, row)

@@ -29,19 +29,18 @@ def make_row(
     penalty: float,
     ensembles: Mapping[str, LabelEnsemble],
     scores: Mapping[str, float],
-    reports: Mapping[str, Sequence[LevelReport]],
+    reports: Sequence[LevelReport],
     begin: float,
 ) -> dict[str, Any]:
-    """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks by label.
+    """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks.
     `begin`: time.time() when training began.
 
     `parameters`: leaves that are not 0; `leaves`: all of them. `ms_per_tree` is the papers' profile; `weight_lost` the
     mean share of weight outside the sample; `trees_of` tells which part of each ensemble was evaluated.
     """
-    everything = [report for name in ensembles for report in reports.get(name, ())]
-    by_label = {name: _figures([ensemble], reports.get(name, ())) for name, ensemble in ensembles.items()}
-    whole = _figures(list(ensembles.values()), everything)
-    seconds = {step: sum(report.steps[k] for report in everything) for k, step in enumerate(STEPS)}
+    by_label = {name: _figures([one], [r for r in reports if r.name == name]) for name, one in ensembles.items()}
+    whole = _figures(list(ensembles.values()), reports)
+    seconds = {step: sum(report.steps[k] for report in reports) for k, step in enumerate(STEPS)}
     return {
         "level": level,
         "partial": partial,

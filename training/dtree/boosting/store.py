@@ -42,14 +42,12 @@ class Store(Protocol):
 
         The caller may overwrite the arrays; they are valid until the next call.
         """
-        ...
 
     def percolate(self, tree: Tree) -> np.ndarray:
         """Number of the leaf (its node number in `tree`) each example reaches, uint16 (n_examples,).
 
         The array is valid until the next call.
         """
-        ...
 
 
 class DirectStore:
@@ -85,7 +83,7 @@ class DirectStore:
     @classmethod
     def build(cls, folder: Path, n_atoms: int) -> DirectStore:
         """Write the column index of the rows in `folder` (`indptr.npy`, `atoms.npy`), 0.5 GiB of it in memory at a
-        time, and open the store. Raises TrainingDataError for malformed rows."""
+        time, and open the store. Raises TrainingDataError for too many rows."""
         indptr, atoms = (mapped(folder / f"{name}.npy") for name in ("indptr", "atoms"))
         slot, starts = _layout(indptr, atoms, n_atoms)
         np.save(folder / "slot.npy", slot)
@@ -179,14 +177,7 @@ def _layout(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.nda
     if n >= np.iinfo(INDEX).max:
         raise TrainingDataError(f"{n} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
     counts = np.zeros(n_atoms, dtype=OFFSET)
-    row, twice = count_atoms(indptr, atoms, n_atoms, counts)
-    if row >= 0:
-        seen = atoms[indptr[row] : indptr[row + 1]].tolist()
-        what = "an atom twice" if twice else f"an atom outside 0 to {n_atoms - 1}"
-        raise TrainingDataError(
-            f"example {row} has {what}: {seen[:50]}; a row is a set of atoms of the store's table. Extract the "
-            "examples again with the table the store was made for."
-        )
+    count_atoms(atoms, counts)
     frequent = counts > n * BITSET_SHARE
     slot = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(INDEX)
     return slot, np.concatenate([[0], np.cumsum(np.where(frequent, 0, counts))]).astype(OFFSET)

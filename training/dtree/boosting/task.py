@@ -13,7 +13,7 @@ import numpy as np
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
 from ...runs.resuming import as_array, as_facts, save_arrays, saved_arrays
-from .config import PathConfig
+from ..recipe import PathConfig
 from .labels import open_label_data
 from .learner import STEPS, LabelLearner, Progress
 from .store import open_store
@@ -75,9 +75,8 @@ def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, 
     temporary = target.with_suffix(".tmp.npy")
     np.save(temporary, score)
     os.replace(temporary, target)
-    prefix = target.name.partition("@")[0] + "@"  # a quoted name has no @ of its own
-    for other in target.parent.iterdir():
-        if other.name.startswith(prefix) and other != target:
+    for other in target.parent.glob(target.name.partition("@")[0] + "@*"):  # a quoted name has no @ or * of its own
+        if other != target:
             other.unlink(missing_ok=True)
 
 

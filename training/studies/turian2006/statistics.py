@@ -10,11 +10,11 @@ import numpy as np
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
-from ...dtree.boosting.config import LearnerConfig
 from ...dtree.boosting.labels import LabelData
 from ...dtree.boosting.learner import STEPS, LabelLearner, Progress
 from ...dtree.boosting.store import Store
 from ...dtree.boosting.tree import n_leaves, n_parameters
+from ...dtree.recipe import LearnerConfig
 
 MAX_RELAXED = 40
 """λ is lowered at most this many times when the root cannot be split."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.dtree.boosting.config import LearnerConfig
 from training.dtree.boosting.growing import grow_tree
 from training.dtree.boosting.matrix import Workspace, make_matrix, on_grid, seek
+from training.dtree.recipe import LearnerConfig
 
 from .conftest import make_store
 

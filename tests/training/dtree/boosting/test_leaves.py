@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.dtree.boosting.leaves import all_weights, leaf_sums, log_loss, step_units, update_scores
+from training.dtree.boosting.leaves import all_weights, leaf_sums, step_units, update_scores
 
 pytestmark = pytest.mark.kernel
 GRID = naive.GRID
@@ -122,9 +122,3 @@ def test_closed_forms():
     assert step(5.0, 2.0, 1.0, 0.0, 4.0) == pytest.approx(np.log1p(2.0 / 4.0), **near)
     assert step(5.0, 2.0, 1.0, 0.0, 40.0) == a, "the longer of the two"
     assert step(0.0, 3.0, 1.0, 0.25, 0.5) == -0.25
-
-
-def test_loss():
-    bias, score = np.array([1, -6, -7, 4], np.float32), np.array([65536, 0, -65536, 0], np.int32)
-    expected = np.log1p(np.exp(-1)) + 6 * np.log(2) + 7 * np.log1p(np.exp(-1)) + 4 * np.log(2)
-    assert log_loss(score, bias) == pytest.approx(expected)

@@ -14,7 +14,6 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from tests.reference.boosting import to_csr
-from training.dtree.boosting.config import LearnerConfig, PathConfig
 from training.dtree.boosting.labels import Label, LabelData
 from training.dtree.boosting.learner import ensemble_scores
 from training.dtree.boosting.path import train_path
@@ -22,6 +21,7 @@ from training.dtree.boosting.rows import plot_path
 from training.dtree.boosting.store import open_store
 from training.dtree.boosting.task import ensemble_digest, load_scores, load_state
 from training.dtree.boosting.tree import n_parameters
+from training.dtree.recipe import LearnerConfig, PathConfig
 from training.runs.files import read_lines
 
 from .conftest import make_data, make_store, save_labels

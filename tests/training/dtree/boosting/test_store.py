@@ -1,4 +1,4 @@
-"""The direct store: rows, percolation against the slow twin, files, bad rows."""
+"""The direct store: rows, percolation against the slow twin, files."""
 
 from __future__ import annotations
 
@@ -89,20 +89,6 @@ def test_a_store_that_is_not_ours_is_refused(tmp_path):
     (tmp_path / "store.json").write_text('{"opener": "os:system", "n_atoms": 3}')
     with pytest.raises(TrainingDataError, match="allowed are classes below `training`"):
         open_store(str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([[0, 1], [2, 5]], r"example 1 has an atom outside 0 to 4: \[2, 5\]"),
-        ([[0], [-1]], r"example 1 has an atom outside 0 to 4: \[-1\]"),
-        ([[3, 1, 3]], r"example 0 has an atom twice: \[3, 1, 3\]"),
-    ],
-)
-def test_bad_rows_are_named(rows, message):
-    indptr = np.cumsum([0] + [len(row) for row in rows])
-    with pytest.raises(TrainingDataError, match=message):
-        make_store(indptr, [atom for row in rows for atom in row], 5)
 
 
 def test_a_tree_of_another_store_is_refused():
