@@ -21,7 +21,7 @@ from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
 from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
-from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
+from spacy_dtparse.model.trees.model import compose, make_feature_scratch
 from spacy_dtparse.trees import Tree
 
 from . import oracle
@@ -170,11 +170,7 @@ def collect_atoms(
     order = used[np.argsort(-counts[used], kind="stable")]
     number = np.full(len(counts), -1, dtype=INDEX)
     number[order] = np.arange(len(order), dtype=INDEX)
-    held = np.flatnonzero(atoms.keys)
-    kept = held[number[atoms.values[held]] >= 0]
-    new_keys, new_values = hash_table(atoms.keys[kept], number[atoms.values[kept]])
-    final = AtomMap(number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET))
-    return final, counts[order]
+    return compose(atoms, number), counts[order]
 
 
 def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:

@@ -69,22 +69,19 @@ class Fit:
         self.recipe, self.dev, self.meta, self.large = recipe, dev, meta or {}, large
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)
-        self.preprocessing = Recipe(recipe.preprocessing)
         self.templates = get_templates(recipe.templates)
         began = time.perf_counter()
-        self.trees = [training_tree(sentence, self.preprocessing) for sentence in sentences]
-        self.weights = [sentence.weight for sentence in sentences]
-        self.report = survey(self.trees, recipe.max_arity)
-        self.lexicon = build_lexicon(self.trees, recipe.min_word_sentences)
-        self.table, _ = compile_templates(self.templates, self.lexicon.sizes)
+        trees = [training_tree(sentence, Recipe(recipe.preprocessing)) for sentence in sentences]
+        self.report = survey(trees, recipe.max_arity)
+        self.lexicon = build_lexicon(trees, recipe.min_word_sentences)
         self.head_table = compile_head_rules(COLLINS, self.lexicon.symbols)
         self.grammar = make_grammar(
             recipe.strategy, recipe.max_arity, recipe.edge_punctuation, len(self.lexicon.labels), self.templates.reach()
         )
         shares = {"negatives": recipe.negative_weight, "uniform": recipe.example_weights == "uniform"}
         self.derivations = [
-            gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=weight, **shares)
-            for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
+            gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=sentence.weight, **shares)
+            for number, (tree, sentence) in enumerate(zip(trees, sentences, strict=True))
         ]
         self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
@@ -102,8 +99,8 @@ class Fit:
             "templates": self.templates.fingerprint(),
             "lexicon": self.lexicon.fingerprint(),
             "recipe": {key: value for key, value in recipe.to_dict().items() if key not in left_out},
-            "sentences": len(self.trees),
-            "weight": float(sum(self.weights)),
+            "sentences": len(self.derivations),
+            "weight": float(sum(derivation.weight for derivation in self.derivations)),
         }
         if done.exists():
             held = json.loads(done.read_text(encoding="utf8"))["facts"]
@@ -180,7 +177,8 @@ class Fit:
         n_atoms = int(used.state[0])
         parts = np.zeros((n_atoms, k.PARTS_WIDTH), dtype=INDEX)
         if named and n_atoms:
-            replayer = Replayer(self.grammar, self.head_table, self.table, used, n_atoms, parts)
+            table, _ = compile_templates(self.templates, self.lexicon.sizes)
+            replayer = Replayer(self.grammar, self.head_table, table, used, n_atoms, parts)
             hashed = used.values[used.keys != 0]
             for n in self._sampled():
                 replayer.run(self.derivations[n])
@@ -189,7 +187,7 @@ class Fit:
         recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
         return DtreeModel(
             self.lexicon, self.templates, COLLINS, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
-            self.preprocessing.steps, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate,
+            recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate,
         )  # fmt: skip
 
     def _dev_scores(self, atoms: AtomMap, ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:

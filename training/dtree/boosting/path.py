@@ -23,9 +23,10 @@ from ...runs.files import append_line, read_lines, write_json
 from ...runs.resuming import check_facts
 from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
-from .rows import LOG_FILE, best_row, checked_scores, make_row, waited
+from .learner import STEPS
+from .rows import LOG_FILE, best_row, checked_scores, waited
 from .task import STOP_FILE, LevelReport, LevelTask, load_state, root_gradient, run_level
-from .tree import first_trees
+from .tree import first_trees, n_leaves, n_parameters
 
 REPORTS_FILE = "reports.jsonl"
 RUN_FILE = "run.json"
@@ -236,9 +237,48 @@ class _Path:
         elif self.evaluate is not None:
             scores = checked_scores(self.evaluate(ensembles))
         done = max(self.levels_done.values()) if level is None else level
-        reports = [report for report in self.reports if report.level == done]
-        row = make_row(done, level is None, self.penalty(done), ensembles, scores, reports, self.begin)
+        row = self._row(done, level is None, ensembles, scores)
         self.rows.append(row)
         append_line(self.workdir / LOG_FILE, row)
         f1 = "" if row["f1"] is None else f", dev F1 {row['f1']:.4f}"
         self.bar.write(f"level {done}: λ {row['lambda']:.4g}, {row['parameters']} parameters, {row['trees']} trees{f1}")
+
+    def _row(
+        self, level: int, partial: bool, ensembles: Mapping[str, LabelEnsemble], scores: Mapping[str, float]
+    ) -> dict[str, Any]:
+        """One line of the log. `partial`: time was up within the level.
+
+        `parameters`: leaves that are not 0; `leaves`: all of them. `ms_per_tree` is the papers' profile; `weight_lost`
+        the mean share of weight outside the sample; `trees_of` tells which part of each ensemble was evaluated.
+        """
+        reports = [report for report in self.reports if report.level == level]
+        by_label = {name: _figures([one], [r for r in reports if r.name == name]) for name, one in ensembles.items()}
+        whole = _figures(list(ensembles.values()), reports)
+        seconds = {step: sum(report.steps[k] for report in reports) for k, step in enumerate(STEPS)}
+        return {
+            "level": level,
+            "partial": partial,
+            "lambda": self.penalty(level),
+            **{key: whole[key] for key in ("parameters", "leaves", "trees")},
+            "f1": scores.get("f1"),
+            "scores": dict(scores),
+            "seconds": round(time.time() - self.begin, 3),
+            "train_seconds": whole["seconds"],
+            "ms_per_tree": {step: round(1e3 * taken / max(1, whole["grown"]), 3) for step, taken in seconds.items()},
+            "weight_lost": whole["weight_lost"],
+            "labels": by_label,
+            "trees_of": {name: figures["trees"] for name, figures in by_label.items()},
+        }
+
+
+def _figures(ensembles: Sequence[LabelEnsemble], reports: Sequence[LevelReport]) -> dict[str, Any]:
+    """Sizes of some labels' ensembles, and sums over the reports of their tasks."""
+    grown = sum(report.grown for report in reports)
+    return {
+        "trees": sum(len(ensemble.roots) for ensemble in ensembles),
+        "parameters": sum(map(n_parameters, ensembles)),
+        "leaves": sum(map(n_leaves, ensembles)),
+        "grown": grown,
+        "seconds": round(sum(report.seconds for report in reports), 3),
+        "weight_lost": round(sum(report.lost for report in reports) / max(1, grown), 6),
+    }

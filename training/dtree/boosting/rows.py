@@ -1,10 +1,9 @@
-"""The lines of the training log: one per λ level, what they say, which is best, and the plot of dev F1 against the
+"""What the lines of the training log say, one per λ level: which is best, and the plot of dev F1 against the
 number of parameters (the papers' Figure 1)."""
 
 import logging
 import math
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
@@ -12,62 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 from ...runs.files import read_lines
-from .learner import STEPS
-from .task import LevelReport
-from .tree import n_leaves, n_parameters
 
 LOG_FILE = "log.jsonl"
 logger = logging.getLogger(__name__)
-
-
-def make_row(
-    level: int,
-    partial: bool,
-    penalty: float,
-    ensembles: Mapping[str, LabelEnsemble],
-    scores: Mapping[str, float],
-    reports: Sequence[LevelReport],
-    begin: float,
-) -> dict[str, Any]:
-    """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks.
-    `begin`: time.time() when training began.
-
-    `parameters`: leaves that are not 0; `leaves`: all of them. `ms_per_tree` is the papers' profile; `weight_lost` the
-    mean share of weight outside the sample; `trees_of` tells which part of each ensemble was evaluated.
-    """
-    by_label = {name: _figures([one], [r for r in reports if r.name == name]) for name, one in ensembles.items()}
-    whole = _figures(list(ensembles.values()), reports)
-    seconds = {step: sum(report.steps[k] for report in reports) for k, step in enumerate(STEPS)}
-    return {
-        "level": level,
-        "partial": partial,
-        "lambda": penalty,
-        **{key: whole[key] for key in ("parameters", "leaves", "trees")},
-        "f1": scores.get("f1"),
-        "scores": dict(scores),
-        "seconds": round(time.time() - begin, 3),
-        "train_seconds": whole["seconds"],
-        "ms_per_tree": {step: round(1e3 * taken / max(1, whole["grown"]), 3) for step, taken in seconds.items()},
-        "weight_lost": whole["weight_lost"],
-        "labels": by_label,
-        "trees_of": {name: figures["trees"] for name, figures in by_label.items()},
-    }
-
-
-def _figures(ensembles: Sequence[LabelEnsemble], reports: Sequence[LevelReport]) -> dict[str, Any]:
-    """Sizes of some labels' ensembles, and sums over the reports of their tasks."""
-    grown = sum(report.grown for report in reports)
-    return {
-        "trees": sum(len(ensemble.roots) for ensemble in ensembles),
-        "parameters": sum(map(n_parameters, ensembles)),
-        "leaves": sum(map(n_leaves, ensembles)),
-        "grown": grown,
-        "seconds": round(sum(report.seconds for report in reports), 3),
-        "weight_lost": round(sum(report.lost for report in reports) / max(1, grown), 6),
-    }
 
 
 def best_row(rows: Sequence[dict]) -> dict | None:
