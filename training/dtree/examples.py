@@ -157,14 +157,13 @@ def collect_atoms(
     """
     table, n_direct = compile_templates(templates, lexicon.sizes)
     capacity = 1 << capacity_bits
-    state = np.array([n_direct, 0, 1], dtype=OFFSET)
     keys, values = np.zeros(capacity, dtype=np.uint64), np.full(capacity, -1, dtype=INDEX)
-    atoms = AtomMap(np.arange(n_direct, dtype=INDEX), keys, values, state)
+    atoms = AtomMap(np.arange(n_direct, dtype=INDEX), keys, values, np.array([n_direct, 0, 1], dtype=OFFSET))
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
     replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())
     for derivation in derivations:
         count_atoms(replayer.run(derivation)[1], counts)
-        if state[1] > capacity * 0.6:
+        if atoms.state[1] > capacity * 0.6:
             _forget(atoms, counts, n_direct)
     used = np.flatnonzero(counts >= min_count)
     order = used[np.argsort(-counts[used], kind="stable")]

@@ -119,7 +119,7 @@ class Fit:
         tables = (self.grammar, self.head_table, self.templates, self.lexicon)
         least = max(1, round(recipe.min_atom_count * share))
         atoms, counts = collect_atoms(*tables, chosen, least, recipe.atom_table_bits, sieve)
-        n_atoms, n_hashed = int(atoms.state[0]), int(atoms.state[1])
+        n_atoms, n_hashed, _ = atoms.state.tolist()
         seconds = time.perf_counter() - began
         self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(chosen))
         np.savez(arrays, **atoms._asdict())

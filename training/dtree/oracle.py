@@ -6,8 +6,6 @@ from bisect import bisect_left
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees.tree import Tree
 
@@ -27,10 +25,7 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
     """The gold actions of `tree` as int32 (n, 3): window start, window end, label (len(labels): shift).
 
     `labels` must hold every label of the tree. Under bottom_up there are many paths; one is drawn with `seed`.
-    Raises ConfigError for an unknown strategy.
     """
-    if strategy not in STRATEGIES:
-        raise ConfigError(f"unknown strategy {strategy!r}; allowed are {', '.join(STRATEGIES)}")
     children = tree.child_lists()
     numbers = [labels.number(label) for label in tree.labels]
     actions: list[tuple[int, int, int]] = []

@@ -115,6 +115,7 @@ class _Path:
         for note in self.notes:
             logger.warning(note)
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
+        self.start = math.nan
         self.start = self._start({
             "labels": {label.name: [label.number, label.store] for label in labels},
             "data": digests,
@@ -140,7 +141,7 @@ class _Path:
             return float(have["start"])
         start = self.config.lambda_start
         if start is None:
-            futures = [self.executor.submit(root_gradient, self._task(name, math.nan)) for name in self.labels]
+            futures = [self.executor.submit(root_gradient, self._task(name)) for name in self.labels]
             start = self.config.decay * max(future.result() for future in futures)
             if not start > 0:
                 raise TrainingDataError(
@@ -154,11 +155,11 @@ class _Path:
         """λ of a level."""
         return self.start * self.config.decay**level
 
-    def _task(self, name: str, penalty: float) -> LevelTask:
+    def _task(self, name: str) -> LevelTask:
         """The next level of a label."""
         label, level = self.labels[name], self.levels_done[name]
         folders = str(self.workdir.resolve()), self.stores[label.store]
-        return LevelTask(*folders, name, label.number, level, penalty, self.config, self.deadline)
+        return LevelTask(*folders, name, label.number, level, self.penalty(level), self.config, self.deadline)
 
     def run(self) -> PathResult:
         """Train until the path ends."""
@@ -188,8 +189,7 @@ class _Path:
                 (self.workdir / STOP_FILE).touch()
             elif not over_time:
                 for name in self._ready(evaluated)[: self.depth - len(self.flying)]:
-                    task = self._task(name, self.penalty(self.levels_done[name]))
-                    self.flying[self.executor.submit(run_level, task)] = name
+                    self.flying[self.executor.submit(run_level, self._task(name))] = name
             if not self.flying:
                 break
             for future in wait(self.flying, return_when=FIRST_COMPLETED).done:

@@ -7,12 +7,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
-
-from ...runs.files import read_lines
 
 LOG_FILE = "log.jsonl"
 logger = logging.getLogger(__name__)
@@ -58,16 +55,16 @@ def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
 
 
 def plot_path(
-    runs: dict[str, str | os.PathLike | Sequence[dict]],
+    runs: dict[str, Sequence[dict]],
     target: str | os.PathLike,
     value: Callable[[dict], float | None] = itemgetter("f1"),
     what: str = "dev F1",
 ) -> bool:
     """Draw one curve per run into the file `target` (its suffix chooses the format: .svg, .png, .pdf).
 
-    runs: name -> working folder of `train_path`, or the rows of its result. value, what: what is drawn over the
-    number of parameters, and its name. Returns whether it was drawn: without matplotlib a note is logged instead,
-    and training goes on. The same rows give the same .svg.
+    runs: name -> lines of the log. value, what: what is drawn over the number of parameters, and its name. Returns
+    whether it was drawn: without matplotlib a note is logged instead, and training goes on. The same rows give the same
+    .svg.
     """
     try:
         from matplotlib import rc_context
@@ -77,8 +74,7 @@ def plot_path(
         return False
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.add_subplot()
-    for name, run in runs.items():
-        rows = read_lines(Path(run) / LOG_FILE) if isinstance(run, str | os.PathLike) else run
+    for name, rows in runs.items():
         points = [(row["parameters"], value(row)) for row in rows if value(row) is not None and row["parameters"] > 0]
         axes.plot(*zip(*points, strict=True) if points else ([], []), marker=".", linewidth=1, label=name)
     axes.set_xscale("log")

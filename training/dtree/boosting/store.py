@@ -88,7 +88,19 @@ class DirectStore:
         slot, starts = _layout(indptr, atoms, n_atoms)
         np.save(folder / "slot.npy", slot)
         np.save(folder / "starts.npy", starts)
-        _write_columns(folder, indptr, atoms, slot, starts)
+        n_words = (len(indptr) + 62) // 64
+        part = np.cumsum(np.where(slot >= 0, n_words * 8, np.diff(starts) * 4)) // PART_BYTES
+        edges = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(slot)]
+        # each part is written in one piece: scattered writes to mapped files are ten times slower on a busy disk
+        with array_files(folder, {"bits": (BITS, (n_words,)), "postings": INDEX}) as files:
+            for first, last in pairwise(edges):
+                used = slot[first:last][slot[first:last] >= 0]
+                bits = np.zeros((len(used), n_words), dtype=BITS)
+                postings = np.empty(int(starts[last] - starts[first]), dtype=INDEX)
+                first_slot = int(used[0]) if len(used) else 0
+                fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings)
+                files["bits"].append(bits)
+                files["postings"].append(postings)
         write_store_file(folder, cls, n_examples=len(indptr) - 1, n_atoms=n_atoms)
         return cls.open(folder)
 
@@ -149,26 +161,6 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
             name: stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", dtype)))
             for name, dtype in types.items()
         }
-
-
-def _write_columns(folder: Path, indptr: np.ndarray, atoms: np.ndarray, slot: np.ndarray, starts: np.ndarray) -> None:
-    """Write `bits.npy` and `postings.npy` part by part, each filled in memory and written in one piece.
-
-    (Filled in the mapped files instead, the scattered writes wait for the disk: ten times slower on a busy one.)
-    """
-    n_words = (len(indptr) + 62) // 64
-    sizes = np.where(slot >= 0, n_words * 8, np.diff(starts) * 4)
-    part = np.cumsum(sizes) // PART_BYTES
-    edges = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(slot)]
-    with array_files(folder, {"bits": (BITS, (n_words,)), "postings": INDEX}) as files:
-        for first, last in pairwise(edges):
-            used = slot[first:last][slot[first:last] >= 0]
-            bits = np.zeros((len(used), n_words), dtype=BITS)
-            postings = np.empty(int(starts[last] - starts[first]), dtype=INDEX)
-            first_slot = int(used[0]) if len(used) else 0
-            fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings)
-            files["bits"].append(bits)
-            files["postings"].append(postings)
 
 
 def _layout(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.ndarray, np.ndarray]:

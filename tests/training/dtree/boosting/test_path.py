@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -287,10 +286,10 @@ def test_a_damaged_state_is_named(serial, store_folder, tmp_path):
 
 def test_plot_is_drawn_from_rows_and_from_the_log(serial, tmp_path):
     pytest.importorskip("matplotlib")
-    runs = {"baseline": tmp_path / "serial", "rows": serial.rows}
+    runs = {"baseline": read_lines(tmp_path / "serial" / "log.jsonl"), "rows": serial.rows}
     assert plot_path(runs, tmp_path / "figure.svg")
     drawn = (tmp_path / "figure.svg").read_text()
-    assert "<svg" in drawn and len(read_lines(Path(tmp_path / "serial" / "log.jsonl"))) == 4
+    assert "<svg" in drawn and len(runs["baseline"]) == 4
 
 
 def test_without_matplotlib_a_note_is_logged(serial, tmp_path, monkeypatch, caplog):
