@@ -191,11 +191,8 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
 def example_rows(
     replayer: Replayer, derivation: Derivation, n_labels: int
 ) -> Iterator[tuple[str, np.ndarray, LabelData]]:
-    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`.
-
-    Half of a state's weight is shared by its positives, half by its negatives over all labels, unless weights are
-    uniform.
-    """
+    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`. Half of a
+    state's weight is shared by its positives, half by its negatives over all labels, unless weights are uniform."""
     _, _, gold, state, flags = replayer.run(derivation)
     if len(gold) == 0:
         return

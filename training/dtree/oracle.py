@@ -22,10 +22,8 @@ def _postorder(children: list[list[int]], right_to_left: bool) -> list[int]:
 
 
 def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) -> np.ndarray:
-    """The gold actions of `tree` as int32 (n, 3): window start, window end, label (len(labels): shift).
-
-    `labels` must hold every label of the tree. Under bottom_up there are many paths; one is drawn with `seed`.
-    """
+    """The gold actions of `tree` as int32 (n, 3): window start, window end, label (len(labels): shift). `labels` must
+    hold every label of the tree. Under bottom_up there are many paths; one is drawn with `seed`."""
     children = tree.child_lists()
     numbers = [labels.number(label) for label in tree.labels]
     actions: list[tuple[int, int, int]] = []

@@ -38,10 +38,8 @@ def count_atoms(atoms, counts):
 
 @kernel
 def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings):
-    """Write the columns of the atoms in [first, last).
-
-    `bits` (0 on entry) begins with slot `first_slot`, `postings` with the posting list of atom `first`.
-    """
+    """Write the columns of the atoms in [first, last). `bits` (0 on entry) begins with slot `first_slot`, `postings`
+    with the posting list of atom `first`."""
     place_of = starts[first : last + 1] - starts[first]
     span = np.uint64(last - first)
     for row in range(len(indptr) - 1):

@@ -23,10 +23,8 @@ def gain_of(gradient, penalty, cut):
 
 @kernel
 def best_split(histogram, total, penalty, cut):
-    """(largest gain of two children, its atom: the lowest of equals).
-
-    Gains are not negative, so their bits order like integers, and a maximum of integers runs in vector registers.
-    """
+    """(largest gain of two children, its atom: the lowest of equals). Gains are not negative, so their bits order like
+    integers, and a maximum of integers runs in vector registers."""
     gains = np.empty(_BLOCK, np.float64)
     ordered = gains.view(np.int64)
     best, best_atom = -1.0, -1
@@ -134,10 +132,8 @@ def _may_split(nodes, node, penalty, cut, split_ratio):
 
 @kernel
 def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found):
-    """Histograms of the children that are open, the larger one's in the place of the parent's.
-
-    `found` holds the left child's rows. With `subtraction` only the smaller child's rows are added up.
-    """
+    """Histograms of the children that are open, the larger one's in the place of the parent's. `found` holds the left
+    child's rows. With `subtraction` only the smaller child's rows are added up."""
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
     slot, n_found = nodes.slot, nodes.rows[small]
     parent = pool[slot[node]]

@@ -20,10 +20,8 @@ LABEL_TYPES: dict[str, Any] = {"gold": GOLD, "b_pos": WEIGHT, "b_neg": WEIGHT}
 
 
 class LabelData(NamedTuple):
-    """`gold` int16 (n,): number of the label that is right for the example, -1 for none.
-
-    `b_pos`, `b_neg` float32 (n,): the example's bias for the classifier of its gold label, and for every other one.
-    """
+    """`gold` int16 (n,): number of the label that is right for the example, -1 for none. `b_pos`, `b_neg` float32 (n,):
+    the example's bias for the classifier of its gold label, and for every other one."""
 
     gold: np.ndarray
     b_pos: np.ndarray

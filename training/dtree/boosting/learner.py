@@ -87,10 +87,8 @@ class LabelLearner:
         return len(self._base.roots) + len(self._new)
 
     def root_gradient(self) -> float:
-        """Largest |g| of a child of the root under the present weights, estimated on one sample.
-
-        The draw is not counted: the first tree sees the same sample.
-        """
+        """Largest |g| of a child of the root under the present weights, estimated on one sample. The draw is not
+        counted: the first tree sees the same sample."""
         matrix = self._matrix()
         return float(steepest_child(matrix.histogram, matrix.gradient.sum()))
 

@@ -117,10 +117,8 @@ def make_matrix(
 
 @kernel
 def find_rows(matrix, test, tag_of, tag, found):
-    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many.
-
-    Written without branches on what is found: the processor could not guess them.
-    """
+    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many. Written
+    without branches on what is found: the processor could not guess them."""
     columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
     column, n_found = columns.slot[test], 0
     if column >= 0:

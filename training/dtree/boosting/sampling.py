@@ -21,10 +21,8 @@ _MARGIN = 1.0 + 1e-5  # far above the rounding of a float32 product
 
 
 class Sample(NamedTuple):
-    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the kept examples.
-
-    `threshold`: the (k + 1)-th largest priority, 0 when every example with weight was kept.
-    """
+    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the kept examples. `threshold`:
+    the (k + 1)-th largest priority, 0 when every example with weight was kept."""
 
     ids: np.ndarray
     weight: np.ndarray
@@ -67,10 +65,8 @@ def uniforms(first, count, key0, key1, out):
 
 @kernel
 def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
-    """Examples of weight > 0 whose priority w / r may be above `threshold`: numbers and priorities, in order.
-
-    Returns their number; those that do not fit in `ids` are only counted.
-    """
+    """Examples of weight > 0 whose priority w / r may be above `threshold`: numbers and priorities, in order. Returns
+    their number; those that do not fit in `ids` are only counted."""
     n = len(signed_weight)
     draw = np.empty(_BLOCK, np.float32)
     excess = np.empty(_BLOCK, np.float32)
@@ -90,10 +86,8 @@ def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
 
 
 class PrioritySampler:
-    """Draws priority samples of `size` examples (None: all); remembers the last threshold as a first guess.
-
-    The guess decides only how fast a draw is, never what is drawn.
-    """
+    """Draws priority samples of `size` examples (None: all); remembers the last threshold as a first guess. The guess
+    decides only how fast a draw is, never what is drawn."""
 
     def __init__(self, size: int | None):
         self.size, self._guess = size, 0.0

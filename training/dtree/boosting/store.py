@@ -38,16 +38,12 @@ class Store(Protocol):
     n_atoms: int
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Atoms of the examples `ids` (ascending int32/int64): (indptr int64 (len(ids) + 1,), atoms int32).
-
-        The caller may overwrite the arrays; they are valid until the next call.
-        """
+        """Atoms of the examples `ids` (ascending int32/int64): (indptr int64 (len(ids) + 1,), atoms int32). The caller
+        may overwrite the arrays; they are valid until the next call."""
 
     def percolate(self, tree: Tree) -> np.ndarray:
-        """Number of the leaf (its node number in `tree`) each example reaches, uint16 (n_examples,).
-
-        The array is valid until the next call.
-        """
+        """Number of the leaf (its node number in `tree`) each example reaches, uint16 (n_examples,). The array is valid
+        until the next call."""
 
 
 class DirectStore:

@@ -24,11 +24,8 @@ STOP_FILE = "stop"
 
 
 class LabelState(NamedTuple):
-    """Where one label stands on the λ path.
-
-    `counts`: trees at the end of each finished level, so level r's ensemble is the first counts[r] trees.
-    `grown`: trees grown at the level now being trained.
-    """
+    """Where one label stands on the λ path. `counts`: trees at the end of each finished level, so level r's ensemble is
+    the first counts[r] trees. `grown`: trees grown at the level now being trained."""
 
     ensemble: LabelEnsemble
     progress: Progress
@@ -123,10 +120,8 @@ class LevelReport(NamedTuple):
 
 
 def run_level(task: LevelTask) -> LevelReport:
-    """Go on with the label at the task's level, save its state, and report.
-
-    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run again.
-    """
+    """Go on with the label at the task's level, save its state, and report. Nothing but the saved state decides what is
+    trained, so a task that was cut short or killed can be run again."""
     begin = time.perf_counter()
     state, config, stop_file = load_state(task.workdir, task.name), task.config, Path(task.workdir) / STOP_FILE
     if len(state.counts) == task.level and state.progress.gradient <= task.penalty:

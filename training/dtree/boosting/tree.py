@@ -15,11 +15,8 @@ MAX_SPLITS = 32_767
 
 
 class Tree(NamedTuple):
-    """One tree, its root being node 0.
-
-    `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`, `no` int32 (N,): the child when the atom is
-    present / absent, -1 at a leaf; a child's number is above its parent's.
-    """
+    """One tree, its root being node 0. `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`, `no` int32 (N,):
+    the child when the atom is present / absent, -1 at a leaf; a child's number is above its parent's."""
 
     atom: np.ndarray
     yes: np.ndarray
