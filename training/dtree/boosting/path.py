@@ -24,7 +24,7 @@ from ...runs.resuming import check_facts
 from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
 from .learner import STEPS
-from .rows import LOG_FILE, best_row, checked_scores, waited
+from .rows import LOG_FILE, best_row, waited
 from .task import STOP_FILE, LevelReport, LevelTask, load_state, root_gradient, run_level
 from .tree import first_trees, n_leaves, n_parameters
 
@@ -63,7 +63,7 @@ def train_path(
     stores: name -> folder of a store with label data. executor: runs the tasks; None runs them here, one by one; a Dask
     client's `get_executor()` will do when its workers see the same folders. workdir: states, scores and logs; an
     unfinished run in it is resumed, with the same result as if it had not been interrupted. evaluate: called in this
-    process after each level with name -> ensemble; must return a mapping with "f1" (larger is better).
+    process after each level with name -> ensemble; must return a mapping with a finite "f1" (larger is better).
 
     Raises ConfigError for settings that cannot be, or that differ from those of the run in `workdir`, and
     TrainingDataError for data that cannot be used.
@@ -98,12 +98,6 @@ class _Path:
         if not labels or len(self.labels) < len(labels):
             names = [label.name for label in labels]
             raise ConfigError(f"labels are {names}; they must be at least one, all different")
-        for label in labels:
-            if label.store not in self.stores:
-                raise ConfigError(
-                    f"label {label.name!r} names the store {label.store!r}; given are {sorted(self.stores)}. Add the "
-                    "store, or correct the label."
-                )
         self.begin = time.time()
         self.deadline = math.inf if config.budget_seconds is None else self.begin + config.budget_seconds
         n_workers = config.n_workers or getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
@@ -235,7 +229,7 @@ class _Path:
         if same and self.rows:
             scores = self.rows[-1]["scores"]
         elif self.evaluate is not None:
-            scores = checked_scores(self.evaluate(ensembles))
+            scores = dict(self.evaluate(ensembles))
         done = max(self.levels_done.values()) if level is None else level
         row = self._row(done, level is None, ensembles, scores)
         self.rows.append(row)

@@ -4,12 +4,10 @@ number of parameters (the papers' Figure 1)."""
 import logging
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
-
-from spacy_dtparse.errors import ConfigError
 
 LOG_FILE = "log.jsonl"
 logger = logging.getLogger(__name__)
@@ -36,16 +34,6 @@ def waited(rows: Sequence[dict]) -> int:
         elif best > 0:
             count += 1
     return count
-
-
-def checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
-    """Dev scores as plain floats; ConfigError unless there is a finite "f1"."""
-    if "f1" not in scores or not math.isfinite(scores["f1"]):
-        raise ConfigError(
-            f"evaluate returned {dict(scores)!r}; it must return a mapping with a finite number under "
-            '"f1", larger being better.'
-        )
-    return {key: float(value) for key, value in scores.items()}
 
 
 def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
