@@ -148,15 +148,6 @@ def _take_to_leaf(members, column, leaf, out):
 
 
 @kernel
-def _take_to_bitset(members, column, taken):
-    """Move the members in the bitset `column` to the bitset `taken`."""
-    for word in range(len(column)):
-        both = members[word] & column[word]
-        taken[word] = both
-        members[word] ^= both
-
-
-@kernel
 def percolate(columns, atom, yes, no, pool, arena, out):
     """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
 
@@ -208,7 +199,10 @@ def percolate(columns, atom, yes, no, pool, arena, out):
             _take_to_leaf(members, bits[column], left, out)
         else:  # in the next row: all below it is done before the right child's row is used again
             where[left] = where[node] + 1
-            _take_to_bitset(members, bits[column], pool[where[left]])
+            taken, present = pool[where[left]], bits[column]
+            for word in range(n_words):
+                taken[word] = members[word] & present[word]
+                members[word] ^= taken[word]
         if atom[right] >= 0:
             where[right] = where[node]
             stack[depth] = right

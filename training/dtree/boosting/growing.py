@@ -72,12 +72,6 @@ class Nodes(NamedTuple):
 
 
 @kernel
-def _make_nodes(size):
-    real, whole = np.zeros((4, size)), np.full((3, size), -1)
-    return Nodes(real[0], real[1], whole[0], real[2], real[3], whole[1], np.zeros(size, np.int16), whole[2])
-
-
-@kernel
 def _take_slot(held):
     """A free row of the pool, now held."""
     slot = 0
@@ -85,17 +79,6 @@ def _take_slot(held):
         slot += 1
     held[slot] = True
     return slot
-
-
-@kernel
-def _next_to_split(nodes, n_nodes):
-    """The open leaf whose split adds most gain (equals: the lowest number), -1 if there is none."""
-    node, most = -1, 0.0
-    for candidate in range(n_nodes):
-        more = nodes.best[candidate] - nodes.gain[candidate]
-        if nodes.slot[candidate] >= 0 and more > most:
-            node, most = candidate, more
-    return node
 
 
 @kernel
@@ -171,8 +154,10 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
     Returns (number of nodes, largest |g| of a child of the root).
     """
     k = len(matrix.gradient)
-    nodes = _make_nodes(len(atom))
-    gain, best, best_atom, positive, negative, rows, _, slot = nodes
+    real, whole, tag = np.zeros((4, len(atom))), np.full((3, len(atom)), -1), np.zeros(len(atom), np.int16)
+    gain, best, positive, negative = real[0], real[1], real[2], real[3]
+    best_atom, rows, slot = whole[0], whole[1], whole[2]
+    nodes = Nodes(gain, best, best_atom, positive, negative, rows, tag, slot)
     held = np.zeros(len(pool), np.bool_)
     for column in (atom, yes, no):
         column[:] = -1
@@ -190,7 +175,10 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
     slot[0] = _take_slot(held)
     pool[slot[0], :] = matrix.histogram
     for _ in range(max_splits):
-        node = _next_to_split(nodes, n_nodes)
+        node, most = -1, 0.0
+        for leaf in range(n_nodes):
+            if slot[leaf] >= 0 and best[leaf] - gain[leaf] > most:
+                node, most = leaf, best[leaf] - gain[leaf]
         if node < 0:
             break
         left, right = n_nodes, n_nodes + 1

@@ -81,10 +81,17 @@ class DirectStore:
         """Write the column index of the rows in `folder` (`indptr.npy`, `atoms.npy`), 0.5 GiB of it in memory at a
         time, and open the store. Raises TrainingDataError for too many rows."""
         indptr, atoms = (mapped(folder / f"{name}.npy") for name in ("indptr", "atoms"))
-        slot, starts = _layout(indptr, atoms, n_atoms)
+        n = len(indptr) - 1
+        if n >= np.iinfo(INDEX).max:
+            raise TrainingDataError(f"{n} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
+        counts = np.zeros(n_atoms, dtype=OFFSET)
+        count_atoms(atoms, counts)
+        frequent = counts > n * BITSET_SHARE
+        slot = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(INDEX)
+        starts = np.concatenate([[0], np.cumsum(np.where(frequent, 0, counts))]).astype(OFFSET)
         np.save(folder / "slot.npy", slot)
         np.save(folder / "starts.npy", starts)
-        n_words = (len(indptr) + 62) // 64
+        n_words = (n + 63) // 64
         part = np.cumsum(np.where(slot >= 0, n_words * 8, np.diff(starts) * 4)) // PART_BYTES
         edges = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(slot)]
         # each part is written in one piece: scattered writes to mapped files are ten times slower on a busy disk
@@ -97,7 +104,7 @@ class DirectStore:
                 fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings)
                 files["bits"].append(bits)
                 files["postings"].append(postings)
-        write_store_file(folder, cls, n_examples=len(indptr) - 1, n_atoms=n_atoms)
+        write_store_file(folder, cls, n_examples=n, n_atoms=n_atoms)
         return cls.open(folder)
 
     @classmethod
@@ -157,18 +164,6 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
             name: stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", dtype)))
             for name, dtype in types.items()
         }
-
-
-def _layout(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int) -> tuple[np.ndarray, np.ndarray]:
-    """`slot` and `starts` of the `Columns` of rows."""
-    n = len(indptr) - 1
-    if n >= np.iinfo(INDEX).max:
-        raise TrainingDataError(f"{n} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
-    counts = np.zeros(n_atoms, dtype=OFFSET)
-    count_atoms(atoms, counts)
-    frequent = counts > n * BITSET_SHARE
-    slot = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(INDEX)
-    return slot, np.concatenate([[0], np.cumsum(np.where(frequent, 0, counts))]).astype(OFFSET)
 
 
 def write_store_file(folder: Path, opener: type, **facts: int | str) -> None:
