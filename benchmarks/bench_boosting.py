@@ -19,13 +19,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from spacy_dtparse.dtypes import CONFIDENCE_GRID
 from training.dtree.boosting import learner as learner_module
-from training.dtree.boosting.config import LearnerConfig
 from training.dtree.boosting.labels import LabelData
 from training.dtree.boosting.learner import STEPS, LabelLearner
-from training.dtree.boosting.leaves import log_loss
 from training.dtree.boosting.store import DirectStore
 from training.dtree.boosting.tree import n_parameters
+from training.dtree.recipe import LearnerConfig
 
 
 def synthetic(
@@ -65,10 +65,12 @@ def synthetic(
         for state in range(0, end - start, 12):
             winner = state + int(best[state : state + 12].argmax())
             gold[start + winner] = fit[winner].argmax()
-    indptr = np.arange(n + 1, dtype=np.int64) * n_slots
+    atoms.flush()
+    np.save(folder / "indptr.npy", np.arange(n + 1, dtype=np.int64) * n_slots)
     clock = time.perf_counter()
-    store = DirectStore.build(folder, indptr, atoms, n_atoms)
-    seconds, gigabytes = time.perf_counter() - clock, store.n_bytes / 2**30
+    store = DirectStore.build(folder, n_atoms)
+    seconds = time.perf_counter() - clock
+    gigabytes = sum(array.nbytes for array in (store.indptr, store.atoms, *store.columns)) / 2**30
     n_bitsets, postings = int((store.columns.slot >= 0).sum()), store.columns.postings.nbytes / 2**30
     print(
         f"column index built in {seconds:.1f} s, {gigabytes:.2f} GiB in all, "
@@ -130,10 +132,12 @@ def main() -> None:
                 / 2
                 / max(1, learner.n_trees - trees)
             )
+            margin = learner.score * CONFIDENCE_GRID * np.sign(learner.bias)
+            loss = float(np.sum(np.abs(learner.bias) * np.logaddexp(0.0, -margin)))
             print(f"λ {penalty:11.2f} " + "".join(f"{ms:11.1f}" for ms in each) + f"{sum(each):9.1f}   "
                   f"{count} trees of {splits:.1f} splits, {n_parameters(learner.ensemble)} parameters, "
                   f"weight lost {(learner.lost_weight - lost) / count:.1%}, "
-                  f"loss {log_loss(learner.score, learner.bias):.1f}")  # fmt: skip
+                  f"loss {loss:.1f}")  # fmt: skip
         usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"peak RSS {usage:.2f} GiB (mapped files included)")
 

@@ -15,7 +15,8 @@ from typing import Any
 from common import save
 
 from training.dtree.boosting.learner import STEPS
-from training.dtree.boosting.path import LOG_FILE, REPORTS_FILE
+from training.dtree.boosting.path import REPORTS_FILE
+from training.dtree.boosting.rows import LOG_FILE
 from training.runs.files import read_lines
 
 

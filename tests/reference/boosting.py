@@ -122,6 +122,12 @@ def objective(
     return loss + penalty * abs(step)
 
 
+def log_loss(score: np.ndarray, bias: np.ndarray) -> float:
+    """Σ b ln(1 + e^(-y h)) of scores int32 in units of the grid and signed biases float32."""
+    margin = score.astype(np.float64) * GRID * np.sign(bias)
+    return float(np.sum(np.abs(bias.astype(np.float64)) * np.logaddexp(0.0, -margin)))
+
+
 def best_step(margins: list[float], biases: list[float], classes: list[int], penalty: float) -> float:
     """The step of least objective, by ternary search (the objective is convex)."""
     low, high = -40.0, 40.0

@@ -26,8 +26,7 @@ from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factor
 from training.cli import build_parser as training_parser
 from training.data.collecting import layouts
 from training.data.treebanks import catalogue
-from training.dtree.boosting.config import PathConfig
-from training.dtree.recipe import FitRecipe
+from training.dtree.recipe import FitRecipe, PathConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ["verify", "convert", "tag", "fit", "assemble", "evaluate"]

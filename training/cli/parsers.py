@@ -93,7 +93,7 @@ def fit(options: argparse.Namespace) -> None:
 
     The same command goes on where a killed run stopped.
     """
-    from training.dtree.fitting import fit_model
+    from training.dtree.fit import fit_model
     from training.dtree.recipe import FitRecipe
     from training.runs.settings import changed
 

@@ -15,18 +15,17 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.features.trees.templates import Templates, compile_templates
-from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
 from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
-from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
+from spacy_dtparse.model.trees.model import compose, make_feature_scratch
 from spacy_dtparse.trees import Tree
 
 from . import oracle
-from .boosting.columns import gather_rows
+from .boosting.columns import count_atoms, gather_rows
 from .boosting.labels import GOLD, LABEL_TYPES, LabelData
 from .boosting.store import array_files
 
@@ -96,22 +95,15 @@ class Replayer:
     n_stamps: int
     parts: np.ndarray = field(default_factory=lambda: np.zeros((0, k.PARTS_WIDTH), dtype=INDEX))
     sieve: Sieve = field(default_factory=Sieve)
-    _room: tuple[int, int] = (4096, 1 << 19)
-    _buffers: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scratch = make_feature_scratch(self.table, self.n_stamps)
-        self._allocate()
+        self._allocate(4096, 1 << 19)
 
-    def _allocate(self) -> None:
-        rows, atoms = self._room
-        self._buffers = {
-            "indptr": np.zeros(rows + 1, dtype=OFFSET),
-            "atoms": np.zeros(atoms, dtype=INDEX),
-            "gold": np.zeros(rows, dtype=np.int16),
-            "state": np.zeros(rows, dtype=INDEX),
-            "flags": np.zeros(rows, dtype=np.int8),
-        }
+    def _allocate(self, rows: int, atoms: int) -> None:
+        self._room = np.array([rows, atoms], dtype=OFFSET)
+        types = {"indptr": OFFSET, "atoms": INDEX, "gold": GOLD, "state": INDEX, "flags": np.int8}
+        self._buffers = {name: np.zeros(atoms if name == "atoms" else rows + 1, types[name]) for name in types}
 
     def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, atoms, gold, state, flags) of one derivation; views into buffers that the next call reuses."""
@@ -122,20 +114,17 @@ class Replayer:
         if self.scratch.mark[0] > 2**31 - 2**24:
             self.scratch.mark[0] = 0
             self.scratch.stamp[:] = 0
-        while True:
-            b = self._buffers
+        rows = -1
+        while rows < 0:
             rows, _ = replay(
                 self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items,
-                derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, b["indptr"], b["atoms"],
-                b["gold"], b["state"], b["flags"], np.array(self._room, dtype=OFFSET), self.parts, self.sieve.weights,
-                self.sieve.least, np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),
+                derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, *self._buffers.values(),
+                self._room, self.parts, self.sieve.weights, self.sieve.least, np.zeros(N_KEYS + N_NUMBERS, OFFSET),
             )  # fmt: skip
-            if rows >= 0:
-                break
-            self._room = (self._room[0] * 2, self._room[1] * 2)
-            self._allocate()
-        indptr = b["indptr"][: rows + 1]
-        return indptr, b["atoms"][: indptr[-1]], b["gold"][:rows], b["state"][:rows], b["flags"][:rows]
+            if rows < 0:
+                self._allocate(*(2 * self._room))
+        indptr, atoms, gold, state, flags = self._buffers.values()
+        return indptr[: rows + 1], atoms[: indptr[rows]], gold[:rows], state[:rows], flags[:rows]
 
     def n_atoms_of(self, rows: np.ndarray) -> int:
         """Number of atoms in some rows of the last `run`."""
@@ -149,12 +138,6 @@ class Replayer:
         out_atoms = np.empty(self.n_atoms_of(rows), dtype=INDEX)
         gather_rows(indptr, atoms, rows, out_indptr, out_atoms)
         return out_indptr, out_atoms
-
-
-@kernel
-def _count(atoms, counts):
-    for a in atoms:
-        counts[a] += 1
 
 
 def collect_atoms(
@@ -174,26 +157,19 @@ def collect_atoms(
     """
     table, n_direct = compile_templates(templates, lexicon.sizes)
     capacity = 1 << capacity_bits
-    state = np.array([n_direct, 0, 1], dtype=OFFSET)
     keys, values = np.zeros(capacity, dtype=np.uint64), np.full(capacity, -1, dtype=INDEX)
-    atoms = AtomMap(np.arange(n_direct, dtype=INDEX), keys, values, state)
+    atoms = AtomMap(np.arange(n_direct, dtype=INDEX), keys, values, np.array([n_direct, 0, 1], dtype=OFFSET))
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
     replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())
     for derivation in derivations:
-        _count(replayer.run(derivation)[1], counts)
-        if state[1] > capacity * 0.6:
+        count_atoms(replayer.run(derivation)[1], counts)
+        if atoms.state[1] > capacity * 0.6:
             _forget(atoms, counts, n_direct)
-            replayer.scratch.stamp[:] = 0
-            replayer.scratch.mark[0] = 0
     used = np.flatnonzero(counts >= min_count)
     order = used[np.argsort(-counts[used], kind="stable")]
     number = np.full(len(counts), -1, dtype=INDEX)
     number[order] = np.arange(len(order), dtype=INDEX)
-    held = np.flatnonzero(atoms.keys)
-    kept = held[number[atoms.values[held]] >= 0]
-    new_keys, new_values = hash_table(atoms.keys[kept], number[atoms.values[kept]])
-    final = AtomMap(number[:n_direct].copy(), new_keys, new_values, np.array([len(order), len(kept), 0], dtype=OFFSET))
-    return final, counts[order]
+    return compose(atoms, number), counts[order]
 
 
 def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
@@ -201,16 +177,11 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
     held = np.flatnonzero(atoms.keys)
     values = atoms.values[held]
     least = 1
-    while True:
-        keep = counts[values] > least
-        if keep.mean() < 0.5:
-            break
+    while (keep := counts[values] > least).mean() >= 0.5:
         least *= 2
     keys, old = atoms.keys[held[keep]], values[keep]
     new = np.arange(n_direct, n_direct + len(keys))
-    kept_counts = counts[old].copy()
-    counts[n_direct:] = 0
-    counts[new] = kept_counts
+    counts[n_direct:], counts[new] = 0, counts[old]
     atoms.keys[:] = 0
     atoms.values[:] = -1
     insert_keys(keys, new.astype(INDEX), atoms.keys, atoms.values)
@@ -220,23 +191,16 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
 def example_rows(
     replayer: Replayer, derivation: Derivation, n_labels: int
 ) -> Iterator[tuple[str, np.ndarray, LabelData]]:
-    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`.
-
-    Half of a state's weight is shared by its positives, half by its negatives over all labels, unless weights are
-    uniform.
-    """
+    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`. Half of a
+    state's weight is shared by its positives, half by its negatives over all labels, unless weights are uniform."""
     _, _, gold, state, flags = replayer.run(derivation)
-    rows = len(gold)
-    if rows == 0:
+    if len(gold) == 0:
         return
     is_shift = (gold == n_labels) | (gold == SHIFT_ROW)
-    n_states = int(state[-1]) + 1
     # candidates per row: every label but TOP over a window, TOP where it may stand, one for a shift
     candidates = np.where(is_shift, 1, n_labels - 1 + flags)
-    positives = np.bincount(state, weights=(gold >= 0), minlength=n_states)
-    total = np.bincount(state, weights=candidates, minlength=n_states)
-    negatives = np.maximum(total - positives, 1)
-    positives = np.maximum(positives, 1)
+    right = np.bincount(state, weights=(gold >= 0))
+    positives, negatives = np.maximum(right, 1), np.maximum(np.bincount(state, weights=candidates) - right, 1)
     if derivation.uniform:
         positives, negatives = np.ones_like(positives), np.ones_like(negatives)
     b_pos = (derivation.weight / positives)[state].astype(WEIGHT)
@@ -244,8 +208,8 @@ def example_rows(
     for store, mask in (("window", ~is_shift), ("shift", is_shift), ("top", flags == 1)):
         chosen = np.flatnonzero(mask)
         if len(chosen):
-            right = np.where(gold == n_labels, n_labels, -1).astype(GOLD) if store == "shift" else gold
-            yield store, chosen, LabelData(right[chosen], b_pos[chosen], b_neg[chosen])
+            label = np.where(gold == n_labels, n_labels, -1).astype(GOLD) if store == "shift" else gold
+            yield store, chosen, LabelData(label[chosen], b_pos[chosen], b_neg[chosen])
 
 
 def example_types(*columns: tuple[str, Any]) -> dict[str, Any]:

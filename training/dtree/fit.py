@@ -1,17 +1,18 @@
 """Fit a parser: treebanks and tags in, a model bundle out. Resumes from its working folder after a kill."""
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spacy_dtparse import __version__
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.trees.lexicon import Lexicon, frequent_words
@@ -23,18 +24,20 @@ from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.model.trees.gate import EVERYTHING, Gate
 from spacy_dtparse.model.trees.model import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from spacy_dtparse.trees import TOP, HeadRules, Recipe, Tree
+from spacy_dtparse.trees import TOP, Recipe, Tree
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from ..data.corpus import Sentence, survey, training_tree
 from ..data.evaluate import own_trees, score_trees
-from ..runs.files import append_line
+from ..data.treebanks import TreebankFile, origin_of, read_files
+from ..runs.files import append_line, write_atomically
 from ..runs.processes import worker_pool
+from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import tell
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
-from .boosting.plot import plot_path
+from .boosting.rows import plot_path
 from .boosting.store import DirectStore
 from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
 from .gate import train_gate
@@ -44,9 +47,9 @@ from .recipe import FitRecipe
 class Fit:
     """One training run in a working folder.
 
-    `sentences`: training; `dev`: the sentences whose F1 chooses λ. `heads`: head rules. `executor`: runs the label
-    tasks; by default processes on this machine. `large`: builds the stores where their rows are larger than the recipe
-    allows (see `studies.turian2006.indirect`); None: that is an error.
+    `sentences`: training; `dev`: the sentences whose F1 chooses λ. `meta`: facts for the model's own. `large`: builds
+    the stores where their rows are larger than the recipe allows (see `studies.turian2006.indirect`); None: that is an
+    error.
     """
 
     def __init__(
@@ -55,8 +58,6 @@ class Fit:
         sentences: Sequence[Sentence],
         dev: Sequence[Sentence],
         workdir: str | Path,
-        heads: HeadRules = COLLINS,
-        executor: Executor | None = None,
         meta: dict[str, Any] | None = None,
         large: Callable[..., dict[str, dict[str, Any]]] | None = None,
     ):
@@ -65,27 +66,22 @@ class Fit:
         if not sentences:
             limit = "" if most is None else f" of at most {most} words (recipe setting 'max_words')"
             raise TrainingDataError(f"there are no training sentences{limit}; give at least one treebank with trees")
-        self.recipe, self.dev, self.heads, self.executor, self.large = recipe, dev, heads, executor, large
+        self.recipe, self.dev, self.meta, self.large = recipe, dev, meta or {}, large
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)
-        self.meta = dict(meta or {})
-        self._gate: Gate | None = None
-        self.preprocessing = Recipe(recipe.preprocessing)
         self.templates = get_templates(recipe.templates)
         began = time.perf_counter()
-        self.trees = [training_tree(sentence, self.preprocessing) for sentence in sentences]
-        self.weights = [sentence.weight for sentence in sentences]
-        self.report = survey(self.trees, recipe.max_arity)
-        self.lexicon = build_lexicon(self.trees, recipe.min_word_sentences)
-        self.table, _ = compile_templates(self.templates, self.lexicon.sizes)
-        self.head_table = compile_head_rules(heads, self.lexicon.symbols)
+        trees = [training_tree(sentence, Recipe(recipe.preprocessing)) for sentence in sentences]
+        self.report = survey(trees, recipe.max_arity)
+        self.lexicon = build_lexicon(trees, recipe.min_word_sentences)
+        self.head_table = compile_head_rules(COLLINS, self.lexicon.symbols)
         self.grammar = make_grammar(
             recipe.strategy, recipe.max_arity, recipe.edge_punctuation, len(self.lexicon.labels), self.templates.reach()
         )
         shares = {"negatives": recipe.negative_weight, "uniform": recipe.example_weights == "uniform"}
         self.derivations = [
-            gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=weight, **shares)
-            for number, (tree, weight) in enumerate(zip(self.trees, self.weights, strict=True))
+            gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=sentence.weight, **shares)
+            for number, (tree, sentence) in enumerate(zip(trees, sentences, strict=True))
         ]
         self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
@@ -97,14 +93,14 @@ class Fit:
 
     def prepare(self) -> AtomMap:
         """Number the atoms and write the stores, unless the working folder has them already."""
-        done = self.workdir / "stores.json"
-        arrays = self.workdir / "atoms.npz"
+        recipe, done, arrays = self.recipe, self.workdir / "stores.json", self.workdir / "atoms.npz"
+        left_out = _NOT_IN_STORES - {"gate_bits"} if recipe.gate_share > 0 else _NOT_IN_STORES
         facts = {
             "templates": self.templates.fingerprint(),
             "lexicon": self.lexicon.fingerprint(),
-            "recipe": {key: value for key, value in self.recipe.to_dict().items() if key not in self._not_in_stores()},
-            "sentences": len(self.trees),
-            "weight": float(sum(self.weights)),
+            "recipe": {key: value for key, value in recipe.to_dict().items() if key not in left_out},
+            "sentences": len(self.derivations),
+            "weight": float(sum(derivation.weight for derivation in self.derivations)),
         }
         if done.exists():
             held = json.loads(done.read_text(encoding="utf8"))["facts"]
@@ -118,72 +114,60 @@ class Fit:
                 return AtomMap(*(parts[name] for name in AtomMap._fields))
         sieve = self._sieve()
         began = time.perf_counter()
-        chosen = self._sampled(self.recipe.atom_sentences)
+        chosen = [self.derivations[n] for n in self._sampled()]
         share = len(chosen) / len(self.derivations)
         tables = (self.grammar, self.head_table, self.templates, self.lexicon)
-        least = max(1, round(self.recipe.min_atom_count * share))
-        sampled = [self.derivations[n] for n in chosen]
-        atoms, counts = collect_atoms(*tables, sampled, least, self.recipe.atom_table_bits, sieve)
-        n_atoms, n_hashed = int(atoms.state[0]), int(atoms.state[1])
+        least = max(1, round(recipe.min_atom_count * share))
+        atoms, counts = collect_atoms(*tables, chosen, least, recipe.atom_table_bits, sieve)
+        n_atoms, n_hashed, _ = atoms.state.tolist()
         seconds = time.perf_counter() - began
         self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(chosen))
         np.savez(arrays, **atoms._asdict())
         began = time.perf_counter()
         expected = float(counts.sum()) / share * 4 * 1.6
-        direct = expected <= self.recipe.memory_gib * 2**30
-        if not direct and (self.large is None or self.recipe.gate_share > 0):
+        direct = expected <= recipe.memory_gib * 2**30
+        folder, what = self.workdir / "stores", (*tables, atoms, self.derivations)
+        if direct:
+            totals = write_stores(folder, *what, sieve)
+            for store in STORES:
+                DirectStore.build(folder / store, n_atoms)
+        elif self.large is None or recipe.gate_share > 0:
             raise TrainingDataError(
-                f"the rows take {expected / 2**30:.1f} GiB and may take {self.recipe.memory_gib:g} (recipe setting "
+                f"the rows take {expected / 2**30:.1f} GiB and may take {recipe.memory_gib:g} (recipe setting "
                 "'memory_gib'); give more memory_gib, fewer trees, a smaller max_words, or a larger gate_share"
             )
-        what = (*tables, atoms, self.derivations)
-        if direct:
-            totals = write_stores(self.workdir / "stores", *what, sieve)
-            for store in STORES:
-                folder = self.workdir / "stores" / store
-                indptr, rows = (np.load(folder / f"{name}.npy", mmap_mode="c") for name in ("indptr", "atoms"))
-                DirectStore.build(folder, indptr, rows, n_atoms)
         else:
-            assert self.large is not None
-            totals = self.large(self.workdir / "stores", *what)
+            totals = self.large(folder, *what)
         self.log("stores", seconds=time.perf_counter() - began, direct=direct, expected_bytes=int(expected), **totals)
         done.write_text(json.dumps({"facts": facts, "direct": direct, "totals": totals}), encoding="utf8")
         return atoms
 
-    def _not_in_stores(self) -> frozenset[str]:
-        return _NOT_IN_STORES - {"gate_bits"} if self.recipe.gate_share > 0 else _NOT_IN_STORES
+    def _sampled(self) -> list[int]:
+        """Numbers of the derivations that atoms are counted on."""
+        every, n = len(self.derivations), self.recipe.atom_sentences
+        if n >= every:
+            return list(range(every))
+        return sorted(np.random.default_rng(self.recipe.seed).choice(every, size=n, replace=False).tolist())
 
-    def _sampled(self, n: int) -> list[int]:
-        if n >= len(self.derivations):
-            return list(range(len(self.derivations)))
-        chosen = np.random.default_rng(self.recipe.seed).choice(len(self.derivations), size=n, replace=False)
-        return sorted(chosen.tolist())
-
+    @cached_property
     def gate(self) -> Gate:
         """The gate, trained unless the working folder has it already; an empty one if the recipe wants none."""
-        if self.recipe.gate_bits == 0:
+        bits = self.recipe.gate_bits
+        if bits == 0:
             return Gate()
-        if self._gate is None:
-            path = self.workdir / f"gate{self.recipe.gate_bits}.npz"
-            if path.exists():
-                with np.load(path) as held:
-                    self._gate = Gate(held["weights"], tuple(held["shares"].tolist()), tuple(held["margins"].tolist()))
-            else:
-                bits, seed = self.recipe.gate_bits, self.recipe.seed
-                gate = train_gate(self.grammar, self.head_table, self.derivations, bits, seed, self.log)
-                temporary = path.with_suffix(".tmp.npz")
-                np.savez(temporary, weights=gate.weights, shares=gate.shares, margins=gate.margins)
-                os.replace(temporary, path)
-                self._gate = gate
-        return self._gate
+        path = self.workdir / f"gate{bits}.npz"
+        if path.exists():
+            with saved_arrays(path) as held:
+                return Gate(held["weights"], tuple(held["shares"].tolist()), tuple(held["margins"].tolist()))
+        gate = train_gate(self.grammar, self.head_table, self.derivations, bits, self.recipe.seed, self.log)
+        save_arrays(path, {"weights": gate.weights, "shares": gate.shares, "margins": gate.margins})
+        return gate
 
     def _sieve(self) -> Sieve:
         """What keeps easy examples out of the stores; nothing if the recipe's `gate_share` is 0."""
-        if self.recipe.gate_share == 0:
-            return Sieve()
-        gate = self.gate()
-        least = gate.least(self.recipe.gate_share)
-        return Sieve() if least == EVERYTHING else Sieve(gate.weights, least)
+        share = self.recipe.gate_share
+        least = self.gate.least(share) if share > 0 else EVERYTHING
+        return Sieve() if least == EVERYTHING else Sieve(self.gate.weights, least)
 
     def model(self, ensembles: dict[str, LabelEnsemble], atoms: AtomMap, named: bool = False) -> DtreeModel:
         """A model of the given ensembles; `named`: with what its hashed atoms stand for (takes a replay)."""
@@ -193,50 +177,38 @@ class Fit:
         n_atoms = int(used.state[0])
         parts = np.zeros((n_atoms, k.PARTS_WIDTH), dtype=INDEX)
         if named and n_atoms:
-            replayer = Replayer(self.grammar, self.head_table, self.table, used, n_atoms, parts)
+            table, _ = compile_templates(self.templates, self.lexicon.sizes)
+            replayer = Replayer(self.grammar, self.head_table, table, used, n_atoms, parts)
             hashed = used.values[used.keys != 0]
-            for n in self._sampled(self.recipe.atom_sentences):
+            for n in self._sampled():
                 replayer.run(self.derivations[n])
                 if n % 256 == 0 and bool((parts[hashed, 1] > 0).all()):
                     break
         recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
         return DtreeModel(
-            self.lexicon, self.templates, self.heads, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
-            self.preprocessing.steps, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate(),
+            self.lexicon, self.templates, COLLINS, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
+            recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate,
         )  # fmt: skip
 
-    def evaluator(self, atoms: AtomMap):
-        """The function that scores ensembles on the dev sentences for the λ path."""
-        step = max(1, len(self.dev) // self.recipe.dev_sentences)
-        dev = self.dev[::step]
-
-        def evaluate(ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:
-            began = time.perf_counter()
-            parser = DtreeParser(self.model(ensembles, atoms), SearchSettings(budget=self.recipe.dev_budget))
-            scores = evaluate_parser(parser, dev)
-            return {**scores, "seconds": time.perf_counter() - began}
-
-        return evaluate
+    def _dev_scores(self, atoms: AtomMap, ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:
+        """How well ensembles parse the dev sentences, for the λ path."""
+        began = time.perf_counter()
+        parser = DtreeParser(self.model(ensembles, atoms), SearchSettings(budget=self.recipe.dev_budget))
+        scores = evaluate_parser(parser, self.dev[:: max(1, len(self.dev) // self.recipe.dev_sentences)])
+        return {**scores, "seconds": time.perf_counter() - began}
 
     def run(self) -> tuple[DtreeModel, PathResult]:
         """Train and return the model of the best λ; the log, checkpoints and the plot are in the working folder."""
         atoms = self.prepare()
-        began = time.perf_counter()
-        n_labels = len(self.lexicon.labels)
-        labels = [Label(SHIFT, n_labels, "shift")] if self.recipe.strategy == "shift_reduce" else []
-        labels += [Label(name, n, "top" if name == TOP else "window") for n, name in enumerate(self.lexicon.labels)]
-        stores = {name: self.workdir / "stores" / name for name in STORES if name != "shift" or labels[0][0] == SHIFT}
-        config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=self.recipe.n_workers)
-        evaluate = self.evaluator(atoms) if self.dev else None
-        executor = self.executor
-        pool = None
-        if executor is None and self.recipe.n_workers > 1:
-            pool = executor = worker_pool(self.recipe.n_workers)
-        try:
-            result = train_path(stores, labels, config, executor, self.workdir / "path", evaluate)
-        finally:
-            if pool is not None:
-                pool.shutdown()
+        began, n_workers = time.perf_counter(), self.recipe.n_workers
+        labels = [Label(name, n, "top" if name == TOP else "window") for n, name in enumerate(self.lexicon.labels)]
+        if self.recipe.strategy == "shift_reduce":
+            labels.insert(0, Label(SHIFT, len(labels), "shift"))
+        stores = {label.store: self.workdir / "stores" / label.store for label in labels}
+        config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=n_workers)
+        evaluate = partial(self._dev_scores, atoms) if self.dev else None
+        with worker_pool(n_workers) if n_workers > 1 else nullcontext() as pool:
+            result = train_path(stores, labels, config, pool, self.workdir / "path", evaluate)
         self.log("path", seconds=time.perf_counter() - began, stopped=result.stopped, notes=result.notes)
         plot_path({self.recipe.name: result.rows}, self.workdir / "f1.svg")
         return self.model(result.ensembles, atoms, named=True), result
@@ -260,3 +232,35 @@ def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, f
     """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, from 0 to 1."""
     figures = score_trees(dev, own_trees(parser, dev))[0].to_dict()
     return {"f1": figures["all"]["f1"], "f1_evalb": figures["evalb"]["f1"]}
+
+
+def fit_model(
+    recipe: FitRecipe,
+    train: Sequence[TreebankFile],
+    dev: Sequence[TreebankFile],
+    workdir: Path,
+    out: Path,
+    meta: dict[str, Any] | None = None,
+) -> PathResult:
+    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed.
+
+    `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
+    TrainingDataError and ConfigError for what cannot be used.
+    """
+    sentences, held_out = read_files(train), read_files(dev)
+    counts = Counter(sentence.source for sentence in sentences)
+    facts: dict[str, Any] = {
+        "version": __version__,
+        "treebanks": [
+            {"name": f.name, "sentences": counts[f.name], "weight": f.weight, "tags": "predicted" if f.tags else "gold"}
+            for f in train
+        ],
+        **{key: value for key, value in origin_of(train).items() if key != "notices"},
+        **(meta or {}),
+    }
+    model, result = Fit(recipe, sentences, held_out, workdir, facts).run()
+    best = result.best or {}
+    known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
+    model.meta["fit"] = {**known, "dev": best.get("scores", {}), "stopped": result.stopped}
+    write_atomically(out, DtreeParser(model).to_bytes())
+    return result

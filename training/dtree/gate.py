@@ -47,8 +47,8 @@ def _visit(
     """Go through the windows of one derivation and learn from them, or (rate = 0) count their margins.
 
     `weight`, `squares` float32 (entries,): weights in nats, and AdaGrad's sums of squared gradients; `seen` uint8
-    (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums`
-    float64 (2,): log loss and windows, added to.
+    (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums` float64 (2,): log loss and windows,
+    added to.
     """
     n = np.int64(tokens.shape[0])
     mask = np.uint64(weight.shape[0] - 1)
@@ -88,24 +88,22 @@ def _visit(
         )  # fmt: skip
 
 
-class _Visitor:
-    """Visits derivations, with buffers for the longest one."""
-
-    def __init__(self, grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation]):
-        self.grammar, self.heads = grammar, heads
-        n = max((len(d.tokens) for d in derivations), default=1)
-        room = n + max((len(d.actions) for d in derivations), default=1)
-        self.buffers, self.children = state_buffers(grammar, n, room), np.zeros(1024, dtype=INDEX)
-        self.keys = np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET)
-
-    def visit(self, d: Derivation, weight: np.ndarray, squares: np.ndarray, seen: np.ndarray, rate: float,
-              margins: np.ndarray, sums: np.ndarray) -> None:  # fmt: skip
-        nodes, frontier, _, windows_i, windows_j = self.buffers
+def _visit_all(
+    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], weight: np.ndarray, squares: np.ndarray,
+    seen: np.ndarray, rate: float, margins: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """`_visit` each of some derivations; returns the sums."""
+    n = max((len(d.tokens) for d in derivations), default=1)
+    room = n + max((len(d.actions) for d in derivations), default=1)
+    nodes, frontier, _, windows_i, windows_j = state_buffers(grammar, n, room)
+    children, keys = np.zeros(1024, dtype=INDEX), np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET)
+    sums = np.zeros(2)
+    for d in derivations:
         _visit(
-            self.grammar, self.heads, d.tokens, np.ascontiguousarray(d.tokens[:, TAG]), d.actions, d.ready, nodes,
-            frontier, self.children, windows_i, windows_j, self.keys, weight, squares, seen, rate,
-            d.weight, margins, sums,
+            grammar, heads, d.tokens, np.ascontiguousarray(d.tokens[:, TAG]), d.actions, d.ready, nodes, frontier,
+            children, windows_i, windows_j, keys, weight, squares, seen, rate, d.weight, margins, sums,
         )  # fmt: skip
+    return sums
 
 
 def train_gate(
@@ -114,7 +112,7 @@ def train_gate(
     derivations: Sequence[Derivation],
     bits: int,
     seed: int = 0,
-    log: Callable[..., Any] | None = None,
+    log: Callable[..., Any] = lambda *_, **__: None,
 ) -> Gate:
     """A gate of 2 ** bits weights, by AdaGrad on the log loss of all windows.
 
@@ -125,46 +123,37 @@ def train_gate(
     if len(derivations) < HOLD_OUT:
         return Gate()
     known = [d for n, d in enumerate(derivations) if n % HOLD_OUT]
-    weights = _units(_trained(grammar, heads, known, bits, seed, None))
+    weights = _trained(grammar, heads, known, bits, seed)
     counts = _margin_counts(grammar, heads, derivations[::HOLD_OUT], weights)
     margins = held_out_margins(np.repeat((np.arange(counts.shape[1]) - _MOST) * STEP, counts[1]), SHARES)
-    return Gate(_units(_trained(grammar, heads, derivations, bits, seed, log)), SHARES, margins)
-
-
-def _units(weight: np.ndarray) -> np.ndarray:
-    """Nats to int16 units, in multiples of STEP."""
-    units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
-    return np.clip(units, -(2**15) + STEP, 2**15 - STEP).astype(np.int16)
+    return Gate(_trained(grammar, heads, derivations, bits, seed, log), SHARES, margins)
 
 
 def _trained(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], bits: int, seed: int,
-    log: Callable[..., Any] | None,
+    log: Callable[..., Any] = lambda *_, **__: None,
 ) -> np.ndarray:  # fmt: skip
-    """Weights float32 (2 ** bits,), in nats."""
+    """Weights int16 (2 ** bits,), in multiples of STEP units."""
     entries = 1 << bits
     weight, squares = np.zeros(entries, dtype=np.float32), np.ones(entries, dtype=np.float32)
     seen = np.zeros(entries, dtype=np.uint8)
-    visitor, margins = _Visitor(grammar, heads, derivations), np.zeros((2, 1), dtype=OFFSET)
-    rng = np.random.default_rng(seed)
+    margins, rng = np.zeros((2, 1), dtype=OFFSET), np.random.default_rng(seed)
     for epoch in range(EPOCHS):
-        sums = np.zeros(2)
-        for n in rng.permutation(len(derivations)).tolist():
-            visitor.visit(derivations[n], weight, squares, seen, RATE, margins, sums)
-        if log is not None:
-            log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
+        order = [derivations[n] for n in rng.permutation(len(derivations))]
+        sums = _visit_all(grammar, heads, order, weight, squares, seen, RATE, margins)
+        log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
     weight[seen < EPOCHS * LEAST_SEEN] = 0.0
-    return weight
+    units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
+    return np.clip(units, -(2**15) + STEP, 2**15 - STEP).astype(np.int16)
 
 
 def _margin_counts(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], weights: np.ndarray
 ) -> np.ndarray:
     """int64 (2, 2 * _MOST): wrong and right windows by margin, in steps of STEP units from - _MOST steps on."""
-    visitor, margins = _Visitor(grammar, heads, derivations), np.zeros((2, 2 * _MOST), dtype=OFFSET)
-    nats, unused = (weights / UNIT).astype(np.float32), np.zeros(1, dtype=np.float32)
-    for d in derivations:
-        visitor.visit(d, nats, unused, np.zeros(1, dtype=np.uint8), 0.0, margins, np.zeros(2))
+    margins, unused = np.zeros((2, 2 * _MOST), dtype=OFFSET), np.zeros(1, dtype=np.float32)
+    nats, seen = (weights / UNIT).astype(np.float32), np.zeros(1, dtype=np.uint8)
+    _visit_all(grammar, heads, derivations, nats, unused, seen, 0.0, margins)
     return margins
 
 

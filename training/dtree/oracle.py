@@ -6,63 +6,46 @@ from bisect import bisect_left
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees.tree import Tree
 
 
 def _postorder(children: list[list[int]], right_to_left: bool) -> list[int]:
     """Constituents (and, as -1 - t, tokens) in post-order, children visited in the given direction."""
-    out: list[int] = []
-    stack: list[tuple[int, int]] = [(0, 0)]
-    while stack:
-        node, seen = stack.pop()
-        kids = children[node]
-        if seen == len(kids):
-            out.append(node)
-            continue
-        stack.append((node, seen + 1))
-        kid = kids[len(kids) - 1 - seen] if right_to_left else kids[seen]
-        if kid < 0:
-            out.append(kid)
-        else:
-            stack.append((kid, 0))
-    return out
+    out, stack = [], [0]
+    while stack:  # parents first, children in the other direction
+        node = stack.pop()
+        out.append(node)
+        if node >= 0:
+            stack += reversed(children[node]) if right_to_left else children[node]
+    return out[::-1]
 
 
 def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) -> np.ndarray:
-    """The gold actions of `tree` as int32 (n, 3): window start, window end, label (len(labels): shift).
-
-    `labels` must hold every label of the tree. Under bottom_up there are many paths; one is drawn with `seed`.
-    Raises ConfigError for an unknown strategy.
-    """
-    if strategy not in STRATEGIES:
-        raise ConfigError(f"unknown strategy {strategy!r}; allowed are {', '.join(STRATEGIES)}")
+    """The gold actions of `tree` as int32 (n, 3): window start, window end, label (len(labels): shift). `labels` must
+    hold every label of the tree. Under bottom_up there are many paths; one is drawn with `seed`."""
     children = tree.child_lists()
     numbers = [labels.number(label) for label in tree.labels]
     actions: list[tuple[int, int, int]] = []
     if strategy == "shift_reduce":
-        cursor, shift = len(tree.words), len(labels)
+        cursor = len(tree.words)
         for node in _postorder(children, right_to_left=True):
             if node < 0:
-                actions.append((cursor - 1, cursor, shift))
+                actions.append((cursor - 1, cursor, len(labels)))
                 cursor -= 1
             else:
                 arity = len(children[node])
                 actions.append((cursor, cursor + arity, numbers[node]))
                 cursor += arity - 1
-        return np.array(actions, dtype=INDEX).reshape(len(actions), 3)
-    if strategy == "bottom_up":
-        order = _random_order(children, seed)
     else:
-        order = [node for node in _postorder(children, strategy == "r2l") if node >= 0]
-    starts = list(range(len(tree.words)))
-    for node in order:
-        arity = len(children[node])
-        i = bisect_left(starts, tree.starts[node])
-        actions.append((i, i + arity, numbers[node]))
-        del starts[i + 1 : i + arity]
+        order = _random_order(children, seed) if strategy == "bottom_up" else _postorder(children, strategy == "r2l")
+        starts = list(range(len(tree.words)))
+        for node in order:
+            if node >= 0:
+                arity = len(children[node])
+                i = bisect_left(starts, tree.starts[node])
+                actions.append((i, i + arity, numbers[node]))
+                del starts[i + 1 : i + arity]
     return np.array(actions, dtype=INDEX).reshape(len(actions), 3)
 
 
@@ -86,13 +69,8 @@ def ready_steps(actions: np.ndarray, n_tokens: int, strategy: str) -> np.ndarray
 def _random_order(children: list[list[int]], seed: int) -> list[int]:
     """A random order of constituents in which every child comes before its parent."""
     rng = np.random.default_rng(seed)
-    parent = [-1] * len(children)
-    missing = [0] * len(children)
-    for node, kids in enumerate(children):
-        inner = [kid for kid in kids if kid >= 0]
-        missing[node] = len(inner)
-        for kid in inner:
-            parent[kid] = node
+    parent = {kid: node for node, kids in enumerate(children) for kid in kids}
+    missing = [sum(kid >= 0 for kid in kids) for kids in children]
     ready = [node for node, count in enumerate(missing) if count == 0]
     order: list[int] = []
     while ready:
@@ -100,9 +78,8 @@ def _random_order(children: list[list[int]], seed: int) -> list[int]:
         ready[at], ready[-1] = ready[-1], ready[at]
         node = ready.pop()
         order.append(node)
-        up = parent[node]
-        if up >= 0:
-            missing[up] -= 1
-            if missing[up] == 0:
-                ready.append(up)
+        if node in parent:
+            missing[parent[node]] -= 1
+            if missing[parent[node]] == 0:
+                ready.append(parent[node])
     return order

@@ -3,34 +3,121 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.checks import check, one_of, optional, real_number, truth, whole_number
+from spacy_dtparse.checks import one_of, optional, real_number, truth, whole_number
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.trees.tables import TABLES
 from spacy_dtparse.kernels.trees.state import STRATEGIES
+from spacy_dtparse.parsers.settings import Settings
 from spacy_dtparse.trees import STEPS
 
-from .boosting.config import LearnerConfig, PathConfig
-
-EXAMPLE_WEIGHTS = ("state", "uniform")
-"""How examples are weighted (Turian & Melamed 2006a, section 3.3)."""
+from .boosting.tree import MAX_SPLITS
 
 
 @dataclass(frozen=True)
-class FitRecipe:
+class LearnerConfig(Settings):
+    """How one tree is made (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
+
+    sample_size: examples kept by priority sampling for every tree; None builds on all of them.
+    gain: "soft" = max(0, |g| - λ), as printed; "hard" = |g| if above λ, else 0.
+    split_ratio: below the root a split's gain must exceed this times the node's.
+    root_slack: at the root a split must gain more than this times λ on top of the root's own gain; 0 is the
+      papers' rule, 0.1 ends a λ level earlier, when little is left to gain.
+    max_splits: splits per tree; 1 makes stumps.
+    shrinkage: each step is cut to this share of itself; 1 is the papers' way.
+    sweeps: steps towards each leaf's minimum. solver: "majoriser", or "newton": the longer of the majoriser's
+      step and a damped Newton step (see `leaves`; no step of either passes the minimum).
+    prior: the first tree is a lone leaf, the label's log-odds, so that a label whose root cannot be split yet does
+      not score 0, which is much for a rare one. The papers have no such tree.
+    subtraction: a split's larger child gets its histogram by subtraction; without, both children's are summed up
+      (the same tree, as sums are exact; only to measure what it saves).
+    max_empty: this many trees in a row whose leaves are all 0 over the full data end the λ level.
+    seed: of the priority samples.
+    """
+
+    sample_size: int | None = 100_000
+    gain: str = "soft"
+    split_ratio: float = 1.01
+    root_slack: float = 0.0
+    max_splits: int = 60
+    sweeps: int = 1
+    shrinkage: float = 1.0
+    prior: bool = False
+    solver: str = "newton"
+    max_empty: int = 2
+    seed: int = 0
+    subtraction: bool = True
+
+    KIND = ""
+    ALLOWED = {  # noqa: RUF012 (never changed)
+        "sample_size": optional(whole_number(1)), "gain": one_of("soft", "hard"), "split_ratio": real_number(1),
+        "root_slack": real_number(0), "max_splits": whole_number(1, MAX_SPLITS), "sweeps": whole_number(1),
+        "shrinkage": real_number(0, 1, above=True), "solver": one_of("majoriser", "newton"),
+        "max_empty": whole_number(1), "subtraction": truth(), "seed": whole_number(0, 2**63 - 1),
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PathConfig(Settings):
+    """How λ goes down and when training stops.
+
+    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None takes decay × the largest root gradient
+      of any label. lambda_floor: no level below it. max_levels, max_trees_per_level: None = no limit.
+    patience: stop when the dev F1 has not risen for this many levels. budget_seconds: wall clock of this call of
+      `train_path`, None = no limit. lookahead: a label may be this many levels ahead of the slowest one; 0 is a barrier
+      after every level. keep_scores: write every label's scores between levels (4 bytes per example) instead of
+      computing them again. save_seconds: a level that takes longer is saved in between.
+    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else the number of
+      CPUs. quiet: no progress bar.
+    """
+
+    decay: float = 0.9
+    lambda_start: float | None = None
+    lambda_floor: float = 0.0
+    max_levels: int | None = None
+    max_trees_per_level: int | None = None
+    patience: int | None = 5
+    budget_seconds: float | None = None
+    lookahead: int = 1
+    keep_scores: bool = True
+    save_seconds: float = 300.0
+    n_workers: int | None = None
+    quiet: bool = False
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+
+    KIND = ""
+    ALLOWED = {  # noqa: RUF012 (never changed)
+        "decay": real_number(0, 1, above=True, below=True), "lambda_start": real_number(0, above=True),
+        "lambda_floor": real_number(0), "max_levels": whole_number(1), "max_trees_per_level": whole_number(1),
+        "patience": optional(whole_number(1)), "n_workers": whole_number(1),
+        "budget_seconds": real_number(0, above=True), "lookahead": whole_number(0),
+        "save_seconds": real_number(0, above=True),
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lambda_floor == 0 and self.max_levels is self.patience is self.budget_seconds is None:
+            raise ConfigError(
+                "lambda_floor is 0 and max_levels, patience and budget_seconds are None, so training would never "
+                "end; set one of them."
+            )
+
+
+@dataclass(frozen=True)
+class FitRecipe(Settings):
     """How a parser is trained from trees.
 
     `strategy`, `templates`: names (see `kernels.trees.state`, `features.trees.tables`). `preprocessing`: steps of
     `trees.Recipe`. `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an
-    item's first or
-    last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its positives (1: the
-    papers' half and half). `example_weights`: "state" shares a state's weight among its examples like that; "uniform"
-    gives every example the weight of its sentence (negatives: times `negative_weight`). `min_word_sentences`: words
-    seen in fewer sentences are one rare-word symbol. `min_atom_count`: atoms seen in fewer examples are not atoms;
-    they are counted on at most `atom_sentences` sentences, drawn with `seed`.
+    item's first or last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its
+    positives (1: the papers' half and half). `example_weights` (Turian & Melamed 2006a, section 3.3): "state" shares a
+    state's weight among its examples like that; "uniform" gives every example the weight of its sentence (negatives:
+    times `negative_weight`). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol.
+    `min_atom_count`: atoms seen in fewer examples are not atoms; they are counted on at most `atom_sentences`
+    sentences, drawn with `seed`.
     `max_words`: longer sentences are left out of the training and the dev trees (None: none are); words are counted as
     in the 2006 papers, punctuation among them, empty elements not.
     `memory_gib`: how much the rows may take, in memory and on disk.
@@ -39,7 +126,7 @@ class FitRecipe:
     `gate_share`: 0: classifiers learn from all windows; above: only from those that the gate lets pass when it may lose
     this share of the right ones (and the right ones themselves), which makes fewer and harder examples. Parsing needs
     the gate then, set to no smaller share.
-    `learner`, `path`: see `training.dtree.boosting.config`.
+    `learner`, `path`: see `LearnerConfig`, `PathConfig`.
 
     Raises ConfigError for names or values that are not allowed.
     """
@@ -67,16 +154,18 @@ class FitRecipe:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     path: PathConfig = field(default_factory=PathConfig)
 
+    KIND = "recipe"
+    ALLOWED = {  # noqa: RUF012 (never changed)
+        "strategy": one_of(*STRATEGIES), "templates": one_of(*TABLES), "example_weights": one_of("state", "uniform"),
+        "max_arity": whole_number(2, 64), "negative_weight": real_number(1e-6), "max_words": whole_number(1),
+        "atom_table_bits": whole_number(10, 28), "memory_gib": real_number(0), "gate_bits": whole_number(0, 24),
+        "gate_share": real_number(0, 0.05), "edge_punctuation": truth(), "dev_budget": whole_number(0),
+        "seed": whole_number(0), "min_word_sentences": whole_number(1), "min_atom_count": whole_number(1),
+        "atom_sentences": whole_number(1), "dev_sentences": whole_number(1), "n_workers": whole_number(1),
+    }  # fmt: skip
+
     def __post_init__(self) -> None:
-        counts = "min_word_sentences min_atom_count atom_sentences dev_sentences n_workers"
-        check(self, {
-            "strategy": one_of(*STRATEGIES), "templates": one_of(*TABLES), "example_weights": one_of(*EXAMPLE_WEIGHTS),
-            "max_arity": whole_number(2, 64), "negative_weight": real_number(1e-6),
-            "max_words": optional(whole_number(1)), "atom_table_bits": whole_number(10, 28),
-            "memory_gib": real_number(0), "gate_bits": whole_number(0, 24), "gate_share": real_number(0, 0.05),
-            "edge_punctuation": truth(),
-            **dict.fromkeys(("dev_budget", "seed"), whole_number(0)), **dict.fromkeys(counts.split(), whole_number(1)),
-        }, "recipe")  # fmt: skip
+        super().__post_init__()
         for step in self.preprocessing:
             if step not in STEPS:
                 raise ConfigError(f"recipe setting 'preprocessing' is {step!r}; allowed are {', '.join(STEPS)}")
@@ -89,26 +178,17 @@ class FitRecipe:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FitRecipe:
         """A recipe from plain data; what is not named keeps its default. Raises ConfigError for unknown names."""
-        data = dict(data)
-        known = {f.name for f in fields(cls)}
-        unknown = sorted(set(data) - known)
-        if unknown:
-            raise ConfigError(f"unknown recipe setting {', '.join(unknown)}; allowed are {', '.join(sorted(known))}")
-        kinds: dict[str, tuple[Any, str]] = {
-            "preprocessing": (list | tuple, "list"), "path": (dict, "object"), "learner": (dict, "object"),
-        }  # fmt: skip
-        for name, (kind, needed) in kinds.items():
-            if name in data and not isinstance(data[name], kind):
+        data = {"preprocessing": cls.preprocessing, "path": {}, "learner": {}, **data}
+        for name, needed in (("preprocessing", "list"), ("path", "object"), ("learner", "object")):
+            if not isinstance(data[name], dict if needed == "object" else list | tuple):
                 raise ConfigError(f"recipe setting {name!r} is {data[name]!r}; it must be a JSON {needed}")
-        if "preprocessing" in data:
-            data["preprocessing"] = tuple(data["preprocessing"])
-        path = dict(data.pop("path", {}))
-        learner = dict(data.pop("learner", {}))
         try:
-            learner_config = LearnerConfig(**learner)
-            return cls(**data, learner=learner_config, path=PathConfig(**path, learner=learner_config))
+            learner = LearnerConfig(**data["learner"])
+            path = PathConfig(**data["path"], learner=learner)
         except TypeError as error:
             raise ConfigError(f"a recipe setting is not known or has the wrong type: {error}") from error
+        parts = {"preprocessing": tuple(data["preprocessing"]), "learner": learner, "path": path}
+        return cls().with_changes(**{**data, **parts})
 
     @classmethod
     def from_json(cls, path: str | Path) -> FitRecipe:

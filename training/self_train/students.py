@@ -15,9 +15,8 @@ from spacy_dtparse.parsers import load_parser
 
 from ..data.evaluate import evaluate
 from ..data.treebanks import TreebankFile, read_files
-from ..dtree.boosting.path import LOG_FILE
-from ..dtree.boosting.rows import seconds_used
-from ..dtree.fitting import fit_model
+from ..dtree.boosting.rows import LOG_FILE, seconds_used
+from ..dtree.fit import fit_model
 from ..dtree.recipe import NO_FACTS, FitRecipe
 from ..runs.files import read_lines, read_result, write_atomically
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.trees.model import make_grammar
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
 from spacy_dtparse.trees.heads import COLLINS
@@ -241,12 +241,6 @@ def test_stores_hold_the_rows_of_the_replay(strategy, tmp_path):
     assert len(expected["top"]) < len(expected["window"]) / 2  # only windows over the one item that covers everything
     assert sum(label == top for _, label, _, _ in expected["top"]) == len(trees)
     assert (len(expected["shift"]) > 0) == (strategy == "shift_reduce")
-
-
-def test_an_unknown_strategy_has_no_derivation():
-    tree = parse_tree("(TOP (NP (NN a)))")
-    with pytest.raises(ConfigError, match="unknown strategy 'top_down'; allowed are l2r, r2l, bottom_up, shift_reduce"):
-        derivation(tree, LEXICON.labels, "top_down")
 
 
 def test_a_deep_tree_has_a_derivation():

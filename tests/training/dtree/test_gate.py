@@ -195,7 +195,7 @@ def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
     hard = Fit(replace(recipe, gate_share=0.02), sentences, [], tmp_path / "hard")
     for fit in (every, hard):
         fit.prepare()
-    assert hard._sieve().least == hard.gate().least(0.02) > EVERYTHING
+    assert hard._sieve().least == hard.gate.least(0.02) > EVERYTHING
     golds = {fit: np.load(fit.workdir / "stores" / "window" / "gold.npy") for fit in (every, hard)}
     assert len(golds[hard]) < 0.8 * len(golds[every])
     right = {fit: np.bincount(gold[gold >= 0]) for fit, gold in golds.items()}

@@ -21,13 +21,13 @@ from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from tests.unit.kernels.harness import gold
 from training.data.corpus import read_treebank, training_tree
-from training.dtree.boosting.config import LearnerConfig
 from training.dtree.boosting.labels import open_label_data
 from training.dtree.boosting.learner import LabelLearner
 from training.dtree.boosting.store import DirectStore, Store, open_store
 from training.dtree.boosting.tree import Tree, single_leaf
 from training.dtree.examples import STORES, collect_atoms, write_stores
 from training.dtree.fit import build_lexicon
+from training.dtree.recipe import LearnerConfig
 from training.studies.turian2006.indirect import IndirectStore
 from training.studies.turian2006.reduced_tables import (
     UNKNOWN,
@@ -67,9 +67,7 @@ def build_both(folder: Path, arguments) -> tuple[dict, dict]:
     direct = write_stores(folder / "direct", *arguments)
     atoms = arguments[4]
     for store in STORES:
-        path = folder / "direct" / store
-        indptr, flat = np.load(path / "indptr.npy"), np.load(path / "atoms.npy")
-        DirectStore.build(path, indptr, flat, int(atoms.state[0]))
+        DirectStore.build(folder / "direct" / store, int(atoms.state[0]))
     return direct, IndirectStore.build_all(folder / "indirect", *arguments)
 
 

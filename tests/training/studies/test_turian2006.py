@@ -319,8 +319,8 @@ def test_small_helpers():
 
 
 def test_profile_ends_when_nothing_can_be_grown(done):
-    from training.dtree.boosting.config import LearnerConfig
     from training.dtree.boosting.store import open_store
+    from training.dtree.recipe import LearnerConfig
 
     path = (done / "r2l" / "stores" / "window").resolve()
     found = profile_trees(

@@ -26,7 +26,7 @@ from training.cli import main
 from training.data.corpus import Sentence
 from training.data.reading import TaggedSentence, read_sentences
 from training.data.treebanks import TreebankFile
-from training.dtree.fitting import fit_model
+from training.dtree.fit import fit_model
 from training.dtree.recipe import FitRecipe
 from training.pcfg import Markov, PcfgOptions, train_pcfg
 from training.runs.settings import changed

@@ -5,7 +5,7 @@ numbers. Places are cast to unsigned numbers in the inner loops: numba wraps neg
 test costs more than the work itself (4 times as much in the gather).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -30,32 +30,16 @@ class Columns(NamedTuple):
 
 
 @kernel
-def count_atoms(indptr, atoms, n_atoms, counts):
-    """Examples per atom into `counts` int64 (n_atoms,); returns (-1, 0), or (row, kind) of the first bad row.
-
-    kind 1: an atom outside [0, n_atoms); kind 2: an atom twice in the row; kind 3: `indptr` goes down.
-    """
-    last = np.full(n_atoms, -1, np.int64)
-    for row in range(len(indptr) - 1):
-        if indptr[row + 1] < indptr[row]:
-            return row, 3
-        for place in range(indptr[row], indptr[row + 1]):
-            atom = atoms[place]
-            if atom < 0 or atom >= n_atoms:
-                return row, 1
-            if last[atom] == row:
-                return row, 2
-            last[atom] = row
-            counts[atom] += 1
-    return -1, 0
+def count_atoms(atoms, counts):
+    """Add how often each atom comes to `counts` int64."""
+    for atom in atoms:
+        counts[atom] += 1
 
 
 @kernel
 def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings):
-    """Write the columns of the atoms in [first, last).
-
-    `bits` (0 on entry) begins with slot `first_slot`, `postings` with the posting list of atom `first`.
-    """
+    """Write the columns of the atoms in [first, last). `bits` (0 on entry) begins with slot `first_slot`, `postings`
+    with the posting list of atom `first`."""
     place_of = starts[first : last + 1] - starts[first]
     span = np.uint64(last - first)
     for row in range(len(indptr) - 1):
@@ -112,15 +96,12 @@ def lower_bound(ascending, start, end, wanted):
 
 @kernel
 def _split_list(columns, test, arena, start, end):
-    """Order the members arena[start:end] into those with atom `test`, then the others; return where these begin.
-
-    Both stay sorted.
-    """
+    """Order the members arena[start:end] into those with atom `test`, then the others, both sorted; return where
+    these begin."""
     slot, bits, starts, postings = columns
     column, first, last = slot[test], starts[test], starts[test + 1]
-    middle = start
     spare = np.empty(end - start, np.int32)
-    n_spare = 0
+    middle, n_spare = start, 0
     for place in range(start, end):
         example = arena[place]
         if column >= 0:
@@ -134,17 +115,14 @@ def _split_list(columns, test, arena, start, end):
         else:
             spare[n_spare] = example
             n_spare += 1
-    for k in range(n_spare):
-        arena[middle + k] = spare[k]
+    arena[middle:end] = spare[:n_spare]
     return middle
 
 
 @kernel
 def _take_rare(members, postings, first, last, leaf, arena, used, out):
-    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena.
-
-    Returns the new end of the arena.
-    """
+    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena, whose new
+    end is returned."""
     for place in range(first, last):
         rare = np.uint64(postings[place])
         mask = ONE << (rare & LOW6)
@@ -170,16 +148,7 @@ def _take_to_leaf(members, column, leaf, out):
 
 
 @kernel
-def _take_to_bitset(members, column, taken):
-    """Move the members in the bitset `column` to the bitset `taken`."""
-    for word in range(len(column)):
-        both = members[word] & column[word]
-        taken[word] = both
-        members[word] ^= both
-
-
-@kernel
-def percolate(columns, n, atom, yes, no, pool, arena, out):
+def percolate(columns, atom, yes, no, pool, arena, out):
     """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
 
     A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a part of
@@ -187,27 +156,21 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
     are first given to the leaf at the end of the chain of "no" answers, where most of them stay.
     """
     slot, bits, starts, postings = columns
-    n_words = (n + 63) >> 6
     default = 0
     while atom[default] >= 0:
         default = no[default]
-    out[:n] = default
+    out[:] = default
     if atom[0] < 0:
         return
-    n_nodes = len(atom)
+    n, n_words, n_nodes = len(out), pool.shape[1], len(atom)
     stack = np.empty(n_nodes, np.int64)
     where = np.empty(n_nodes, np.int64)  # row of pool, or -1 - start in arena
     stop = np.empty(n_nodes, np.int64)  # end in arena
-    free = np.arange(len(pool))[::-1].copy()
-    n_free = len(free) - 1
-    root_row = free[n_free]
-    pool[root_row, :n_words] = ALL
+    pool[0] = ALL
     if n & 63:
-        pool[root_row, n_words - 1] = (ONE << np.uint64(n & 63)) - ONE
-    stack[0] = 0
-    where[0] = root_row
-    depth = 1
-    used = 0
+        pool[0, n_words - 1] = (ONE << np.uint64(n & 63)) - ONE
+    stack[0], where[0] = 0, 0
+    depth, used = 1, 0
     while depth:
         depth -= 1
         node = stack[depth]
@@ -234,24 +197,23 @@ def percolate(columns, n, atom, yes, no, pool, arena, out):
             stop[left] = used
         elif left_leaf:
             _take_to_leaf(members, bits[column], left, out)
-        else:
-            n_free -= 1
-            where[left] = free[n_free]
-            _take_to_bitset(members, bits[column], pool[where[left]])
-        if not left_leaf:
-            stack[depth] = left
-            depth += 1
+        else:  # in the next row: all below it is done before the right child's row is used again
+            where[left] = where[node] + 1
+            taken, present = pool[where[left]], bits[column]
+            for word in range(n_words):
+                taken[word] = members[word] & present[word]
+                members[word] ^= taken[word]
         if atom[right] >= 0:
             where[right] = where[node]
             stack[depth] = right
             depth += 1
-            continue
-        if right != default:
+        elif right != default:
             for word in range(n_words):
                 if members[word] != ZERO:
                     _mark(members[word], word << 6, right, out)
-        free[n_free] = where[node]
-        n_free += 1
+        if not left_leaf:
+            stack[depth] = left
+            depth += 1
 
 
 ONE = np.uint64(1)
@@ -262,17 +224,14 @@ SIX = np.uint64(6)
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set at run time
 
-    def lowest_bit(word: np.uint64) -> np.uint64:
-        """Position of the lowest set bit of `word`, which must not be 0."""
+    def lowest_bit(word):
+        """Position of the lowest set bit of `word` (uint64), which must not be 0."""
         return np.uint64((int(word) & -int(word)).bit_length() - 1)
 
 else:
 
     @intrinsic
-    def lowest_bit(typingctx: Any, word: Any) -> Any:
-        """Position of the lowest set bit of `word` (uint64), which must not be 0: one machine instruction."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-        return types.uint64(types.uint64), generate
+    def lowest_bit(typingctx, word):
+        """One machine instruction."""
+        one = ir.Constant(ir.IntType(1), 1)
+        return types.uint64(types.uint64), lambda context, builder, signature, given: builder.cttz(given[0], one)

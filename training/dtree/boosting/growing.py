@@ -7,7 +7,7 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .config import LearnerConfig
+from ..recipe import LearnerConfig
 from .matrix import Matrix, Workspace, add_rows, find_rows, sum_rows
 from .tree import Tree
 
@@ -15,32 +15,24 @@ _BLOCK = 1024
 
 
 @kernel
-def gain_of(gradient, penalty, hard):
-    """Gain of a compound feature: soft max(0, |g| - λ), or hard |g| above λ, else 0."""
+def gain_of(gradient, penalty, cut):
+    """Gain of a compound feature: |g| - `cut` above λ, else 0. `cut`: λ for soft gains, 0 for hard ones."""
     size = abs(gradient)
-    if size <= penalty:
-        return 0.0
-    return size if hard else size - penalty
+    return size - cut if size > penalty else 0.0
 
 
 @kernel
-def best_split(histogram, total, penalty, hard):
-    """(largest gain of two children, its atom: the lowest of equals).
-
-    Gains are not negative, so their bits order like integers, and a maximum of integers runs in vector registers.
-    """
+def best_split(histogram, total, penalty, cut):
+    """(largest gain of two children, its atom: the lowest of equals). Gains are not negative, so their bits order like
+    integers, and a maximum of integers runs in vector registers."""
     gains = np.empty(_BLOCK, np.float64)
     ordered = gains.view(np.int64)
-    keep = 0.0 if hard else penalty
-    best = -1.0
-    best_atom = -1
+    best, best_atom = -1.0, -1
     for first in range(0, len(histogram), _BLOCK):
         part = histogram[first : first + _BLOCK]
         for j in range(len(part)):
-            g = part[j]
-            yes = abs(g)
-            no = abs(total - g)
-            gains[j] = (yes - keep if yes > penalty else 0.0) + (no - keep if no > penalty else 0.0)
+            yes, no = abs(part[j]), abs(total - part[j])
+            gains[j] = (yes - cut if yes > penalty else 0.0) + (no - cut if no > penalty else 0.0)
         highest = np.int64(0)
         for j in range(len(part)):
             highest = max(highest, ordered[j])
@@ -80,12 +72,6 @@ class Nodes(NamedTuple):
 
 
 @kernel
-def _make_nodes(size):
-    real, whole = np.zeros((4, size)), np.full((3, size), -1)
-    return Nodes(real[0], real[1], whole[0], real[2], real[3], whole[1], np.zeros(size, np.int16), whole[2])
-
-
-@kernel
 def _take_slot(held):
     """A free row of the pool, now held."""
     slot = 0
@@ -93,17 +79,6 @@ def _take_slot(held):
         slot += 1
     held[slot] = True
     return slot
-
-
-@kernel
-def _next_to_split(nodes, n_nodes):
-    """The open leaf whose split adds most gain (equals: the lowest number), -1 if there is none."""
-    node, most = -1, 0.0
-    for candidate in range(n_nodes):
-        more = nodes.best[candidate] - nodes.gain[candidate]
-        if nodes.slot[candidate] >= 0 and more > most:
-            node, most = candidate, more
-    return node
 
 
 @kernel
@@ -117,7 +92,7 @@ def _tagged_rows(tag_of, tag, found):
 
 
 @kernel
-def _split_rows(matrix, nodes, node, left, right, penalty, hard, tag_of, found):
+def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
     """Part a node's rows by its best atom, and set the children's sums and gains; `found`: the left child's rows."""
     _, _, best_atom, positive, negative, rows, tag, _ = nodes
     tag[left], tag[right] = (left + 1) >> 1, tag[node]
@@ -128,22 +103,20 @@ def _split_rows(matrix, nodes, node, left, right, penalty, hard, tag_of, found):
     positive[left], negative[left] = sum_rows(matrix.gradient, found, n_found)
     positive[right], negative[right] = positive[node] - positive[left], negative[node] - negative[left]
     for child in (left, right):
-        nodes.gain[child] = gain_of(positive[child] - negative[child], penalty, hard)
+        nodes.gain[child] = gain_of(positive[child] - negative[child], penalty, cut)
 
 
 @kernel
-def _may_split(nodes, node, penalty, hard, split_ratio):
+def _may_split(nodes, node, penalty, cut, split_ratio):
     """Whether a split could gain enough: the most that any can is that of all positives against all negatives."""
-    most = gain_of(nodes.positive[node], penalty, hard) + gain_of(nodes.negative[node], penalty, hard)
+    most = gain_of(nodes.positive[node], penalty, cut) + gain_of(nodes.negative[node], penalty, cut)
     return most > split_ratio * nodes.gain[node]
 
 
 @kernel
 def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found):
-    """Histograms of the children that are open, the larger one's in the place of the parent's.
-
-    `found` holds the left child's rows. With `subtraction` only the smaller child's rows are added up.
-    """
+    """Histograms of the children that are open, the larger one's in the place of the parent's. `found` holds the left
+    child's rows. With `subtraction` only the smaller child's rows are added up."""
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
     slot, n_found = nodes.slot, nodes.rows[small]
     parent = pool[slot[node]]
@@ -171,7 +144,7 @@ def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, 
 
 
 @kernel
-def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no):
+def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no):
     """Grow one tree best-first into `atom`, `yes`, `no` int32 (2 max_splits + 1,).
 
     The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64
@@ -181,20 +154,20 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction
     Returns (number of nodes, largest |g| of a child of the root).
     """
     k = len(matrix.gradient)
-    nodes = _make_nodes(len(atom))
-    gain, best, best_atom, positive, negative, rows, _, slot = nodes
+    real, whole, tag = np.zeros((4, len(atom))), np.full((3, len(atom)), -1), np.zeros(len(atom), np.int16)
+    gain, best, positive, negative = real[0], real[1], real[2], real[3]
+    best_atom, rows, slot = whole[0], whole[1], whole[2]
+    nodes = Nodes(gain, best, best_atom, positive, negative, rows, tag, slot)
     held = np.zeros(len(pool), np.bool_)
-    atom[:] = -1
-    yes[:] = -1
-    no[:] = -1
-    for row in range(k):
-        tag_of[row] = 0
-        found[row] = row
+    for column in (atom, yes, no):
+        column[:] = -1
+    tag_of[:] = 0
+    found[:] = np.arange(len(found))
     rows[0] = k
     positive[0], negative[0] = sum_rows(matrix.gradient, found, k)
     total = positive[0] - negative[0]
-    gain[0] = gain_of(total, penalty, hard)
-    best[0], best_atom[0] = best_split(matrix.histogram, total, penalty, hard)
+    gain[0] = gain_of(total, penalty, cut)
+    best[0], best_atom[0] = best_split(matrix.histogram, total, penalty, cut)
     steepest = steepest_child(matrix.histogram, total)
     n_nodes = 1
     if best_atom[0] < 0 or not best[0] > gain[0] + root_slack * penalty:
@@ -202,16 +175,19 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction
     slot[0] = _take_slot(held)
     pool[slot[0], :] = matrix.histogram
     for _ in range(max_splits):
-        node = _next_to_split(nodes, n_nodes)
+        node, most = -1, 0.0
+        for leaf in range(n_nodes):
+            if slot[leaf] >= 0 and best[leaf] - gain[leaf] > most:
+                node, most = leaf, best[leaf] - gain[leaf]
         if node < 0:
             break
         left, right = n_nodes, n_nodes + 1
         n_nodes += 2
         atom[node], yes[node], no[node] = best_atom[node], left, right
-        _split_rows(matrix, nodes, node, left, right, penalty, hard, tag_of, found)
+        _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found)
         small, large = (left, right) if rows[left] <= rows[right] else (right, left)
-        small_open = _may_split(nodes, small, penalty, hard, split_ratio)
-        large_open = _may_split(nodes, large, penalty, hard, split_ratio)
+        small_open = _may_split(nodes, small, penalty, cut, split_ratio)
+        large_open = _may_split(nodes, large, penalty, cut, split_ratio)
         _split_histogram(
             matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found
         )
@@ -219,7 +195,7 @@ def grow(matrix, penalty, hard, split_ratio, root_slack, max_splits, subtraction
             if slot[child] < 0:
                 continue
             total = positive[child] - negative[child]
-            best[child], best_atom[child] = best_split(pool[slot[child]], total, penalty, hard)
+            best[child], best_atom[child] = best_split(pool[slot[child]], total, penalty, cut)
             if not best[child] > split_ratio * gain[child]:
                 held[slot[child]] = False
                 slot[child] = -1
@@ -232,8 +208,9 @@ def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Work
     tree = Tree(*(np.empty(2 * most + 1, dtype=INDEX) for _ in range(3)))
     pool = space.take("pool", (most + 2) * n_atoms, SCORE).reshape(most + 2, n_atoms)
     tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
+    cut = 0.0 if config.gain == "hard" else float(penalty)
     n_nodes, steepest = grow(
-        matrix, float(penalty), config.gain == "hard", float(config.split_ratio), float(config.root_slack), most,
-        config.subtraction, pool, tag_of, found, *tree,
+        matrix, float(penalty), cut, float(config.split_ratio), float(config.root_slack), most, config.subtraction,
+        pool, tag_of, found, *tree,
     )  # fmt: skip
     return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from spacy_dtparse.dtypes import WEIGHT
 from spacy_dtparse.errors import TrainingDataError
 
-from .store import STORE_FILE, open_store
+from .store import STORE_FILE, mapped, open_store
 
 GOLD = np.int16
 """Label numbers: a treebank has far fewer than 32,767 labels."""
@@ -20,10 +20,8 @@ LABEL_TYPES: dict[str, Any] = {"gold": GOLD, "b_pos": WEIGHT, "b_neg": WEIGHT}
 
 
 class LabelData(NamedTuple):
-    """`gold` int16 (n,): number of the label that is right for the example, -1 for none.
-
-    `b_pos`, `b_neg` float32 (n,): the example's bias for the classifier of its gold label, and for every other one.
-    """
+    """`gold` int16 (n,): number of the label that is right for the example, -1 for none. `b_pos`, `b_neg` float32 (n,):
+    the example's bias for the classifier of its gold label, and for every other one."""
 
     gold: np.ndarray
     b_pos: np.ndarray
@@ -38,92 +36,58 @@ class Label(NamedTuple):
     store: str = "main"
 
 
-def check_label_data(data: LabelData, n_examples: int) -> None:
-    """Raise TrainingDataError unless all three arrays are (n_examples,), biases finite and none negative."""
-    for name, array in data._asdict().items():
-        if array.shape != (n_examples,):
+def check_biases(data: LabelData) -> None:
+    """Raise TrainingDataError unless biases are finite and none negative."""
+    for name, array in (("b_pos", data.b_pos), ("b_neg", data.b_neg)):
+        good = np.isfinite(array) & (array >= 0)
+        if not good.all():
+            where = int(np.argmin(good))
             raise TrainingDataError(
-                f"{name} has shape {array.shape}, but the store has {n_examples} examples; it must have one number per "
-                "example. Make the label data and the store from the same examples."
+                f"{name} of example {where} is {array[where]} ({int((~good).sum())} such examples); a bias must be "
+                "finite and not negative. Check how the weight of the example's state is shared out."
             )
-    if n_examples and int(data.gold.min()) < -1:
-        where = int(np.argmax(data.gold < -1))
-        raise TrainingDataError(
-            f"gold of example {where} is {data.gold[where]}; allowed are label numbers from 0, and -1 for none."
-        )
-    for name in ("b_pos", "b_neg"):
-        array = getattr(data, name)
-        bad = ~(np.isfinite(array) & (array >= 0))
-        if bad.any():
-            where = int(np.argmax(bad))
-            raise TrainingDataError(
-                f"{name} of example {where} is {array[where]} ({int(bad.sum())} such examples); a bias must be finite "
-                "and not negative. Check how the weight of the example's state is shared out."
-            )
-
-
-def save_label_data(path: str | os.PathLike, data: LabelData) -> None:
-    """Write the arrays beside the store in the folder `path`."""
-    data = LabelData(*(np.asarray(array, dtype=LABEL_TYPES[name]) for name, array in data._asdict().items()))
-    check_label_data(data, len(data.gold))
-    Path(path).mkdir(parents=True, exist_ok=True)
-    for name, array in data._asdict().items():
-        np.save(Path(path) / f"{name}.npy", array)
 
 
 def open_label_data(path: str | os.PathLike) -> LabelData:
-    """The arrays that `save_label_data` wrote, mapped."""
+    """The arrays of a store's folder, mapped."""
     try:
-        return LabelData(
-            *(np.asarray(np.load(Path(path) / f"{name}.npy", mmap_mode="c")) for name in LabelData._fields)
-        )
+        return LabelData(*(mapped(Path(path) / f"{name}.npy") for name in LabelData._fields))
     except (OSError, ValueError) as error:
-        raise TrainingDataError(
-            f"{path} has no readable label data ({error}); write it with save_label_data after building the store."
-        ) from error
+        raise TrainingDataError(f"{path} has no readable label data ({error}); build the store again.") from error
 
 
-class Survey(NamedTuple):
-    """`notes`: labels met once or never, examples of labels that are not trained. `expected`: a first guess of how long
-    each label takes, in any unit. `digests`: of each store's data.
+def survey_data(
+    stores: Mapping[str, str], labels: Sequence[Label]
+) -> tuple[list[str], dict[str, float], dict[str, str]]:
+    """Check the data of all labels' stores (TrainingDataError when unusable).
+
+    Returns what is worth noting (labels met once or never, examples of labels that are not trained), a first guess of
+    how long each label takes, in any unit, and a digest of each store's data.
     """
-
-    notes: list[str]
-    expected: dict[str, float]
-    digests: dict[str, str]
-
-
-def survey_data(stores: Mapping[str, str], labels: Iterable[Label]) -> Survey:
-    """Check the data of all labels' stores (TrainingDataError when unusable) and say what is in them."""
     notes, expected, digests = [], {}, {}
-    labels = list(labels)
-    trained = {label.number for label in labels}  # in whichever store: that of TOP holds rows of other labels too
+    trained = sorted({label.number for label in labels})  # anywhere: the store of TOP holds rows of other labels too
     for store_name in sorted({label.store for label in labels}):
         folder = stores[store_name]
         store, data = open_store(folder), open_label_data(folder)
-        check_label_data(data, store.n_examples)
+        check_biases(data)
         if not store.n_examples:
             raise TrainingDataError(f"the store {store_name!r} in {folder} has no examples; build it again.")
-        counts = np.bincount(data.gold[data.gold >= 0].astype(np.int64))
+        counts = np.bincount(data.gold[data.gold >= 0], minlength=trained[-1] + 1)
         for label in labels:
             if label.store != store_name:
                 continue
-            seen = int(counts[label.number]) if 0 <= label.number < len(counts) else 0
+            seen = int(counts[label.number])
             expected[label.name] = float(min(seen, store.n_examples - seen))
             if seen == 0:
                 notes.append(f"label {label.name} has no positive example: its classifier always says no")
             elif seen == 1:
                 notes.append(f"label {label.name} has one positive example")
-        others = int(counts.sum()) - sum(int(counts[n]) for n in trained if 0 <= n < len(counts))
+        others = int(counts.sum() - counts[trained].sum())
         if others:
             notes.append(f"store {store_name}: {others} positive examples are of labels that are not trained")
-        digests[store_name] = _digest(folder, data)
-    return Survey(notes, expected, digests)
-
-
-def _digest(folder: str, data: LabelData) -> str:
-    digest = hashlib.blake2b(digest_size=12)
-    for array in data:
-        digest.update(array.tobytes())
-    digest.update((Path(folder) / STORE_FILE).read_bytes())
-    return digest.hexdigest()
+        digest = hashlib.blake2b(digest_size=12)
+        for array in data:
+            digest.update(array.tobytes())
+        digest.update((Path(folder) / STORE_FILE).read_bytes())
+        digests[store_name] = digest.hexdigest()
+    return notes, expected, digests

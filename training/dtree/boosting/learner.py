@@ -10,22 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.dtypes import SCORE
+from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
-from .config import LearnerConfig
+from ..recipe import LearnerConfig
 from .growing import grow_tree, steepest_child
 from .labels import LabelData
-from .leaves import add_units, all_weights, leaf_curvatures, leaf_sums, signed_bias, step_units, update_scores
+from .leaves import add_units, all_weights, leaf_sums, step_units, update_scores
 from .matrix import Matrix, Workspace, make_matrix, on_grid
-from .sampling import PrioritySampler, Sample, label_key, stream_keys
+from .sampling import PrioritySampler, label_key, stream_keys
 from .store import Store
-from .tree import Tree, concatenate, single_leaf, tree_at
+from .tree import concat, single_leaf, tree_at
 
 STEPS = ("sample", "extract", "build", "percolate", "leaves")
 """Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
-
-
 _LONE_LEAF_SWEEPS = 50  # a lone leaf goes all the way, as no other tree will mend it
 
 
@@ -41,26 +39,12 @@ class Progress(NamedTuple):
     gradient: float = float("inf")
 
 
-class StepResult(NamedTuple):
-    """One turn of the learner. `grown`: the root was split (or a lone leaf was due); `kept`: a tree was added.
-
-    `nonzero`: leaves whose confidence is not 0. `lost`: share of the examples' weight outside the sample.
-    `gradient`: largest |g| of a child of the root.
-    """
-
-    grown: bool
-    kept: bool
-    nonzero: int
-    lost: float
-    gradient: float
-
-
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples (data (n,) arrays that `check_label_data` finds good). number, name: the label's number
-    in `data.gold`, and its name, which fixes the random numbers. ensemble, score, progress: where to go on from;
-    `score` int32 (n,), in units of CONFIDENCE_GRID, must be the ensemble's scores and is computed when None.
+    store, data: the examples. number, name: the label's number in `data.gold`, and its name, which fixes the random
+    numbers. ensemble, score, progress: where to go on from; `score` int32 (n,), in units of CONFIDENCE_GRID, must be
+    the ensemble's scores and is computed when None.
 
     Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
     """
@@ -76,12 +60,11 @@ class LabelLearner:
         score: np.ndarray | None = None,
         progress: Progress | None = None,
     ):
-        self.store, self.config, self.name = store, config, name
-        self.progress = progress or Progress()
-        self.bias = signed_bias(data.gold, data.b_pos, data.b_neg, number)
-        self.n_positive = int(np.count_nonzero(data.gold == number))
-        self._base = ensemble if ensemble is not None else empty_ensemble()
-        self._new: list[tuple[Tree, np.ndarray]] = []
+        self.store, self.config, self.progress = store, config, progress or Progress()
+        positive = data.gold == number
+        self.bias = np.where(positive, data.b_pos, -data.b_neg)
+        self.n_positive = int(np.count_nonzero(positive))
+        self._base, self._new = ensemble or empty_ensemble(), list[LabelEnsemble]()
         self.score = score if score is not None else ensemble_scores(store, self._base)
         self.weight = np.empty_like(self.bias)
         all_weights(self.score, self.bias, self.weight)
@@ -89,15 +72,13 @@ class LabelLearner:
         self._sampler = PrioritySampler(config.sample_size)
         self._space = Workspace()
         self.seconds = dict.fromkeys(STEPS, 0.0)
-        self.lost_weight = 0.0
-        self.n_grown = 0
+        self.n_grown, self.lost_weight = 0, 0.0
 
     @property
     def ensemble(self) -> LabelEnsemble:
         """All trees so far."""
         if self._new:
-            self._base = concatenate(self._base, self._new)
-            self._new = []
+            self._base, self._new = concat([self._base, *self._new]), []
         return self._base
 
     @property
@@ -106,15 +87,13 @@ class LabelLearner:
         return len(self._base.roots) + len(self._new)
 
     def root_gradient(self) -> float:
-        """Largest |g| of a child of the root under the present weights, estimated on one sample.
-
-        The draw is not counted: the first tree sees the same sample.
-        """
-        matrix, _ = self._matrix()
+        """Largest |g| of a child of the root under the present weights, estimated on one sample. The draw is not
+        counted: the first tree sees the same sample."""
+        matrix = self._matrix()
         return float(steepest_child(matrix.histogram, matrix.gradient.sum()))
 
-    def _matrix(self) -> tuple[Matrix, Sample]:
-        """The next sample, and its matrix."""
+    def _matrix(self) -> Matrix:
+        """The next sample."""
         clock = time.perf_counter()
         keys = stream_keys(self.config.seed, self._key, self.progress.draws)
         sample = self._sampler.draw(self.weight, keys)
@@ -124,69 +103,57 @@ class LabelLearner:
         columns = getattr(self.store, "columns", None)
         matrix = make_matrix(sample.ids, gradient, indptr, atoms, self.store.n_atoms, columns, self._space)
         self._tick("extract", clock)
-        return matrix, sample
+        return matrix
 
     def _tick(self, step: str, since: float) -> float:
         now = time.perf_counter()
         self.seconds[step] += now - since
         return now
 
-    def step(self, penalty: float) -> StepResult:
+    def step(self, penalty: float) -> float | None:
         """Draw a sample, grow one tree at λ = `penalty`, and set its leaves over all examples.
 
-        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label
-        without positives gets a lone leaf, while its weight is above λ.
+        Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label without
+        positives gets a lone leaf, while its weight is above λ. Returns the share of the examples' weight outside the
+        sample; None where the root could not be split.
         """
-        config = self.config
-        matrix, sample = self._matrix()
+        matrix = self._matrix()
         clock = time.perf_counter()
-        prior = config.prior and self.progress.draws == 0
-        tree, steepest = grow_tree(matrix, penalty, config, self._space)
+        prior = self.config.prior and self.progress.draws == 0
+        tree, steepest = grow_tree(matrix, penalty, self.config, self._space)
         clock = self._tick("build", clock)
-        self.progress = self.progress._replace(draws=self.progress.draws + 1)
+        draws = self.progress.draws + 1
         if prior:
             tree = single_leaf()
-        elif len(tree.atom) == 1:
-            if self.n_positive or not steepest > penalty:
-                self.progress = self.progress._replace(gradient=steepest, empty=0)
-                return StepResult(False, False, 0, 0.0, steepest)
-            tree = single_leaf()
-        kept_weight = float(np.abs(self.weight[sample.ids]).sum(dtype=SCORE))
+        elif len(tree.atom) == 1 and (self.n_positive or not steepest > penalty):
+            self.progress = Progress(draws, 0, steepest)
+            return None
+        kept_weight = float(np.abs(self.weight[matrix.ids]).sum(dtype=SCORE))
         leaf = self.store.percolate(tree)
         clock = self._tick("percolate", clock)
         units, total = self._set_leaves(leaf, len(tree.atom), penalty)
         self._tick("leaves", clock)
-        nonzero = int(np.count_nonzero(units))
         lost = max(0.0, 1.0 - kept_weight / total) if total else 0.0
         self.n_grown += 1
         self.lost_weight += lost
-        if nonzero:
-            self._new.append((tree, units))
-            if len(self._new) >= 256:
-                _ = self.ensemble
-        empty = 0 if nonzero else self.progress.empty + 1
-        self.progress = self.progress._replace(empty=empty, gradient=float("inf"))
-        return StepResult(True, nonzero > 0, nonzero, lost, steepest)
+        kept = bool(units.any())
+        if kept:
+            self._new.append(LabelEnsemble(np.zeros(1, dtype=INDEX), *tree, units * CONFIDENCE_GRID))
+        self.progress = Progress(draws, 0 if kept else self.progress.empty + 1)
+        return lost
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
         """(node values int64 in units, weight of all examples before the update); updates scores and weights."""
-        units = np.zeros(n_nodes, dtype=np.int64)
-        sums = np.empty((n_nodes, 2), dtype=SCORE)
-        newton = self.config.solver == "newton"
-        total = 0.0
+        units, sums, total = np.zeros(n_nodes, dtype=np.int64), np.empty((n_nodes, 3), dtype=SCORE), 0.0
         for sweep in range(self.config.sweeps if n_nodes > 1 else _LONE_LEAF_SWEEPS):
-            leaf_sums(leaf, self.weight, sums)
-            if sweep == 0:
-                total = float(sums.sum())
-            curvature = None
-            if newton:
-                curvature = np.empty(n_nodes, dtype=SCORE)
-                leaf_curvatures(leaf, self.weight, self.bias, curvature)
-            step = step_units(sums, penalty, units, curvature)
+            leaf_sums(leaf, self.weight, self.bias, self.config.solver == "newton", sums)
+            step = step_units(sums, penalty, units)
             if self.config.shrinkage < 1:
                 step = (step * self.config.shrinkage).astype(step.dtype)
             if sweep:
                 step[units == 0] = 0  # a leaf that was 0 stays 0: its sums have not changed
+            else:
+                total = float(sums[:, :2].ravel().sum())
             if not step.any():
                 break
             update_scores(leaf, step, self.bias, self.score, self.weight)
@@ -194,22 +161,20 @@ class LabelLearner:
         return units, total
 
     def fit(
-        self, penalty: float, max_trees: int | None = None, done: int = 0, stop: Callable[[], bool] | None = None
+        self, penalty: float, max_trees: int | None = None, done: int = 0, stop: Callable[[], bool] = lambda: False
     ) -> tuple[bool, int]:
-        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`,
-        asked after each tree, is true.
+        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`, asked after
+        each tree, is true.
 
         `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so far).
         """
         if self.progress.gradient <= penalty:  # nothing has changed since the root could not be split
             return True, done
         while max_trees is None or done < max_trees:
-            if self.progress.empty >= self.config.max_empty:
-                break
-            if not self.step(penalty).grown:
+            if self.progress.empty >= self.config.max_empty or self.step(penalty) is None:
                 break
             done += 1
-            if stop is not None and done != max_trees and stop():
+            if done != max_trees and stop():
                 return False, done
         self.progress = self.progress._replace(empty=0)
         return True, done

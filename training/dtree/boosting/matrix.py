@@ -7,7 +7,7 @@ import numpy as np
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.kernels.jit import kernel
 
-from .columns import LOW6, ONE, SIX, ZERO, Columns, lower_bound
+from .columns import LOW6, ONE, SIX, Columns, lower_bound
 
 
 class Matrix(NamedTuple):
@@ -35,8 +35,6 @@ class Workspace:
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
-        self._present = np.zeros(0, dtype=BITS)
-        self._present_ids = np.zeros(0, dtype=INDEX)
 
     def take(self, name: str, size: int, dtype: type) -> np.ndarray:
         """An array of `size` with whatever was left in it."""
@@ -44,17 +42,6 @@ class Workspace:
         if have is None or len(have) < size:
             have = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
         return have[:size]
-
-    def members(self, ids: np.ndarray, n_words: int) -> np.ndarray:
-        """A bitset of n_words uint64 with the bits of `ids` set; clears those of the call before."""
-        if len(self._present) != n_words:
-            self._present = np.zeros(n_words, dtype=BITS)
-        elif n_words:
-            clear_present(self._present_ids, self._present)
-        if n_words:
-            mark_present(ids, self._present)
-            self._present_ids = ids
-        return self._present
 
 
 def on_grid(gradient: np.ndarray) -> np.ndarray:
@@ -95,8 +82,7 @@ def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
 @kernel
 def sum_rows(gradient, rows, count):
     """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one grid."""
-    total = 0.0
-    weight = 0.0
+    total = weight = 0.0
     for k in range(count):
         g = gradient[np.uint64(rows[k])]
         total += g
@@ -116,29 +102,25 @@ def make_matrix(
     """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample here."""
     histogram = space.take("histogram", n_atoms, SCORE)
     histogram[:] = 0
-    everything = space.take("found", len(ids) + 1, INDEX)
-    everything[:] = np.arange(len(ids) + 1, dtype=INDEX)
-    add_rows(indptr, atoms, gradient, everything, len(ids), 1.0, histogram)
-    own = columns is None
-    if columns is None:
-        starts = space.take("starts", n_atoms + 1, OFFSET)
-        starts[:] = 0
-        postings = space.take("postings", len(atoms), INDEX)
-        list_columns(indptr, atoms, starts, postings)
-        columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
-    present = space.members(ids, 0 if own else columns.bits.shape[1])
-    return Matrix(ids, gradient, indptr, atoms, histogram, columns, own, present)
+    add_rows(indptr, atoms, gradient, np.arange(len(ids), dtype=INDEX), len(ids), 1.0, histogram)
+    if columns is not None:
+        present = space.take("present", columns.bits.shape[1], BITS)
+        present[:] = 0
+        mark_present(ids, present)
+        return Matrix(ids, gradient, indptr, atoms, histogram, columns, False, present)
+    starts, postings = space.take("starts", n_atoms + 1, OFFSET), space.take("postings", len(atoms), INDEX)
+    starts[:] = 0
+    list_columns(indptr, atoms, starts, postings)
+    columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
+    return Matrix(ids, gradient, indptr, atoms, histogram, columns, True, np.zeros(0, BITS))
 
 
 @kernel
 def find_rows(matrix, test, tag_of, tag, found):
-    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many.
-
-    Written without branches on what is found: the processor could not guess them.
-    """
+    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many. Written
+    without branches on what is found: the processor could not guess them."""
     columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
-    column = columns.slot[test]
-    n_found = 0
+    column, n_found = columns.slot[test], 0
     if column >= 0:
         bits = columns.bits[column]
         for row in range(k):
@@ -147,8 +129,7 @@ def find_rows(matrix, test, tag_of, tag, found):
             found[np.uint64(n_found)] = row
             n_found += int(has) & int(tag_of[row] == tag)
         return n_found
-    start, end = columns.starts[test], columns.starts[test + 1]
-    postings = columns.postings
+    start, end, postings = columns.starts[test], columns.starts[test + 1], columns.postings
     if matrix.own_columns:
         for place in range(start, end):
             member = np.uint64(postings[place])
@@ -156,12 +137,11 @@ def find_rows(matrix, test, tag_of, tag, found):
             n_found += int(tag_of[member] == tag)
         return n_found
     # who of the posting list is in the sample at all: few, whose rows are then looked up in order
-    hits = 0
+    hits = row = 0
     for place in range(np.uint64(start), np.uint64(end)):
         example = np.uint64(postings[np.uint64(place)])
         found[np.uint64(hits)] = example
         hits += int((matrix.present[example >> SIX] >> (example & LOW6)) & ONE)
-    row = 0
     for hit in range(hits):
         row = seek(ids, row, k, found[hit])
         found[n_found] = row
@@ -178,20 +158,11 @@ def mark_present(ids, present):
 
 
 @kernel
-def clear_present(ids, present):
-    """Set the words of the examples `ids` in the bitset `present` to 0."""
-    for k in range(len(ids)):
-        present[np.uint64(ids[k]) >> SIX] = ZERO
-
-
-@kernel
 def seek(ascending, start, end, wanted):
     """First place from `start` on whose number is not below `wanted` (`end` if none): doubling steps, then halving."""
-    step = 1
-    low = start
-    high = start
+    high, step = start, 1
     while high < end and ascending[high] < wanted:
-        low = high + 1
+        start = high + 1
         high += step
         step <<= 1
-    return lower_bound(ascending, low, min(high, end), wanted)
+    return lower_bound(ascending, start, min(high, end), wanted)

@@ -1,67 +1,16 @@
-"""The lines of the training log: one per λ level, what they say, and which is best. And the progress bar."""
+"""What the lines of the training log say, one per λ level: which is best, and the plot of dev F1 against the
+number of parameters (the papers' Figure 1)."""
 
+import logging
 import math
-import time
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
-
-from .learner import STEPS
-from .task import LevelReport
-from .tree import n_leaves, n_parameters
-
-
-def make_row(
-    level: int,
-    partial: bool,
-    penalty: float,
-    ensembles: Mapping[str, LabelEnsemble],
-    scores: Mapping[str, float],
-    reports: Mapping[str, Sequence[LevelReport]],
-    begin: float,
-) -> dict[str, Any]:
-    """One line of the log. `partial`: time was up within the level. `reports`: of the level's tasks by label.
-    `begin`: time.time() when training began.
-
-    `parameters`: leaves that are not 0; `leaves`: all of them.
-    `ms_per_tree` is the papers' profile; `weight_lost` the mean share of weight outside the sample;
-    `trees_of` tells which part of each ensemble was evaluated.
-    """
-    everything = [report for name in ensembles for report in reports.get(name, ())]
-    by_label = {name: _figures([ensemble], reports.get(name, ())) for name, ensemble in ensembles.items()}
-    whole = _figures(list(ensembles.values()), everything)
-    return {
-        "level": level,
-        "partial": partial,
-        "lambda": penalty,
-        **{key: whole[key] for key in ("parameters", "leaves", "trees")},
-        "f1": scores.get("f1"),
-        "scores": dict(scores),
-        "seconds": round(time.time() - begin, 3),
-        "train_seconds": whole["seconds"],
-        "ms_per_tree": {
-            step: round(1e3 * sum(report.steps[k] for report in everything) / max(1, whole["grown"]), 3)
-            for k, step in enumerate(STEPS)
-        },
-        "weight_lost": whole["weight_lost"],
-        "labels": by_label,
-        "trees_of": {name: figures["trees"] for name, figures in by_label.items()},
-    }
-
-
-def _figures(ensembles: Sequence[LabelEnsemble], reports: Sequence[LevelReport]) -> dict[str, Any]:
-    """Sizes of some labels' ensembles, and sums over the reports of their tasks."""
-    grown = sum(report.grown for report in reports)
-    return {
-        "trees": sum(len(ensemble.roots) for ensemble in ensembles),
-        "parameters": sum(map(n_parameters, ensembles)),
-        "leaves": sum(map(n_leaves, ensembles)),
-        "grown": grown,
-        "seconds": round(sum(report.seconds for report in reports), 3),
-        "weight_lost": round(sum(report.lost for report in reports) / max(1, grown), 6),
-    }
+LOG_FILE = "log.jsonl"
+logger = logging.getLogger(__name__)
 
 
 def best_row(rows: Sequence[dict]) -> dict | None:
@@ -87,28 +36,40 @@ def waited(rows: Sequence[dict]) -> int:
     return count
 
 
-def checked_scores(scores: Mapping[str, float]) -> dict[str, float]:
-    """Dev scores as plain floats; ConfigError unless there is a finite "f1"."""
-    if "f1" not in scores or not math.isfinite(scores["f1"]):
-        raise ConfigError(
-            f"evaluate returned {dict(scores)!r}; it must return a mapping with a finite number under "
-            '"f1", larger being better.'
-        )
-    return {key: float(value) for key, value in scores.items()}
-
-
-def progress_bar(quiet: bool) -> Any:
-    """A bar that counts trees, on a terminal only and not if `quiet`; its lines are printed in any case."""
-    from tqdm import tqdm  # a dependency of spaCy
-
-    return tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=True if quiet else None)
-
-
 def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
     """Wall clock of the λ path over all calls that the log shows, up to the last level of each."""
-    used = last = 0.0
-    for row in rows:
-        if row["seconds"] < last:
-            used += last
-        last = row["seconds"]
-    return used + last
+    ends = pairwise([*rows, {"seconds": -math.inf}])
+    return sum(row["seconds"] for row, after in ends if after["seconds"] < row["seconds"])
+
+
+def plot_path(
+    runs: dict[str, Sequence[dict]],
+    target: str | os.PathLike,
+    value: Callable[[dict], float | None] = itemgetter("f1"),
+    what: str = "dev F1",
+) -> bool:
+    """Draw one curve per run into the file `target` (its suffix chooses the format: .svg, .png, .pdf).
+
+    runs: name -> lines of the log. value, what: what is drawn over the number of parameters, and its name. Returns
+    whether it was drawn: without matplotlib a note is logged instead, and training goes on. The same rows give the same
+    .svg.
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        logger.warning("no plot was drawn: matplotlib is not installed (pip install 'spacy-dtparse[train]')")
+        return False
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, rows in runs.items():
+        points = [(row["parameters"], value(row)) for row in rows if value(row) is not None and row["parameters"] > 0]
+        axes.plot(*zip(*points, strict=True) if points else ([], []), marker=".", linewidth=1, label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel("number of non-zero parameters, all classifiers")
+    axes.set_ylabel(what)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    with rc_context({"svg.hashsalt": "spacy-dtparse"}):
+        figure.savefig(target, metadata={"Date": None} if str(target).endswith(".svg") else None)
+    return True

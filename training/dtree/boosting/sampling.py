@@ -1,6 +1,7 @@
 """Priority sampling of examples (Duffield, Lund & Thorup 2005): few examples, unbiased sums of their weights."""
 
 import hashlib
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +21,8 @@ _MARGIN = 1.0 + 1e-5  # far above the rounding of a float32 product
 
 
 class Sample(NamedTuple):
-    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the kept examples.
-
-    `threshold`: the (k + 1)-th largest priority, 0 when every example with weight was kept.
-    """
+    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the kept examples. `threshold`:
+    the (k + 1)-th largest priority, 0 when every example with weight was kept."""
 
     ids: np.ndarray
     weight: np.ndarray
@@ -47,33 +46,27 @@ def stream_keys(seed: int, key: int, draw: int) -> tuple[int, int]:
 
 
 @kernel
-def uniforms(first, count, key0, key1, out):
-    """out float32 [j] = a number in (0, 1) that depends on example first + j and the keys only (counter-based).
+def _mixed(x):
+    """One round of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32)."""
+    x ^= x >> _S16
+    x = (x * _M1) & _MASK
+    x ^= x >> _S15
+    x = (x * _M2) & _MASK
+    return x ^ (x >> _S16)
 
-    Two rounds of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32); 23 bits.
-    """
+
+@kernel
+def uniforms(first, count, key0, key1, out):
+    """out float32 [j] = a number in (0, 1) of 23 bits that depends on example first + j and the keys only."""
     for j in range(count):
-        x = np.uint64(first + j) ^ key0
-        x ^= x >> _S16
-        x = (x * _M1) & _MASK
-        x ^= x >> _S15
-        x = (x * _M2) & _MASK
-        x ^= x >> _S16
-        x ^= key1
-        x ^= x >> _S16
-        x = (x * _M1) & _MASK
-        x ^= x >> _S15
-        x = (x * _M2) & _MASK
-        x ^= x >> _S16
+        x = _mixed(_mixed(np.uint64(first + j) ^ key0) ^ key1)
         out[j] = (np.float32(np.int32(x >> _S9)) + _HALF) * _STEP
 
 
 @kernel
 def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
-    """Examples of weight > 0 whose priority w / r may be above `threshold`: numbers and priorities, in order.
-
-    Returns their number, or -1 when they do not fit in `ids`.
-    """
+    """Examples of weight > 0 whose priority w / r may be above `threshold`: numbers and priorities, in order. Returns
+    their number; those that do not fit in `ids` are only counted."""
     n = len(signed_weight)
     draw = np.empty(_BLOCK, np.float32)
     excess = np.empty(_BLOCK, np.float32)
@@ -85,63 +78,43 @@ def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
             excess[j] = np.abs(signed_weight[first + j]) - threshold * draw[j]
         for j in range(count):
             if excess[j] > 0:
-                if found == len(ids):
-                    return -1
-                ids[found] = first + j
-                priority[found] = np.float64(np.abs(signed_weight[first + j])) / np.float64(draw[j])
+                if found < len(ids):
+                    ids[found] = first + j
+                    priority[found] = np.float64(np.abs(signed_weight[first + j])) / np.float64(draw[j])
                 found += 1
     return found
 
 
 class PrioritySampler:
-    """Draws priority samples of `size` examples (None: all); remembers the last threshold as a first guess.
-
-    The guess decides only how fast a draw is, never what is drawn.
-    """
+    """Draws priority samples of `size` examples (None: all); remembers the last threshold as a first guess. The guess
+    decides only how fast a draw is, never what is drawn."""
 
     def __init__(self, size: int | None):
-        self.size = size
-        self._guess = 0.0
-        self._ids = np.empty(0, dtype=INDEX)
-        self._priority = np.empty(0, dtype=SCORE)
+        self.size, self._guess = size, 0.0
+        self._make_room(3 * (size or 0) + 1024)
+
+    def _make_room(self, n: int) -> None:
+        self._ids, self._priority = np.empty(n, dtype=INDEX), np.empty(n, dtype=SCORE)
 
     def draw(self, signed_weight: np.ndarray, keys: tuple[int, int]) -> Sample:
         """A sample of examples of weight |signed_weight| float32 (n,), with the random numbers of `keys`."""
-        if self.size is None or self.size >= len(signed_weight):
+        size = self.size
+        if size is None or size >= len(signed_weight):
             ids = np.flatnonzero(signed_weight).astype(INDEX)
             return Sample(ids, np.abs(signed_weight[ids]).astype(SCORE), 0.0)
-        size = self.size
-        if len(self._ids) == 0:
-            capacity = min(len(signed_weight), 3 * size + 1024)
-            self._ids, self._priority = np.empty(capacity, dtype=INDEX), np.empty(capacity, dtype=SCORE)
-        guess = self._guess * 0.93 or first_guess(signed_weight, size)
-        low, high = 0.0, np.inf  # thresholds known to give too many / too few
         key0, key1 = np.uint64(keys[0]), np.uint64(keys[1])
+        guess = self._guess * 0.93 or first_guess(signed_weight, size)
         while True:
             found = collect_candidates(signed_weight, key0, key1, np.float32(guess), self._ids, self._priority)
-            if found < 0:
-                low = guess
-                if guess == 0.0 or high <= low * 1.0001:
-                    self._grow(len(signed_weight))
-                else:
-                    guess = guess * 1.5 if np.isinf(high) else (low + high) / 2
+            if found > len(self._ids):
+                self._make_room(found)
                 continue
-            ids, priority = self._ids[:found], self._priority[:found]
-            if found <= size:
-                if guess == 0.0:
-                    return Sample(ids.copy(), np.abs(signed_weight[ids]).astype(SCORE), 0.0)
-            else:
+            ids, priority, threshold = self._ids[:found], self._priority[:found], 0.0
+            if found > size:
                 threshold = float(np.partition(priority, found - size - 1)[found - size - 1])
-                if guess == 0.0 or threshold > guess * _MARGIN:
-                    break
-            high = guess
-            guess = guess * 0.7 if low == 0.0 else (low + high) / 2
-            if guess < 1e-30 or high <= low * 1.0001:
-                self._grow(len(signed_weight))
-                guess = low if low < high * 0.9 else low * 0.5
-                low = 0.0
-                if guess < 1e-30:
-                    guess = 0.0
+            if guess == 0.0 or threshold > guess * _MARGIN:
+                break
+            guess = guess * 0.7 if guess > 1e-30 else 0.0
         self._guess = threshold
         kept = priority > threshold
         missing = size - int(kept.sum())
@@ -150,21 +123,14 @@ class PrioritySampler:
         ids = ids[kept]
         return Sample(ids, np.maximum(np.abs(signed_weight[ids]).astype(SCORE), threshold), threshold)
 
-    def _grow(self, n: int) -> None:
-        self._ids, self._priority = np.empty(n, dtype=INDEX), np.empty(n, dtype=SCORE)
-
 
 def first_guess(signed_weight: np.ndarray, size: int) -> float:
-    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th example."""
+    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th example; 0 if none
+    has so many."""
     stride = max(1, len(signed_weight) // 65536)
     weight = np.sort(np.abs(signed_weight[::stride]).astype(SCORE))[::-1]
     wanted = size * len(weight) / len(signed_weight)
-    tail = weight.sum() - np.concatenate([[0.0], np.cumsum(weight)[:-1]])  # weight from rank j on
-    for rank in range(min(len(weight), int(wanted) + 1)):
-        left = wanted - rank
-        if left <= 0:
-            break
-        threshold = tail[rank] / left
-        if weight[rank] <= threshold:
-            return float(threshold) * 0.93
-    return 0.0
+    rank = np.arange(min(len(weight), math.ceil(wanted)))  # so many weigh more than t
+    threshold = (weight.sum() - np.cumsum(weight) + weight)[rank] / (wanted - rank)
+    fits = np.flatnonzero(weight[rank] <= threshold)
+    return float(threshold[fits[0]]) * 0.93 if len(fits) else 0.0

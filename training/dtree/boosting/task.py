@@ -1,13 +1,21 @@
-"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it."""
+"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it; the
+label's state and scores are on disk, written so that a kill never hurts."""
 
+import hashlib
 import os
 import time
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
-from .checkpoints import LabelState, load_scores, load_state, save_scores, save_state
-from .config import LearnerConfig
+import numpy as np
+
+from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
+
+from ...runs.resuming import as_array, as_facts, save_arrays, saved_arrays
+from ..recipe import PathConfig
 from .labels import open_label_data
-from .learner import STEPS, LabelLearner
+from .learner import STEPS, LabelLearner, Progress
 from .store import open_store
 from .tree import n_parameters
 
@@ -15,11 +23,72 @@ STOP_FILE = "stop"
 """While this file is in the working folder, tasks save and end after the tree they are at."""
 
 
-class LevelTask(NamedTuple):
-    """Train label `name` (number `number` in the store's gold) at λ = `penalty`, level `level` of the path.
+class LabelState(NamedTuple):
+    """Where one label stands on the λ path. `counts`: trees at the end of each finished level, so level r's ensemble is
+    the first counts[r] trees. `grown`: trees grown at the level now being trained."""
 
-    `deadline`: time.time() after which the task saves and ends; infinite for none.
-    """
+    ensemble: LabelEnsemble
+    progress: Progress
+    counts: tuple[int, ...] = ()
+    grown: int = 0
+
+
+def ensemble_digest(ensemble: LabelEnsemble) -> str:
+    """Digest of all arrays of an ensemble (hex, 24 digits)."""
+    return hashlib.blake2b(b"".join(array.tobytes() + b"|" for array in ensemble), digest_size=12).hexdigest()
+
+
+def _state_file(workdir: str | os.PathLike, name: str) -> Path:
+    return Path(workdir) / "labels" / f"{quote(name, safe='')}.npz"
+
+
+def _score_file(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble) -> Path:
+    return Path(workdir) / "scores" / f"{quote(name, safe='')}@{ensemble_digest(ensemble)}.npy"
+
+
+def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
+    """Write the label's state; the old one stays until the new one is whole."""
+    facts = {"progress": state.progress._asdict(), "counts": state.counts, "grown": state.grown}
+    save_arrays(_state_file(workdir, name), {"state": as_array(facts), **state.ensemble._asdict()})
+
+
+def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
+    """The label's state; a fresh one when none was saved. Raises TrainingDataError when it is damaged."""
+    source = _state_file(workdir, name)
+    if not source.exists():
+        return LabelState(empty_ensemble(), Progress())
+    with saved_arrays(source) as arrays:
+        facts = as_facts(arrays["state"])
+        ensemble = LabelEnsemble(*(arrays[field] for field in LabelEnsemble._fields))
+        return LabelState(ensemble, Progress(**facts["progress"]), tuple(facts["counts"]), facts["grown"])
+
+
+def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
+    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
+    target = _score_file(workdir, name, ensemble)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        return
+    temporary = target.with_suffix(".tmp.npy")
+    np.save(temporary, score)
+    os.replace(temporary, target)
+    for other in target.parent.glob(target.name.partition("@")[0] + "@*"):  # a quoted name has no @ or * of its own
+        if other != target:
+            other.unlink(missing_ok=True)
+
+
+def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int) -> np.ndarray | None:
+    """The scores that `save_scores` kept for exactly this ensemble, int32 (n_examples,), or None."""
+    try:
+        score = np.load(_score_file(workdir, name, ensemble))
+    except (OSError, ValueError, EOFError):
+        return None
+    return score if score.shape == (n_examples,) and score.dtype == np.int32 else None
+
+
+class LevelTask(NamedTuple):
+    """Train label `name` (number `number` in the store's gold) at λ = `penalty`, level `level` of the path. `deadline`:
+    time.time() after which the task saves and ends; infinite for none."""
 
     workdir: str
     store: str
@@ -27,11 +96,8 @@ class LevelTask(NamedTuple):
     number: int
     level: int
     penalty: float
-    learner: LearnerConfig
-    max_trees: int | None = None
-    keep_scores: bool = True
-    save_seconds: float = 300.0
-    deadline: float = float("inf")
+    config: PathConfig
+    deadline: float
 
 
 class LevelReport(NamedTuple):
@@ -54,54 +120,50 @@ class LevelReport(NamedTuple):
 
 
 def run_level(task: LevelTask) -> LevelReport:
-    """Go on with the label at the task's level, save its state, and report.
-
-    Nothing but the saved state decides what is trained, so a task that was cut short or killed can be run again.
-    """
+    """Go on with the label at the task's level, save its state, and report. Nothing but the saved state decides what is
+    trained, so a task that was cut short or killed can be run again."""
     begin = time.perf_counter()
-    state = load_state(task.workdir, task.name)
-    if len(state.counts) > task.level:  # done before a kill that came before the report
-        return _report(task, state, True, begin)
-    if state.progress.gradient <= task.penalty:  # the root could not be split, and nothing has changed
+    state, config, stop_file = load_state(task.workdir, task.name), task.config, Path(task.workdir) / STOP_FILE
+    if len(state.counts) == task.level and state.progress.gradient <= task.penalty:
+        # the root could not be split, and nothing has changed
         state = state._replace(counts=(*state.counts, len(state.ensemble.roots)), grown=0)
         save_state(task.workdir, task.name, state)
-        return _report(task, state, True, begin)
+    grown, lost, seconds = 0, 0.0, dict.fromkeys(STEPS, 0.0)
+    finished = len(state.counts) > task.level  # just now, or before a kill that came before the report
+    if not finished:
+        learner, at_level, pause = _learner(task, state), state.grown, 0.0
+
+        def over() -> bool:
+            return time.time() > task.deadline or stop_file.exists()
+
+        def stop() -> bool:
+            return time.perf_counter() > pause or over()
+
+        while not finished:
+            pause = time.perf_counter() + config.save_seconds
+            finished, at_level = learner.fit(task.penalty, config.max_trees_per_level, at_level, stop)
+            counts = (*state.counts, learner.n_trees) if finished else state.counts
+            state = LabelState(learner.ensemble, learner.progress, counts, 0 if finished else at_level)
+            if config.keep_scores:
+                save_scores(task.workdir, task.name, state.ensemble, learner.score)
+            save_state(task.workdir, task.name, state)
+            if over():
+                break
+        grown, lost, seconds = learner.n_grown, float(learner.lost_weight), learner.seconds
+    return LevelReport(
+        task.name, task.level, finished, len(state.ensemble.roots), n_parameters(state.ensemble), grown, lost,
+        time.perf_counter() - begin, tuple(seconds[step] for step in STEPS), float(state.progress.gradient),
+    )  # fmt: skip
+
+
+def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
+    """The label's learner, where `state` says that it stands."""
     store = open_store(task.store)
     score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
-    data = open_label_data(task.store)
-    learner = LabelLearner(store, data, task.number, task.name, task.learner, state.ensemble, score, state.progress)
-    stop_file = os.path.join(task.workdir, STOP_FILE)
-    grown = state.grown
-    while True:
-        pause = time.perf_counter() + task.save_seconds
-
-        def stop(pause: float = pause) -> bool:
-            return time.perf_counter() > pause or time.time() > task.deadline or os.path.exists(stop_file)
-
-        finished, grown = learner.fit(task.penalty, task.max_trees, grown, stop)
-        counts = (*state.counts, learner.n_trees) if finished else state.counts
-        now = LabelState(learner.ensemble, learner.progress, counts, 0 if finished else grown)
-        if task.keep_scores:
-            save_scores(task.workdir, task.name, now.ensemble, learner.score)
-        save_state(task.workdir, task.name, now)
-        if finished or time.time() > task.deadline or os.path.exists(stop_file):
-            break
-    return _report(task, now, finished, begin, learner)
-
-
-def _report(
-    task: LevelTask, state: LabelState, finished: bool, begin: float, learner: LabelLearner | None = None
-) -> LevelReport:
-    """The report of a task that trained with `learner`, or had nothing to do."""
-    grown, lost = (learner.n_grown, float(learner.lost_weight)) if learner else (0, 0.0)
-    steps = tuple(learner.seconds[step] if learner else 0.0 for step in STEPS)
-    trees, parameters = len(state.ensemble.roots), n_parameters(state.ensemble)
-    seconds, gradient = time.perf_counter() - begin, float(state.progress.gradient)
-    return LevelReport(task.name, task.level, finished, trees, parameters, grown, lost, seconds, steps, gradient)
+    what = (store, open_label_data(task.store), task.number, task.name, task.config.learner)
+    return LabelLearner(*what, state.ensemble, score, state.progress)
 
 
 def root_gradient(task: LevelTask) -> float:
     """The label's largest root gradient before its first tree (λ of level 0 is set from these)."""
-    store = open_store(task.store)
-    data = open_label_data(task.store)
-    return LabelLearner(store, data, task.number, task.name, task.learner).root_gradient()
+    return _learner(task, load_state(task.workdir, task.name)).root_gradient()

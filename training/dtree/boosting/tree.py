@@ -15,11 +15,8 @@ MAX_SPLITS = 32_767
 
 
 class Tree(NamedTuple):
-    """One tree, its root being node 0.
-
-    `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`, `no` int32 (N,): the child when the atom is
-    present / absent, -1 at a leaf; a child's number is above its parent's.
-    """
+    """One tree, its root being node 0. `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`, `no` int32 (N,):
+    the child when the atom is present / absent, -1 at a leaf; a child's number is above its parent's."""
 
     atom: np.ndarray
     yes: np.ndarray
@@ -33,44 +30,26 @@ def single_leaf() -> Tree:
 
 def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
     """One ensemble with the trees of `parts`, at least one, in order; its score is the sum of theirs."""
-    shifts = np.cumsum([0, *(len(part.atom) for part in parts)])
-    if shifts[-1] > np.iinfo(INDEX).max:
-        raise ValueError(f"{shifts[-1]} nodes in one ensemble; at most {np.iinfo(INDEX).max} can be numbered")
-
-    def moved(field: str) -> np.ndarray:
-        pairs = [(getattr(part, field), shift) for part, shift in zip(parts, shifts, strict=False)]
-        return np.concatenate([np.where(numbers < 0, -1, numbers + shift) for numbers, shift in pairs]).astype(INDEX)
-
-    atom, value = (np.concatenate([getattr(part, field) for part in parts]) for field in ("atom", "value"))
-    return LabelEnsemble(moved("roots"), atom, moved("yes"), moved("no"), value)
-
-
-def concatenate(ensemble: LabelEnsemble, trees: list[tuple[Tree, np.ndarray]]) -> LabelEnsemble:
-    """`ensemble` followed by `trees`, each with its node values as int64 (N,) multiples of CONFIDENCE_GRID."""
-    root = np.zeros(1, dtype=INDEX)
-    return concat([ensemble, *(LabelEnsemble(root, *tree, units * CONFIDENCE_GRID) for tree, units in trees)])
+    sizes = [len(part.atom) for part in parts]
+    first = np.cumsum([0, *sizes[:-1]])
+    roots, atom, yes, no, value = map(np.concatenate, zip(*parts, strict=True))
+    roots = (roots + np.repeat(first, [len(part.roots) for part in parts])).astype(INDEX)
+    yes, no = (np.where(child < 0, -1, child + np.repeat(first, sizes)).astype(INDEX) for child in (yes, no))
+    return LabelEnsemble(roots, atom, yes, no, value)
 
 
 def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
     """The ensemble as it was when it had `n_trees` trees."""
-    if not 0 <= n_trees <= len(ensemble.roots):
-        raise IndexError(f"the ensemble has {len(ensemble.roots)} trees; asked for its first {n_trees}")
-    end = len(ensemble.atom) if n_trees == len(ensemble.roots) else int(ensemble.roots[n_trees])
-    return LabelEnsemble(ensemble.roots[:n_trees].copy(), *(column[:end].copy() for column in ensemble[1:]))
+    end = np.append(ensemble.roots, len(ensemble.atom))[n_trees]
+    return LabelEnsemble(ensemble.roots[:n_trees], *(column[:end] for column in ensemble[1:]))
 
 
 def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
     """Tree number `index` with local node numbers, and its node values as int64 multiples of CONFIDENCE_GRID."""
-    start = int(ensemble.roots[index])
-    last = index + 1 == len(ensemble.roots)
-    end = len(ensemble.atom) if last else int(ensemble.roots[index + 1])
-    local = lambda child: np.where(child < 0, INDEX(-1), child - INDEX(start)).astype(INDEX)  # noqa: E731
-    tree = Tree(
-        np.ascontiguousarray(ensemble.atom[start:end], dtype=INDEX),
-        local(ensemble.yes[start:end]),
-        local(ensemble.no[start:end]),
-    )
-    return tree, np.rint(ensemble.value[start:end] / CONFIDENCE_GRID).astype(np.int64)
+    start, end = np.append(ensemble.roots, len(ensemble.atom))[index : index + 2]
+    atom, yes, no, value = (column[start:end] for column in ensemble[1:])
+    yes, no = (np.where(child < 0, -1, child - start).astype(INDEX) for child in (yes, no))
+    return Tree(atom, yes, no), np.rint(value / CONFIDENCE_GRID).astype(np.int64)
 
 
 def n_parameters(ensemble: LabelEnsemble) -> int:

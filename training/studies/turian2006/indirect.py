@@ -24,7 +24,7 @@ from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.state import Grammar
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 
-from ...dtree.boosting.store import array_files, mapped, read_store_file, write_store_file
+from ...dtree.boosting.store import array_files, check_atoms, mapped, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
 from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
 from .indirect_kernels import Derivations, extract_rows, percolate_rows
@@ -98,11 +98,7 @@ class IndirectStore:
         """See `Store.percolate`: every example walks down the tree and extracts what it comes by."""
         inner = tree.atom >= 0
         numbers = np.unique(tree.atom[inner])
-        if len(numbers) and numbers[-1] >= self.n_atoms:
-            raise TrainingDataError(
-                f"the tree tests atom {numbers[-1]}, but the store has atoms 0 to {self.n_atoms - 1}; it was "
-                "trained on another store. Train again, or open the store it belongs to."
-            )
+        check_atoms(tree, self.n_atoms)
         if len(self._leaf) == 0:
             self._leaf = np.empty(self.n_examples, dtype=NODE)
         if len(numbers) == 0:

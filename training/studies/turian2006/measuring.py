@@ -14,11 +14,11 @@ from spacy_dtparse.parsers.dtree import DtreeParser
 
 from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
-from ...dtree.boosting.checkpoints import load_scores, load_state
 from ...dtree.boosting.labels import open_label_data
 from ...dtree.boosting.learner import ensemble_scores
 from ...dtree.boosting.path import RUN_FILE
 from ...dtree.boosting.store import open_store
+from ...dtree.boosting.task import load_scores, load_state
 from ...dtree.boosting.tree import first_trees
 from ...dtree.fit import Fit
 from ...dtree.recipe import FitRecipe

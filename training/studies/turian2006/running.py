@@ -18,8 +18,7 @@ from ...data.corpus import Sentence
 from ...data.treebanks import provenance
 from ...dtree.boosting.labels import open_label_data
 from ...dtree.boosting.learner import ensemble_scores
-from ...dtree.boosting.path import LOG_FILE
-from ...dtree.boosting.rows import best_row, seconds_used
+from ...dtree.boosting.rows import LOG_FILE, best_row, seconds_used
 from ...dtree.boosting.store import open_store
 from ...dtree.fit import Fit
 from ...dtree.recipe import NO_FACTS, FitRecipe

@@ -10,11 +10,11 @@ import numpy as np
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
-from ...dtree.boosting.config import LearnerConfig
 from ...dtree.boosting.labels import LabelData
 from ...dtree.boosting.learner import STEPS, LabelLearner, Progress
 from ...dtree.boosting.store import Store
 from ...dtree.boosting.tree import n_leaves, n_parameters
+from ...dtree.recipe import LearnerConfig
 
 MAX_RELAXED = 40
 """λ is lowered at most this many times when the root cannot be split."""
@@ -107,13 +107,13 @@ def profile_trees(
     while len(times) <= n_trees and relaxed < MAX_RELAXED:
         before = dict(learner.seconds)
         first = learner.n_trees
-        result = learner.step(penalty)
-        if not result.grown:
+        left_out = learner.step(penalty)
+        if left_out is None:
             penalty *= decay
             relaxed += 1
             continue
         times.append([1000 * (learner.seconds[step] - before[step]) for step in STEPS])
-        lost.append(result.lost)
+        lost.append(left_out)
         if learner.n_trees > first:
             whole = learner.ensemble
             sizes.append(int(np.count_nonzero(whole.atom[whole.roots[-1] :] >= 0)))

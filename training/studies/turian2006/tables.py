@@ -6,12 +6,13 @@
 
 import math
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
-from ...dtree.boosting.plot import dev_f1, plot_path
+from ...dtree.boosting.rows import plot_path
 from .. import pages
 from ..pages import NO, Results, Tables, markdown, percent
 from .plan import PLAN
@@ -317,8 +318,8 @@ def weight_lost(row: dict[str, Any]) -> float | None:
 def draw_plots(results: pages.Results, folder: Path) -> list[Path]:
     """Draw what there are runs for into `folder`; returns the files. Without matplotlib nothing is drawn."""
     plots: dict[str, tuple[dict[str, str], Callable[[dict], float | None], str]] = {
-        "2006_f1_parameters.svg": (NAMES, dev_f1, "dev F1, greedy"),
-        "2006_kitchen_sink.svg": (ATOMS, dev_f1, "dev F1, greedy"),
+        "2006_f1_parameters.svg": (NAMES, itemgetter("f1"), "dev F1, greedy"),
+        "2006_kitchen_sink.svg": (ATOMS, itemgetter("f1"), "dev F1, greedy"),
         "2006_weight_lost.svg": (ATOMS, weight_lost, "NP example weight lost by sampling, %"),
     }
     drawn = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
 from tests.reference.boosting import random_rows, to_csr
-from training.dtree.boosting.labels import LabelData, save_label_data
+from training.dtree.boosting.labels import LabelData
 from training.dtree.boosting.store import DirectStore
 
 
@@ -31,10 +32,27 @@ def make_data(seed: int, n: int = 400, n_atoms: int = 40) -> tuple[list[set[int]
     return rows, LabelData(gold, b_pos, b_neg)
 
 
+def make_store(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int, folder: Path | None = None) -> DirectStore:
+    """A direct store of rows, in `folder` or in files that only it still has open."""
+    if folder is None:
+        with TemporaryDirectory() as temporary:
+            return make_store(indptr, atoms, n_atoms, Path(temporary))
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "indptr.npy", np.asarray(indptr, dtype=np.int64))
+    np.save(folder / "atoms.npy", np.asarray(atoms, dtype=np.int32))
+    return DirectStore.build(folder, n_atoms)
+
+
+def save_labels(folder: Path, data: LabelData) -> None:
+    """Write the label data of a store beside it."""
+    for name, array in data._asdict().items():
+        np.save(folder / f"{name}.npy", array)
+
+
 @pytest.fixture
 def store_folder(tmp_path: Path) -> str:
     """A folder with a direct store and its label data."""
     rows, data = make_data(5)
-    DirectStore.build(tmp_path / "store", *to_csr(rows), n_atoms=40)
-    save_label_data(tmp_path / "store", data)
+    make_store(*to_csr(rows), 40, tmp_path / "store")
+    save_labels(tmp_path / "store", data)
     return str(tmp_path / "store")

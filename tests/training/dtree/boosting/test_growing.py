@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.dtree.boosting.config import LearnerConfig
 from training.dtree.boosting.growing import grow_tree
 from training.dtree.boosting.matrix import Workspace, make_matrix, on_grid, seek
-from training.dtree.boosting.store import DirectStore
+from training.dtree.recipe import LearnerConfig
+
+from .conftest import make_store
 
 pytestmark = pytest.mark.kernel
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.kernel
 def grow_both(rng, n, n_atoms, penalty, hard, slack, max_splits, own_columns, share=0.5):
     """(our tree, the twin's tree, our largest child gradient) for a random sample of a random store."""
     rows = naive.random_rows(rng, n, n_atoms)
-    store = DirectStore(*naive.to_csr(rows), n_atoms=n_atoms)
+    store = make_store(*naive.to_csr(rows), n_atoms)
     ids = np.flatnonzero(rng.random(n) < share).astype(np.int32)
     gradient = on_grid(rng.choice([-1, 1], len(ids), p=[0.7, 0.3]) * rng.exponential(1, len(ids)))
     for k, example in enumerate(ids):  # something to find
@@ -73,7 +74,7 @@ def test_limits_cut_the_tree():
 
 def test_ties_go_to_the_lowest_atom():
     rows = [{3, 5}] * 4 + [{1}] * 4
-    store = DirectStore(*naive.to_csr(rows), n_atoms=8)
+    store = make_store(*naive.to_csr(rows), 8)
     ids = np.arange(8, dtype=np.int32)
     gradient = np.array([1.0] * 4 + [-1.0] * 4)
     matrix = make_matrix(ids, gradient, *store.rows(ids), 8, store.columns, Workspace())
@@ -105,7 +106,7 @@ def test_without_subtraction_the_same_tree(hard, share):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         rows = naive.random_rows(rng, 250, 60)
-        store = DirectStore(*naive.to_csr(rows), n_atoms=60)
+        store = make_store(*naive.to_csr(rows), 60)
         ids = np.flatnonzero(rng.random(250) < share).astype(np.int32)
         gradient = on_grid(rng.choice([-1, 1], len(ids), p=[0.6, 0.4]) * rng.exponential(1, len(ids)))
         trees = []

@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 
 from tests.reference import boosting as naive
-from training.dtree.boosting.leaves import (
-    all_weights,
-    leaf_curvatures,
-    leaf_sums,
-    log_loss,
-    majoriser_step,
-    newton_step,
-    signed_bias,
-    step_units,
-    update_scores,
-)
+from training.dtree.boosting.leaves import all_weights, leaf_sums, step_units, update_scores
 
 pytestmark = pytest.mark.kernel
 GRID = naive.GRID
@@ -50,16 +40,17 @@ def test_sums_and_curvatures_agree_with_plain_sums():
     bias[:5] = 0
     weight = np.empty_like(bias)
     all_weights(score, bias, weight)
-    sums, curvature = np.empty((9, 2)), np.empty(9)
-    leaf_sums(leaf, weight, sums)
-    leaf_curvatures(leaf, weight, bias, curvature)
+    sums, plain = np.empty((2, 9, 3))
+    leaf_sums(leaf, weight, bias, True, sums)
+    leaf_sums(leaf, weight, bias, False, plain)
+    assert (plain[:, :2] == sums[:, :2]).all() and (plain[:, 2] == np.inf).all()
     for node in range(9):
         inside = leaf == node
         w = weight[inside].astype(np.float64)
-        assert sums[node] == pytest.approx([w[w > 0].sum(), -w[w < 0].sum()], rel=1e-12)
+        assert sums[node, :2] == pytest.approx([w[w > 0].sum(), -w[w < 0].sum()], rel=1e-12)
         p = 1 / (1 + np.exp(-score[inside] * GRID))
         expected = (np.abs(bias[inside]) * p * (1 - p)).sum()
-        assert curvature[node] == pytest.approx(expected, rel=1e-4, abs=1e-9)
+        assert sums[node, 2] == pytest.approx(expected, rel=1e-4, abs=1e-9)
 
 
 def test_update_changes_only_members_of_moved_leaves():
@@ -96,10 +87,9 @@ def test_steps_descend_and_reach_the_minimum(penalty, newton):
         all_weights(score, bias, weight)
         value = naive.objective(*facts, 0.0, penalty)
         for _ in range(400):
-            sums, curvature = np.empty((1, 2)), np.empty(1)
-            leaf_sums(leaf, weight, sums)
-            leaf_curvatures(leaf, weight, bias, curvature)
-            step = step_units(sums, penalty, units, curvature if newton else None)
+            sums = np.empty((1, 3))
+            leaf_sums(leaf, weight, bias, newton, sums)
+            step = step_units(sums, penalty, units)
             if not step.any():
                 break
             units += step
@@ -115,23 +105,20 @@ def test_steps_descend_and_reach_the_minimum(penalty, newton):
     assert moved >= (0 if penalty == 20 else 6) and zero >= (1 if penalty == 20 else 0)
 
 
+def step(positive: float, negative: float, penalty: float, value: float, curvature: float = np.inf) -> float:
+    sums, units = np.array([[positive, negative, curvature]]), np.array([round(value / GRID)])
+    return float(step_units(sums, penalty, units)[0] * GRID)
+
+
 def test_closed_forms():
-    assert majoriser_step(3.0, 2.0, 1.0, 0.0) == 0.0
-    assert majoriser_step(4.0, 0.0, 1.0, 0.0) == pytest.approx(np.log(4.0))
-    assert majoriser_step(0.0, 4.0, 1.0, 0.0) == pytest.approx(-np.log(4.0))
-    a = majoriser_step(5.0, 2.0, 1.0, 0.0)
-    assert a == pytest.approx(np.log((-1 + np.sqrt(1 + 4 * 5 * 2)) / (2 * 2)))
-    assert majoriser_step(0.1, 3.0, 1.0, 0.5) == -0.5, "a step across 0 stops at the kink"
-    assert newton_step(3.0, 2.0, 1.0, 1.0, 0.0) == 0.0
-    assert newton_step(5.0, 2.0, 4.0, 1.0, 0.0) == pytest.approx(np.log1p(2.0 / 4.0))
-    assert newton_step(0.0, 3.0, 0.5, 1.0, 0.25) == -0.25
-
-
-def test_signed_bias_and_loss():
-    gold = np.array([2, 0, -1, 2], np.int16)
-    b_pos, b_neg = np.array([1, 2, 3, 4], np.float32), np.array([5, 6, 7, 8], np.float32)
-    bias = signed_bias(gold, b_pos, b_neg, 2)
-    assert bias.tolist() == [1, -6, -7, 4]
-    score = np.array([65536, 0, -65536, 0], np.int32)
-    expected = np.log1p(np.exp(-1)) + 6 * np.log(2) + 7 * np.log1p(np.exp(-1)) + 4 * np.log(2)
-    assert log_loss(score, bias) == pytest.approx(expected)
+    near = {"abs": GRID}
+    assert step(3.0, 2.0, 1.0, 0.0) == 0.0
+    assert step(4.0, 0.0, 1.0, 0.0) == pytest.approx(np.log(4.0), **near)
+    assert step(0.0, 4.0, 1.0, 0.0) == pytest.approx(-np.log(4.0), **near)
+    a = step(5.0, 2.0, 1.0, 0.0)
+    assert a == pytest.approx(np.log((-1 + np.sqrt(1 + 4 * 5 * 2)) / (2 * 2)), **near)
+    assert step(0.1, 3.0, 1.0, 0.5) == -0.5, "a step across 0 stops at the kink"
+    assert step(3.0, 2.0, 1.0, 0.0, 1.0) == 0.0
+    assert step(5.0, 2.0, 1.0, 0.0, 4.0) == pytest.approx(np.log1p(2.0 / 4.0), **near)
+    assert step(5.0, 2.0, 1.0, 0.0, 40.0) == a, "the longer of the two"
+    assert step(0.0, 3.0, 1.0, 0.25, 0.5) == -0.25

@@ -124,8 +124,7 @@ def test_replay_grows_its_buffers_and_repeats_itself():
     runner = replayer(rules, lexicon, table, atoms, parts)
     plenty = [a.copy() for a in runner.run(derivation)]
     for room in ((2, 1 << 12), (4096, 8), (1, 1)):
-        runner._room = room
-        runner._allocate()
+        runner._allocate(*room)
         again = runner.run(derivation)
         assert runner._room[0] > 1 and all(np.array_equal(a, b) for a, b in zip(again, plenty, strict=True))
     runner.scratch.mark[0] = 2**31 - 3  # the stamps start anew before the marks run out
