@@ -31,8 +31,7 @@ def run(options: argparse.Namespace) -> None:
     """Run what is asked for and say a line for each run; or fill a page."""
     from training.studies.matsuzaki2005.running import PLAN, Study, execute
     from training.studies.matsuzaki2005.tables import TABLES
-    from training.studies.pages import fill_blocks, load_results
-    from training.studies.plans import chosen, run_each
+    from training.studies.plans import chosen, fill_blocks, load_results, run_each
 
     runs = chosen(PLAN, options.runs)
     if options.list:

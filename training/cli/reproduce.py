@@ -51,8 +51,7 @@ def run(options: argparse.Namespace) -> None:
     """
     from training.studies.plans import chosen, run_each
     from training.studies.sources import corpus_sources, treebank_sources
-    from training.studies.turian2006.plan import PLAN
-    from training.studies.turian2006.running import Job, execute
+    from training.studies.turian2006.running import PLAN, Job, execute
 
     if options.list:
         for run in PLAN:

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from spacy_dtparse.errors import ConfigError
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -20,10 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fill the page and draw the plots, and say which."""
-    from training.studies.pages import fill_blocks
-    from training.studies.turian2006.tables import TABLES, draw_plots, load_results
+    from training.studies.plans import RESULT, fill_blocks, load_results
+    from training.studies.turian2006.running import PLAN
+    from training.studies.turian2006.tables import TABLES, draw_plots
 
-    results = load_results(options.results)
+    results = load_results(options.results, PLAN)
+    if not results:
+        raise ConfigError(f"{options.results} has no RUN/{RESULT}; make some with: python -m training reproduce")
     filled = fill_blocks(options.page, "2006", TABLES, results)
     drawn = draw_plots(results, options.images or options.page.parent / "img")
     print(f"{options.page}: {', '.join(filled) or 'nothing to fill'}")

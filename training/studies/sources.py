@@ -9,7 +9,7 @@ from typing import Any
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
-from ..data.corpus import Sentence, read_treebank
+from ..data.corpus import Sentence, read_tags, read_treebank
 from ..data.treebanks import corpus_files, every, read_files
 
 SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
@@ -33,9 +33,8 @@ class Sources:
         digest = hashlib.blake2b(digest_size=12)
         for sentence in (*self.train, *self.dev, *self.test):
             tree = sentence.tree
-            digest.update(
-                repr((tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight)).encode()
-            )
+            told = tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight
+            digest.update(repr(told).encode())
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
         counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in parts.items()}
         return {"sentences": counts, "digest": digest.hexdigest()}
@@ -45,8 +44,7 @@ def corpus_sources(folder: Path, names: Sequence[str], tags: Path | None, scale:
     """The train and dev parts of `folder`/NAME; see `treebanks.corpus_files`. Every part is thinned out by `scale`."""
     if not names:
         raise ConfigError("--corpus needs --names, the treebanks of the folder that are used")
-    train = read_files(corpus_files(folder, names, "train", tags))
-    dev = read_files(corpus_files(folder, names, "dev", tags))
+    train, dev = (read_files(corpus_files(folder, names, part, tags)) for part in ("train", "dev"))
     return Sources(every(train, scale), every(dev, scale), (), tuple(dict.fromkeys(s.source for s in train)))
 
 
@@ -55,14 +53,14 @@ def section_files(root: Path, part: str) -> list[Path]:
 
     Raises TrainingDataError when a section has none.
     """
-    files = []
-    for section in SECTIONS[part]:
-        folder = root / f"{section:02}"
+    files, sections = [], [f"{section:02}" for section in SECTIONS[part]]
+    for section in sections:
+        folder = root / section
         found = {path.stem: path for ending in ("prd", "mrg") for path in folder.glob(f"wsj_*.{ending}")}
         if not found:
             raise TrainingDataError(
-                f"{folder} has no wsj_*.mrg or wsj_*.prd; {part} needs the sections "
-                f"{', '.join(f'{s:02}' for s in SECTIONS[part])} of {root}, a folder each"
+                f"{folder} has no wsj_*.mrg or wsj_*.prd; {part} needs the sections {', '.join(sections)} of {root}, "
+                "a folder each"
             )
         files += [found[stem] for stem in sorted(found)]
     return files
@@ -76,9 +74,7 @@ def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bo
     """
     parts: dict[str, tuple[Sentence, ...]] = {"test": ()}
     for part in ("train", "dev", "test") if test else ("train", "dev"):
-        sentences = [
-            replace(sentence, source=PTB) for path in section_files(root, part) for sentence in read_treebank(path)
-        ]
+        sentences = [replace(found, source=PTB) for path in section_files(root, part) for found in read_treebank(path)]
         if tags is not None:
             sentences = _tagged(sentences, tags / f"{PTB}.{part}.tags", root)
         parts[part] = every(sentences, scale)
@@ -86,11 +82,7 @@ def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bo
 
 
 def _tagged(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]:
-    try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a line of tags per tree") from error
-    rows = [tuple(line.split()) for line in lines]
+    rows = [tuple(line.split()) for line in read_tags(path, "a line of tags per tree")]
     wrong = next((n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None)
     if wrong is not None or len(rows) != len(sentences):
         where = f"line {wrong + 1} does not fit its tree" if wrong is not None else f"{len(rows)} lines"

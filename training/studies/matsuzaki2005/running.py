@@ -4,11 +4,10 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.pcfg import PcfgParser
@@ -17,12 +16,12 @@ from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
 from ...data.treebanks import corpus_files, every, read_files
 from ...pcfg import Markov
-from ...pcfg.binarise import BINARISATIONS
 from ...pcfg.latent_training import LatentOptions, describe_latent, train_latent
 from ...runs.files import append_line, read_lines, read_result, write_atomically, write_json
-from ..pages import RESULT
+from ..plans import RESULT, Named, origin
 from ..sources import Sources, corpus_sources
 
+BINARISATIONS = ("center-parent", "center-head", "left", "right")
 VALUES = (1, 2, 4, 8, 16)
 SEEDS = (0, 1, 2, 3)
 CYCLES = (1, 2, 3, 4, 5, 6)
@@ -46,70 +45,46 @@ class View:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One grammar, or a product of some, from the trees of one treebank. `changes`: of LatentOptions."""
+class Run(Named):
+    """One grammar, or a product of some, from the trees of one treebank."""
 
-    name: str
     treebank: str
-    tables: tuple[str, ...]
-    changes: Mapping[str, Any]
+    options: LatentOptions
     views: tuple[View, ...]
 
-    @property
-    def options(self) -> LatentOptions:
-        """What is trained."""
-        return LatentOptions(**self.changes)
 
-
-def _annotated(binarisation: str, values: int, seed: int = 0) -> dict[str, Any]:
-    """Options of a grammar whose symbols all have `values` latent values, as in the paper."""
-    return {
-        "markov": Markov(1, 0, binarisation, 1), "cycles": 0, "values": values, "noise": NOISE, "seeds": (seed,),
-        "smooth_iterations": 5,
-    }  # fmt: skip
-
-
-OWN, GOLD = View("own"), View("gold", "gold")
+BOTH = (View("own"), View("gold", "gold"))
 LENGTHS = tuple(View(f"{tags} {most}", tags, most=most) for most in (40, 100) for tags in ("own", "gold", "predicted"))
+DECODED = (
+    *(View(decoder, settings={"decoder": decoder}) for decoder in DECODERS),
+    *(
+        View(f"{decoder} {prune:g}", settings={"decoder": decoder, "prune": prune})
+        for decoder in ("viterbi", "q", "max-rule") for prune in (1e-2, 1e-3, 1e-5)
+    ),
+    *(View(f"rerank {n}", settings={"decoder": "rerank", "candidates_n": n}) for n in (10, 100, 300)),
+)  # fmt: skip
 
 
-def _plan() -> tuple[Run, ...]:
-    runs = []
-    for binarisation in ("center-parent", "center-head", "left", "right"):
-        for values in VALUES:
-            name = f"{binarisation}-{values}"
-            tables: tuple[str, ...] = ("binarisations",)
-            views: tuple[View, ...] = (OWN, GOLD)
-            changes = _annotated(binarisation, values)
-            if name == "center-parent-16":
-                tables, changes = (*tables, "initial", "decoders"), {**changes, "candidates": True}
-                views += tuple(View(f"{decoder}", "own", {"decoder": decoder}) for decoder in DECODERS)
-                views += tuple(
-                    View(f"{decoder} {prune:g}", "own", {"decoder": decoder, "prune": prune})
-                    for decoder in ("viterbi", "q", "max-rule") for prune in (1e-2, 1e-3, 1e-5)
-                )  # fmt: skip
-                views += tuple(
-                    View(f"rerank {n}", "own", {"decoder": "rerank", "candidates_n": n}) for n in (10, 100, 300)
-                )
-            runs.append(Run(name, "wsj", tables, changes, views))
-    assert {run.changes["markov"].binarisation for run in runs} == set(BINARISATIONS)
-    for seed in SEEDS[1:]:
-        runs.append(
-            Run(f"center-parent-16-seed{seed}", "wsj", ("initial",), _annotated("center-parent", 16, seed), (OWN,))
-        )
-    for cycles in CYCLES:
-        runs.append(Run(f"cycles-{cycles}", "wsj", ("cycles",), {"cycles": cycles, "seeds": (0,)}, (OWN, GOLD)))
-    both = ("lengths",)
-    runs += [
-        Run("split-merge", "wsj", (*both, "binarisations"), {"seeds": (0,)}, (OWN, GOLD, *LENGTHS)),
-        Run("product", "wsj", both, {"seeds": SEEDS}, (OWN, GOLD, *LENGTHS)),
-        Run("craft", "craft", both, {"seeds": (0,), "max_words": 40}, (OWN, GOLD, *LENGTHS)),
-        Run("craft-product", "craft", both, {"seeds": (0, 1), "max_words": 40}, LENGTHS),
-    ]
-    return tuple(runs)
+def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, candidates: bool = False) -> Run:
+    """A grammar whose symbols all have `values` latent values, as in the paper. `how`: it is binarised."""
+    options = LatentOptions(
+        markov=Markov(1, 0, how, 1), cycles=0, values=values, noise=NOISE, seeds=(seed,), smooth_iterations=5,
+        candidates=candidates,
+    )  # fmt: skip
+    return Run(f"{how}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)
 
 
-PLAN = _plan()
+PLAN = (
+    *(_annotated("center-parent", values) for values in VALUES[:-1]),
+    _annotated("center-parent", 16, views=(*BOTH, *DECODED), candidates=True),
+    *(_annotated(how, values) for how in BINARISATIONS[1:] for values in VALUES),
+    *(_annotated("center-parent", 16, seed, BOTH[:1]) for seed in SEEDS[1:]),
+    *(Run(f"cycles-{cycles}", "wsj", LatentOptions(cycles=cycles, seeds=(0,)), BOTH) for cycles in CYCLES),
+    Run("split-merge", "wsj", LatentOptions(seeds=(0,)), (*BOTH, *LENGTHS)),
+    Run("product", "wsj", LatentOptions(seeds=SEEDS), (*BOTH, *LENGTHS)),
+    Run("craft", "craft", LatentOptions(seeds=(0,), max_words=40), (*BOTH, *LENGTHS)),
+    Run("craft-product", "craft", LatentOptions(seeds=(0, 1), max_words=40), LENGTHS),
+)
 """In the order in which they are run."""
 
 
@@ -117,7 +92,12 @@ LOG, MODEL = "log.jsonl", "model"
 KEPT = ("all", "evalb", "tag_accuracy", "sentences", "tokens", "seconds", "tokens_per_second", "status")
 
 
-@dataclass
+@cache
+def _trees(corpus: Path, treebank: str, scale: float) -> Sources:
+    return corpus_sources(corpus, [treebank], None, scale)
+
+
+@dataclass(frozen=True)
 class Study:
     """What all runs of one call share. `corpus`: folder of treebanks. `tags`: folder of predicted tags, None: views
     with predicted tags are left out. `out`: a run has the folder `out`/NAME. `scale`: share of all sentences."""
@@ -128,13 +108,10 @@ class Study:
     threads: int = 2
     scale: float = 1.0
     command: tuple[str, ...] = ()
-    _sources: dict[str, Sources] = field(default_factory=dict)
 
     def sources(self, treebank: str) -> Sources:
         """The trees of a treebank with gold tags."""
-        if treebank not in self._sources:
-            self._sources[treebank] = corpus_sources(self.corpus, [treebank], None, self.scale)
-        return self._sources[treebank]
+        return _trees(self.corpus, treebank, self.scale)
 
     def predicted(self, treebank: str) -> tuple[Sentence, ...]:
         """The dev sentences with the tagger's tags."""
@@ -148,33 +125,26 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     """
     sources = study.sources(run.treebank)
     options = {name: value for name, value in describe_latent(run.options).items() if name != "candidates" or value}
-    facts = {"run": run.name, "options": options, "data": sources.facts()}
-    facts = json.loads(json.dumps(facts))
+    facts = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.facts()}))
     folder = study.out / run.name
-    path = folder / RESULT
+    path, model = folder / RESULT, folder / MODEL
     held = read_result(path, "views")
     if held is not None and held["facts"] != facts:
         raise TrainingDataError(
             f"{path} is of other trees or options; delete its folder to make it again, or give another --out"
         )
-    wanted = [view for view in run.views if study.tags is not None or view.tags != "predicted"]
     views = {} if held is None else dict(held["views"])
+    wanted = [view for view in run.views if study.tags is not None or view.tags != "predicted"]
     todo = [view for view in wanted if view.name not in views]
     if held is not None and not todo:
         return held, False
-    model = folder / MODEL
     result = held or {"facts": facts, **_train(run, study, sources, model)}
     parser = load_parser(model)
     if not isinstance(parser, PcfgParser):
         raise ConfigError(f"{model} is no PCFG; delete {folder} to make it again")
     for view in todo:
         views[view.name] = _look(view, run, parser, study)
-        result |= {
-            "views": views,
-            "command": list(study.command),
-            "version": __version__,
-            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        }
+        result |= {"views": views, **origin(study.command)}
         write_json(path, result)
     return result, True
 
@@ -191,8 +161,7 @@ def _train(run: Run, study: Study, sources: Sources, model: Path) -> dict[str, A
     write_atomically(model, PcfgParser(made).to_bytes())
     rows = [row for row in read_lines(folder / LOG) if row["step"] == "em"]
     last = next((row for row in reversed(rows) if row["held_out"] is not None), rows[-1] if rows else None)
-    n = len(sources.train) - made.meta["left_out"]
-    step = run.options.hold_out
+    n, step = len(sources.train) - made.meta["left_out"], run.options.hold_out
     n_learned = n - (-(-n // step) if step and n >= step else 0)
     return {
         "train_seconds": round(time.perf_counter() - began, 1),

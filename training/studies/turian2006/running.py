@@ -1,10 +1,10 @@
-"""One run of the plan: train (or measure), evaluate, write result.json. Everything resumes after a kill."""
+"""The runs that the papers' tables need, as data, and one of them: train (or measure), evaluate, write result.json.
+Everything resumes after a kill."""
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +16,83 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
-from ...dtree.boosting.labels import open_label_data
 from ...dtree.boosting.learner import ensemble_scores
 from ...dtree.boosting.path import LOG_FILE
 from ...dtree.boosting.rows import best_row, seconds_used
-from ...dtree.boosting.store import open_store
 from ...dtree.fit import Fit
 from ...dtree.recipe import NO_FACTS, FitRecipe
 from ...pcfg import PcfgOptions, train_pcfg
 from ...pcfg.latent_training import LatentOptions, train_latent
 from ...runs.files import read_lines, read_result, write_atomically, write_json
 from ...runs.processes import worker_pool
-from ..pages import RESULT
+from ...runs.settings import changed
+from ..plans import RESULT, Named, origin
 from ..sources import Sources
 from .indirect import IndirectStore
-from .measuring import LABEL, example_counts, judge, label_at, label_statistics, measure_scale
-from .plan import Run, run_recipe
-from .statistics import profile_variants
+from .measuring import (
+    LABEL,
+    example_counts,
+    judge,
+    label_at,
+    label_statistics,
+    measure_scale,
+    open_window,
+    profile_trees,
+)
 
+RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
 TRAINED = "trained.json"
 DEV_WORDS = 15
 """Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
 
 LATENT_CYCLES = 4
+PROFILED = 20
+"""Counted trees of each variant of a "profile" run."""
+
+
+@dataclass(frozen=True)
+class Run(Named):
+    """One run. `changes`: settings that differ from the recipe 2006, by dotted name.
+
+    `kind`: "fit" trains and evaluates; "profile" grows some more trees on what run `of` left behind; "scale" builds
+    the stores of sentences of any length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall
+    clock that training may take (after it the run ends within its λ level; evaluation comes on top).
+    """
+
+    kind: str
+    about: str
+    minutes: float
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    of: str | None = None
+
+
+PLAN = (
+    Run("r2l", "fit", "right-to-left, baseline atoms", 40),
+    Run("l2r", "fit", "left-to-right", 40, {"strategy": "l2r"}),
+    Run("bottom_up", "fit", "any order", 40, {"strategy": "bottom_up"}),
+    Run("kitchen_sink", "fit", "right-to-left, all atoms", 45,
+        {"templates": "kitchen_sink", "memory_gib": 12}),
+    Run("hard", "fit", "gain with a hard threshold", 25, {"learner.gain": "hard"}),
+    Run("stumps", "fit", "one split per tree", 25, {"learner.max_splits": 1}),
+    Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
+    Run("profile", "profile", "NP trees on the run r2l's", 10, of="r2l"),
+    Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, of="kitchen_sink"),
+    Run("full_length", "scale", "sentences of any length, indirect storage", 40,
+        {"max_words": None, "memory_gib": 0, "atom_sentences": 4000}),
+    Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
+    Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
+)  # fmt: skip
+"""In the order in which they are run; the minutes add up to less than 6 hours."""
+
+
+def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
+    """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown ones.
+
+    A run of another run has that run's recipe.
+    """
+    owner = next((other for other in PLAN if other.name == run.of), run)
+    changes = [f"{name}={json.dumps(value)}" for name, value in owner.changes.items()]
+    return FitRecipe.from_dict(changed(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))
 
 
 @dataclass(frozen=True)
@@ -99,10 +153,8 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     result = {
         "facts": facts,
         "about": run.about,
-        "command": list(job.command),
-        "version": __version__,
         "seed": recipe.seed,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **origin(job.command),
         "seconds_now": round(time.perf_counter() - began, 1),
         **found,
     }
@@ -166,19 +218,23 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     if at is None:
         raise TrainingDataError(f"run {run.of!r} has no label {LABEL}, so there is nothing to profile")
     ensemble, number = at
-    path = (folder / "stores" / "window").resolve()
-    store, data = open_store(str(path)), open_label_data(path)
-    penalty = held["best"]["lambda"] * recipe.path.decay
-    variants = profile_variants(
-        store, data, number, LABEL, recipe.learner, penalty, ensemble, ensemble_scores(store, ensemble),
-        job.minutes_of(run),
-    )  # fmt: skip
+    store, data = open_window(folder)
+    penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
+    learner, seconds = recipe.learner, 20 * job.minutes_of(run)  # a third of the minutes each
+    variants = {
+        "sampled": learner,
+        "no_subtraction": replace(learner, subtraction=False),
+        "no_sampling": replace(learner, sample_size=None),
+    }
     return {
         "label": LABEL,
         "examples": store.n_examples,
         "atoms": store.n_atoms,
         "atoms_per_example": held["examples"]["atoms_per_example"],
-        "variants": variants,
+        "variants": {
+            name: profile_trees(store, data, number, config, penalty, PROFILED, seconds, 2, ensemble, score)
+            for name, config in variants.items()
+        },
     }
 
 
