@@ -109,19 +109,17 @@ class IndirectStore:
             self._leaf[:] = 0
             return self._leaf
         s = self.source
-        compact = tree.atom.astype(INDEX)
+        compact, stage = tree.atom.astype(INDEX), np.full(len(tree.atom), -1, dtype=INDEX)
         compact[inner] = np.searchsorted(numbers, tree.atom[inner])
         of = s.template[numbers]
         templates = np.unique(of[of != UNKNOWN])
         stages = make_stages(s.table, templates)
-        stage = np.full(len(tree.atom), -1, dtype=INDEX)
         stage[inner] = np.where(of != UNKNOWN, np.searchsorted(templates, of), -1)[compact[inner]]
-        hashed = np.flatnonzero(is_hashed(s.table, of))
-        direct = np.flatnonzero((of != UNKNOWN) & ~is_hashed(s.table, of))
+        by_key = is_hashed(s.table, of)
+        hashed, direct = np.flatnonzero(by_key), np.flatnonzero((of != UNKNOWN) & ~by_key)
         keys, values = hash_table(s.entry[numbers[hashed]], hashed)
         entries = s.entry[numbers[direct]].astype(OFFSET)
-        state = np.array([len(numbers), len(hashed), 0], dtype=OFFSET)
-        number_of = AtomMap(self._direct, keys, values, state)
+        number_of = AtomMap(self._direct, keys, values, np.array([len(numbers), len(hashed), 0], dtype=OFFSET))
         self._direct[entries] = direct
         try:
             percolate_rows(

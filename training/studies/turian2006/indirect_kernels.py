@@ -45,8 +45,7 @@ def _begin(grammar, derivations, d, buffers, scratch):
     if scratch.mark[0] > LAST_MARK:
         scratch.mark[0] = 0
         scratch.stamp[:] = 0
-    cursor = n if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
-    return tokens, actions, np.int64(0), cursor, n
+    return tokens, actions, np.int64(0), n if grammar.options[0] == SHIFT_REDUCE else np.int64(0), n
 
 
 @bare
@@ -75,25 +74,13 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
 
 
 @bare
-def _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch):
-    """Atoms of the SHARED part for windows that start at i, into scratch.atoms; returns how many."""
+def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, count):
+    """Append the atoms of a part of the table to `count` ones in scratch.atoms; returns how many there are."""
     scratch.mark[0] += 1
     return np.int64(
         extract(
-            table, atoms, SHARED, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
-            i, j, i, scratch, np.int64(0),
-        )
-    )  # fmt: skip
-
-
-@bare
-def _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared):
-    """Atoms of the OWN part, appended after `shared` ones in scratch.atoms; returns how many there are."""
-    scratch.mark[0] += 1
-    return np.int64(
-        extract(
-            table, atoms, OWN, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
-            i, j, h, scratch, shared,
+            table, atoms, part, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
+            i, j, h, scratch, count,
         )
     )  # fmt: skip
 
@@ -129,9 +116,9 @@ def extract_rows(
                 i, j = np.int64(buffers.windows_i[w]), np.int64(buffers.windows_j[w])
                 if i != start:
                     start = i
-                    shared = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
+                    shared = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, np.int64(0))
                 h = _head(heads, buffers, i, j, scratch)
-                found = _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
+                found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 at = out_indptr[done]
                 if at + found > out_atoms.shape[0]:
                     return done
@@ -212,15 +199,14 @@ def percolate_rows(
                         table = _stage_table(stages, s)
                         found, stamp = np.int64(0), mark
                         if stages.flags[s, 0] == 1 or stages.flags[s, 1] == 1:
-                            found = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
+                            found = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, found)
                         if stages.flags[s, 0] == 1:
                             stamp = common
                         else:
                             if stages.flags[s, 2] == 1 and h < 0:
                                 h = _head(heads, buffers, i, j, scratch)
-                            found = _own_atoms(
-                                table, atoms, buffers, low, size, tokens, i, j, max(h, i), scratch, found
-                            )
+                            h_or_i = max(h, i)
+                            found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h_or_i, scratch, found)
                         for a in range(found):
                             seen[scratch.atoms[a]] = stamp
                         ready[s] = stamp

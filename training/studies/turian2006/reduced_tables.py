@@ -25,9 +25,8 @@ def sequence_template(table: k.TemplateTable) -> int:
 
 def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
     """Whether the atoms of each of `templates` are found by hash key; bool, of the same shape."""
-    first = len(table.unary)
-    last = first + len(table.tuples)
-    return ((templates >= first) & (templates < last)) | (templates == sequence_template(table))
+    place = templates - len(table.unary)
+    return ((place >= 0) & (place < len(table.tuples))) | (templates == sequence_template(table))
 
 
 def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
@@ -45,13 +44,10 @@ def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) ->
     template[atoms.direct[held]] = np.where(place < n_unary, place, place + n_tuples)
     hashed = atoms.values[atoms.keys != 0]
     if len(hashed):
-        of_seed = np.full(n_tuples + 1, UNKNOWN, dtype=INDEX)  # from a tuple's number in the hash to its row
-        of_seed[table.tuples[:, 3]] = n_unary + np.arange(n_tuples)
-        if table.sequence[0] >= 0:
-            of_seed[table.sequence[0]] = sequence
-        known = parts[hashed, 1] > 0
         unseen = sequence if table.sequence[0] >= 0 else UNKNOWN
-        template[hashed] = np.where(known, of_seed[parts[hashed, 0]], unseen)
+        of_seed = np.full(n_tuples + 1, unseen, dtype=INDEX)  # from a tuple's number in the hash to its row
+        of_seed[table.tuples[:, 3]] = n_unary + np.arange(n_tuples)
+        template[hashed] = np.where(parts[hashed, 1] > 0, of_seed[parts[hashed, 0]], unseen)
     return template
 
 
@@ -63,40 +59,37 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     n_unary, sequence = len(table.unary), sequence_template(table)
     wanted = np.zeros(sequence + 1, dtype=bool)
     wanted[templates] = True
-    unary = np.flatnonzero(wanted[:n_unary])
-    tuples = np.flatnonzero(wanted[n_unary : n_unary + len(table.tuples)])
-    grouped = np.flatnonzero(wanted[n_unary + len(table.tuples) : sequence])
-    members = table.tuples[tuples, :3]
-    slot_used = np.zeros(len(table.slots), dtype=bool)
+    unary, tuples, grouped = np.split(wanted[:sequence], [n_unary, n_unary + len(table.tuples)])
+    new_tuples = table.tuples[tuples]
+    members = new_tuples[:, :3]
+    slot_used, place_used = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.places), dtype=bool)
     slot_used[table.unary[unary]] = True
     slot_used[members[members >= 0]] = True
-    place_used = np.zeros(len(table.places), dtype=bool)
-    place_used[table.slots[slot_used, 0]] = True
+    slots = table.slots[slot_used]
+    place_used[slots[:, 0]] = True
     is_child = table.places[:, 0] == k.CHILD
-    for place in range(len(table.places) - 1, -1, -1):  # a child comes after its parent
-        if place_used[place] and is_child[place]:
-            place_used[table.places[place, 2]] = True
+    for place in np.flatnonzero(is_child)[::-1]:  # a child comes after its parent
+        place_used[table.places[place, 2]] |= place_used[place]
     new_place = np.cumsum(place_used) - 1
     new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry stands for an unused member, -1
-    places = table.places.copy()
+    places = table.places[place_used]
+    is_child = is_child[place_used]
     places[is_child, 2] = new_place[places[is_child, 2]]
-    slots = table.slots[slot_used].copy()
     slots[:, 0] = new_place[slots[:, 0]]
-    new_tuples = table.tuples[tuples].copy()
     new_tuples[:, :3] = new_slot[members]
     bounds = np.zeros_like(table.bounds)
-    for column, kept in ((0, place_used), (2, slot_used), (4, wanted[:n_unary]), (6, wanted[n_unary:])):
+    for column, kept in ((0, place_used), (2, slot_used), (4, unary), (6, wanted[n_unary:])):
         before = np.concatenate([[0], np.cumsum(kept)])
         bounds[:, column : column + 2] = before[table.bounds[:, column : column + 2]]
     return k.TemplateTable(
-        places=np.ascontiguousarray(places[place_used], dtype=INDEX),
-        slots=np.ascontiguousarray(slots, dtype=INDEX),
+        places=places,
+        slots=slots,
         unary=new_slot[table.unary[unary]].astype(INDEX),
-        unary_base=table.unary_base[unary].copy(),
-        tuples=np.ascontiguousarray(new_tuples, dtype=INDEX),
+        unary_base=table.unary_base[unary],
+        tuples=new_tuples,
         groups=table.groups,
-        grouped=np.ascontiguousarray(table.grouped[grouped]),
-        grouped_base=table.grouped_base[grouped].copy(),
+        grouped=table.grouped[grouped],
+        grouped_base=table.grouped_base[grouped],
         sequence=table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX),
         bounds=bounds,
     )
@@ -105,30 +98,24 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
 def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
     """The given templates, each a stage of its own, in their order."""
     singles = [reduce_table(table, np.array([template])) for template in templates]
-    n_places = n_slots = n_unary = n_tuples = 0
+    sizes = np.zeros(4, dtype=INDEX)  # places, slots, unary templates and tuples so far
     bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)
     flags = np.zeros((len(singles), 3), dtype=INDEX)
-    packed: dict[str, list[np.ndarray]] = {name: [] for name in _PACKED}
     for s, one in enumerate(singles):
-        is_child = one.places[:, 0] == k.CHILD
-        one.places[is_child, 2] += n_places
-        one.slots[:, 0] += n_places
-        one.tuples[:, :3] += np.where(one.tuples[:, :3] >= 0, n_slots, 0).astype(INDEX)
-        one.unary[:] += n_slots
-        bounds[s] = one.bounds + np.repeat([n_places, n_slots, n_unary, n_tuples], 2)
+        one.places[one.places[:, 0] == k.CHILD, 2] += sizes[0]
+        one.slots[:, 0] += sizes[0]
+        one.tuples[:, :3] += np.where(one.tuples[:, :3] >= 0, sizes[1], 0).astype(INDEX)
+        one.unary[:] += sizes[1]
+        bounds[s] = one.bounds + np.repeat(sizes, 2)
+        sizes += np.array([len(one.places), len(one.slots), len(one.unary), len(one.tuples)], dtype=INDEX)
         shared = np.diff(one.bounds[k.SHARED].reshape(4, 2), axis=1)[:, 0]
         groups = one.groups[one.grouped[:, 1]]
         flags[s, 0] = shared[2] + shared[3] > 0
         flags[s, 1] = shared[1] > 0 and not flags[s, 0]
         flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
-        for name, arrays in packed.items():
-            arrays.append(getattr(one, name))
-        n_places, n_slots = n_places + len(one.places), n_slots + len(one.slots)
-        n_unary, n_tuples = n_unary + len(one.unary), n_tuples + len(one.tuples)
     empty = reduce_table(table, np.zeros(0, dtype=np.int64))
-    whole = {name: np.concatenate([getattr(empty, name), *arrays]) for name, arrays in packed.items()}
     return Stages(
-        empty._replace(**whole),
+        empty._replace(**{name: np.concatenate([getattr(one, name) for one in (empty, *singles)]) for name in _PACKED}),
         bounds,
         np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX),
         np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1),

@@ -140,7 +140,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     trained = {"run": run.name, "recipe": settings, "minutes": job.minutes_of(run), "data": job.sources.facts()}
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
-        facts = {key: value for key, value in facts.items() if key not in ("recipe", "minutes")}
+        del facts["recipe"], facts["minutes"]
         facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline is not None else None
     facts = json.loads(json.dumps(facts))
     path = job.out / run.name / RESULT
@@ -150,27 +150,17 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     found = MAKERS[run.kind](run, job, recipe, json.loads(json.dumps(trained)))
-    result = {
-        "facts": facts,
-        "about": run.about,
-        "seed": recipe.seed,
-        **origin(job.command),
-        "seconds_now": round(time.perf_counter() - began, 1),
-        **found,
-    }
+    made = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - began, 1)}
+    result = {"facts": facts, **made, **origin(job.command), **found}
     write_json(path, result)
     return result, True
 
 
 def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
-    dev = job.held_out("dev")
-    done = folder / TRAINED
+    dev, done, log = job.held_out("dev"), folder / TRAINED, folder / "path" / LOG_FILE
     if not (done.is_file() and model_file.is_file() and json.loads(done.read_text(encoding="utf8"))["facts"] == facts):
-        log = folder / "path" / LOG_FILE
-        used = seconds_used(read_lines(log)) if log.is_file() else 0.0
-        left = max(1.0, 60 * job.minutes_of(run) - used)
-        limit = recipe.path.budget_seconds
+        left, limit = max(1.0, 60 * job.minutes_of(run) - seconds_used(read_lines(log))), recipe.path.budget_seconds
         timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
         names = job.sources.names
         meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
@@ -178,17 +168,15 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
-        write_json(done, trained)
+        write_json(done, {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes})
     trained = json.loads(done.read_text(encoding="utf8"))
     parser = load_parser(model_file)
-    rows = read_lines(folder / "path" / LOG_FILE)
+    rows = read_lines(log)
     best = best_row(rows)
     if best is None:
         raise TrainingDataError(f"{folder}: no λ level was trained; allow more time or a smaller path.lambda_floor")
     return {
-        "stopped": trained["stopped"],
-        "corpus": trained["corpus"],
+        **{key: trained[key] for key in ("stopped", "corpus")},
         "train_seconds": round(seconds_used(rows), 1),
         "best": _short(best),
         "rows": [_short(row) for row in rows],
@@ -202,11 +190,10 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
 def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A line of the λ path's log, without what is kept for every label but LABEL."""
     mine = row["labels"].get(LABEL, {})
-    kept = {key: row.get(key) for key in ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1")}
+    kept = ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1", "seconds", "weight_lost")
     label = {key: mine.get(key) for key in ("trees", "parameters", "leaves")}
     label["weight_lost"] = mine.get("weight_lost") if mine.get("grown") else None
-    measured = {"f1_evalb": row["scores"].get("f1_evalb"), "seconds": row["seconds"], "weight_lost": row["weight_lost"]}
-    return {**kept, **measured, LABEL: label}
+    return {**{key: row[key] for key in kept}, "f1_evalb": row["scores"].get("f1_evalb"), LABEL: label}
 
 
 def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
@@ -240,15 +227,14 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
-        task = (recipe, job.sources.train, job.out / run.name, job.minutes_of(run))
-        return pool.submit(measure_scale, *task).result()
+        given = recipe, job.sources.train, job.out / run.name, job.minutes_of(run)
+        return pool.submit(measure_scale, *given).result()
 
 
 def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
     """A PCFG of either kind on the short sentences; neither `recipe` nor the plan's minutes say anything to it."""
     job.held_out("dev")  # there must be some
-    began, extra = time.perf_counter(), {}
-    options: dict[str, Any] | None = None
+    began, found = time.perf_counter(), dict[str, Any](options=None)
     if run.kind == "pcfg" and job.baseline is not None:
         parser = load_parser(job.baseline)
     else:
@@ -256,15 +242,15 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[
         if run.kind == "pcfgla":
             latent = LatentOptions(cycles=LATENT_CYCLES, given_tags=True)
             model = train_latent(train, latent, meta, threads=2, workdir=job.out / run.name / "cycles")
-            options, extra = model.meta["options"], {"values": int(model.latent[0].sizes.sum())}
+            found = {"options": model.meta["options"], "values": int(model.latent[0].sizes.sum())}
         else:
             chosen = PcfgOptions()
             model = train_pcfg(train, chosen, meta)
-            options = {"markov": asdict(chosen.markov), "smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+            kept = {"smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+            found["options"] = {"markov": asdict(chosen.markov), **kept}
         parser = PcfgParser(model)
         write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
-    seconds = round(time.perf_counter() - began, 1)
-    return {"options": options, "train_seconds": seconds, **extra, **_judged(parser, job, None)}
+    return {**found, "train_seconds": round(time.perf_counter() - began, 1), **_judged(parser, job, None)}
 
 
 def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
