@@ -13,8 +13,7 @@ from tests.tagger_models import SENTENCES, allowed_labels, small_parts
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from training.loglinear_tagger.kernels import expectations, online_pass
 from training.loglinear_tagger.lbfgs import Lbfgs
-from training.loglinear_tagger.learners import Likelihood, gis_step
-from training.loglinear_tagger.listing import list_features, make_data, with_pairs
+from training.loglinear_tagger.learners import Likelihood, gis_step, list_features, make_data, with_pairs
 
 pytestmark = KERNEL_MARKS
 

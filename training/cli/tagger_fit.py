@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, write, and print the scores."""
+    from training.loglinear_tagger.fitting import fit_files, jackknife, report
     from training.loglinear_tagger.options import SequenceOptions
-    from training.loglinear_tagger.running import fit_files, jackknife, report
     from training.runs.settings import changed_fields
 
     if not options.train:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]
-"""Tags training sentences by taggers that have not seen them; see `loglinear_tagger.running.jackknifed_tags`."""
+"""Tags training sentences by taggers that have not seen them; see `loglinear_tagger.fitting.jackknifed_tags`."""
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:

@@ -45,8 +45,5 @@ def read_labelled(path: str | Path) -> list[LabelledSentence]:
 
 def write_labelled(sentences: Iterable[LabelledSentence]) -> str:
     """The text that `read_labelled` reads."""
-    parts = []
-    for words, tags, labels in sentences:
-        columns = (words, tags, labels) if tags else (words, labels)
-        parts += ["\t".join(row) + "\n" for row in zip(*columns, strict=True)] + ["\n"]
-    return "".join(parts)
+    columns = (zip(*filter(None, sentence), strict=True) for sentence in sentences)
+    return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in columns)

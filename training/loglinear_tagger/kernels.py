@@ -89,16 +89,18 @@ def _pair(starts, labels, feature, label):
 
 
 @inner_kernel
-def _learn(features, count, tables, n_labels, label, amount, clock, sums, missing, n_missing):
-    """Add `amount` to the weights of a label; returns the new count of pairs in `missing`."""
-    for k in range(count):
-        pair = _pair(tables.starts, tables.labels, features[k], label)
-        if pair >= 0:
-            tables.weights[pair] += amount
-            sums[pair] += amount * clock
-        elif n_missing < missing.shape[0]:
-            missing[n_missing] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(label)
-            n_missing += 1
+def _learn(features, count, tables, n_labels, right, wrong, step, clock, sums, missing, n_missing):
+    """Add `step` to the weights of the right label, and take it from the wrong one's; returns the new count of pairs in
+    `missing`."""
+    for label, amount in ((right, step), (wrong, -step)):
+        for k in range(count):
+            pair = _pair(tables.starts, tables.labels, features[k], label)
+            if pair >= 0:
+                tables.weights[pair] += amount
+                sums[pair] += amount * clock
+            elif n_missing < missing.shape[0]:
+                missing[n_missing] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(label)
+                n_missing += 1
     return n_missing
 
 
@@ -147,10 +149,7 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
                 wrong += chosen != right
                 if amount > 0.0:
                     n_missing = _learn(
-                        features, count, tables, n_labels, right, amount, clock, sums, missing, n_missing
-                    )
-                    n_missing = _learn(
-                        features, count, tables, n_labels, rival, -amount, clock, sums, missing, n_missing
+                        features, count, tables, n_labels, right, rival, amount, clock, sums, missing, n_missing
                     )
             clock += 1.0
             second, last = last, np.int32(FIRST_LABEL + chosen) if greedy else gold[row]

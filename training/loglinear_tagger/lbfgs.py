@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,18 @@ _MEMORY = 7
 
 class Lbfgs:
     """A minimisation at some iteration. `function`: gives value and gradient at a point, both float64. `point`: where
-    it begins."""
+    it begins, or goes on after `iterations` with the latest `pairs` of a step and a change of the gradient."""
 
-    def __init__(self, function: Function, point: np.ndarray):
-        self._function = function
-        self.point = point
+    def __init__(
+        self,
+        function: Function,
+        point: np.ndarray,
+        iterations: int = 0,
+        pairs: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+    ):
+        self._function, self.point, self.iterations = function, point, iterations
         self.value, self.gradient = function(point)
-        self.iterations = 0
-        self._pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+        self._pairs = deque(pairs, maxlen=_MEMORY)
 
     def advance(self) -> bool:
         """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
@@ -82,15 +86,10 @@ class Lbfgs:
     def state(self) -> dict[str, Any]:
         """All that a minimisation goes on from, as arrays and numbers."""
         pairs = np.array(self._pairs).reshape(len(self._pairs), 2, len(self.point))
-        known = {name: getattr(self, name) for name in ("point", "value", "gradient", "iterations")}
-        return {**known, "steps": pairs[:, 0], "changes": pairs[:, 1]}
+        return {"point": self.point, "iterations": self.iterations, "steps": pairs[:, 0], "changes": pairs[:, 1]}
 
     @classmethod
     def from_state(cls, function: Function, state: Mapping[str, Any]) -> Lbfgs:
         """The reverse of `state`."""
-        made = cls.__new__(cls)
-        made._function = function
-        made.point, made.gradient = np.array(state["point"]), np.array(state["gradient"])
-        made.value, made.iterations = float(state["value"]), int(state["iterations"])
-        made._pairs = deque(zip(state["steps"], state["changes"], strict=True), maxlen=_MEMORY)
-        return made
+        pairs = zip(state["steps"], state["changes"], strict=True)
+        return cls(function, np.array(state["point"]), int(state["iterations"]), pairs)

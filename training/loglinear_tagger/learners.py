@@ -1,22 +1,33 @@
-"""The learners of taggers. Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003). By
-maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the probability
-of each label given the gold labels before it (Ratnaparkhi 1996).
+"""The learners of taggers, and what they learn from: arrays of labelled sentences, their features, and which labels
+each feature has weights for.
+
+Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003). By maximum likelihood with a
+Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the probability of each label given the
+gold labels before it (Ratnaparkhi 1996).
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.tagging import COLUMNS, EDGE, FIRST_LABEL, START
 
+from ..data.tallies import tallied
 from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import Tell
-from .kernels import expectations, online_pass
+from .corpus import LabelledSentence
+from .kernels import MAX_KEYS, LearnerTables, expectations, gold_features, online_pass
 from .lbfgs import Lbfgs
-from .listing import Listing, SequenceData, with_pairs
 from .options import SequenceOptions
 
+_CHUNK = 1000
+"""Sentences whose features are counted at once."""
 SHARDS = 8
 """Parts of the sentences whose sums are added in order, so that a model does not depend on the number of threads."""
 _SAVE_EVERY = 10
@@ -24,6 +35,79 @@ _SAVE_EVERY = 10
 _NEWTON_STEPS = 8
 _MOST_MISSING = 20_000_000
 """Pairs without a weight that a pass can note."""
+
+
+class SequenceData(NamedTuple):
+    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
+    `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at
+    edges."""
+
+    atoms: np.ndarray
+    starts: np.ndarray
+    gold: np.ndarray
+
+
+def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> SequenceData:
+    """The arrays of sentences; a label that `parts` lacks becomes the first one."""
+    starts = np.cumsum([0, *(len(s.words) + 2 * EDGE for s in sentences)]).astype(OFFSET)
+    atoms, gold = np.empty((int(starts[-1]), COLUMNS), INDEX), np.full(int(starts[-1]), START, INDEX)
+    for sentence, start, end in zip(sentences, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        atoms[start:end] = parts.encode(sentence.words, sentence.tags)
+        gold[start + EDGE : end - EDGE] = FIRST_LABEL + parts.labels.encode(sentence.labels, default=0)
+    return SequenceData(atoms, starts, gold)
+
+
+class Listing(NamedTuple):
+    """`keys`: features, uint64, ascending; `slots`, `numbers`: their table; `codes`: pairs that have a weight, feature
+    times labels plus label, uint64, ascending; `seen`: how often each occurs, float64; `most`: features of a token."""
+
+    keys: np.ndarray
+    slots: np.ndarray
+    numbers: np.ndarray
+    codes: np.ndarray
+    seen: np.ndarray
+    most: int
+
+    def tables(self, parts: TagParts, codes: np.ndarray, weights: np.ndarray) -> LearnerTables:
+        """The tables of pairs with float64 weights, which online learners write to."""
+        n = np.uint64(len(parts.labels))
+        starts = np.searchsorted(codes, np.arange(len(self.keys) + 1, dtype=np.uint64) * n).astype(INDEX)
+        labels = (codes % n).astype(INDEX)
+        return LearnerTables(self.slots, self.numbers, starts, labels, weights, parts.allowed_from, parts.allowed)
+
+
+def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:
+    """The features that occur at least `least` times, with the labels that they occur with."""
+    keys, times, _ = _counted(data, np.zeros(0, np.uint64), np.zeros(0, INDEX), 0)
+    keys = keys[times >= least]
+    slots, numbers = make_slots(keys)
+    codes, seen, most = _counted(data, slots, numbers, len(parts.labels))
+    return Listing(keys, slots, numbers, codes, seen.astype(np.float64), most)
+
+
+def _counted(
+    data: SequenceData, slots: np.ndarray, numbers: np.ndarray, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(What `gold_features` writes, ascending, how often each, the most of a token), of chunks of sentences."""
+    n, most = len(data.starts) - 1, [0]
+
+    def chunk(first: int) -> np.ndarray:
+        last = min(first + _CHUNK, n)
+        room = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
+        count, own_most = gold_features(*data, first, last, slots, numbers, n_labels, room)
+        most.append(int(own_most))
+        return room[:count]
+
+    return *tallied(map(chunk, range(0, n, _CHUNK))), max(most)
+
+
+def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Pairs with further ones, and float64 values of pairs with 0 for those."""
+    merged = np.union1d(codes, more)
+    grown = [np.zeros(len(merged)) for _ in values]
+    for new, value in zip(grown, values, strict=True):
+        new[np.searchsorted(merged, codes)] = value
+    return merged, grown
 
 
 def train_online(
