@@ -25,8 +25,7 @@ from ..data.corpus import folds_of
 from ..data.dependencies import DependencySentence
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .learning import label_list, members_weights, train_labels, train_member
-from .listing import Example, feature_keys, write_listing
+from .learning import Example, feature_keys, label_list, members_weights, train_labels, train_member, write_listing
 from .options import DependencyOptions
 
 _GUIDE = 500
@@ -103,8 +102,8 @@ def fit_model(
         report = judge(DependencyParser(model).with_settings(stages=number), dev)
         tell(stages=number, result=report.line())
         scores.append(report.to_dict())
-    best = max(range(options.stages), key=lambda number: scores[number]["all"]["uas"])
-    return replace(model, stages=model.stages[: best + 1], meta={**meta, "dev": scores[best]})
+    best = max(scores, key=lambda score: score["all"]["uas"])
+    return replace(model, stages=model.stages[: scores.index(best) + 1], meta={**meta, "dev": best})
 
 
 def _train_labels(
@@ -200,19 +199,16 @@ class _Stage:
         """A guide for each sentence, from learners that have not learned from its fold. (The features of all folds have
         a number, but those that only the left-out fold has keep the weight 0.)"""
         folds = folds_of(len(examples), self.options.folds)
-        used = sorted(set(folds.tolist()))
-        keys = [(_GUIDE, self.number, fold, member) for fold in used for member in range(self.options.guide_members)]
-        list(self.learn(keys, [key[2] for key in keys]))
+        members = range(self.options.guide_members)
+        keys = {fold: [(_GUIDE, self.number, fold, member) for member in members] for fold in np.unique(folds).tolist()}
+        list(self.learn([key for own in keys.values() for key in own], [fold for fold in keys for _ in members]))
         guides = [np.zeros(0, INDEX)] * len(examples)
-        right = total = 0
-        for fold in used:
-            own = [key for key in keys if key[2] == fold]
+        for fold, own in keys.items():
             mean = sum(members_weights(self.folder, own), np.zeros(self.n_features)) / len(own)
             places = np.flatnonzero(folds == fold).tolist()
             found = self.trees([examples[k] for k in places], self.features.rows, self.features.weights(mean))
             for place, heads in zip(places, found, strict=True):
-                right += int((heads[1:] == examples[place].heads[1:]).sum())
-                total += len(heads) - 1
                 guides[place] = heads
-        self.tell(stage=self.number, guides=len(guides), guides_uas=100 * right / total)
+        right = np.concatenate([heads[1:] == own.heads[1:] for heads, own in zip(guides, examples, strict=True)])
+        self.tell(stage=self.number, guides=len(guides), guides_uas=100 * int(right.sum()) / len(right))
         return guides

@@ -65,18 +65,18 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
 
 
 def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
-    lines = read_tags(path, "a line of tags for each sentence")
-    if len(lines) != len(sentences):
-        raise TrainingDataError(f"{path}: {len(lines)} lines of tags for {len(sentences)} sentences; give one for each")
-    made = []
-    for number, (sentence, line) in enumerate(zip(sentences, lines, strict=True), 1):
-        tags = tuple(line.split())
-        if len(tags) != len(sentence.heads):
-            raise TrainingDataError(
-                f"{path}:{number}: {len(tags)} tags for {len(sentence.heads)} tokens; give one for each"
-            )
-        made.append(replace(sentence, columns=sentence.columns._replace(tags=tags)))
-    return made
+    rows = [tuple(line.split()) for line in read_tags(path, "a line of tags for each sentence")]
+    if len(rows) != len(sentences):
+        raise TrainingDataError(f"{path}: {len(rows)} lines of tags for {len(sentences)} sentences; give one for each")
+    for number, (sentence, tags) in enumerate(zip(sentences, rows, strict=True), 1):
+        n = len(sentence.heads)
+        if len(tags) != n:
+            raise TrainingDataError(f"{path}:{number}: {len(tags)} tags for {n} tokens; give one for each")
+    return _with_tags(sentences, rows)
+
+
+def _with_tags(sentences: Sequence[DependencySentence], rows: Sequence[tuple[str, ...]]) -> list[DependencySentence]:
+    return [replace(s, columns=s.columns._replace(tags=tags)) for s, tags in zip(sentences, rows, strict=True)]
 
 
 def find_tagger(name: str) -> Language | SequenceTagger:
@@ -98,8 +98,7 @@ def tagged(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentenc
     """The sentences with a pipeline's fine tags, or a tagger's parts of speech."""
     if isinstance(nlp, SequenceTagger):
         return retagged(nlp, sentences)
-    tags = tag_lists(nlp, [sentence.columns.words for sentence in sentences])
-    return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
+    return _with_tags(sentences, tag_lists(nlp, [sentence.columns.words for sentence in sentences]))
 
 
 def guided(parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
