@@ -52,7 +52,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
         if "tags" in given:
             sentences = _retagged(sentences, Path(given["tags"]))
     else:
-        file = TreebankFile.parse(",".join([path, *(part for part in parts if part.startswith("tags="))]))
+        file = TreebankFile.parse(f"{path},tags={given['tags']}" if "tags" in given else path)
         rules = head_rules(lang)
         sentences = [from_tree(s.tree, rules, s.tags) for s in file.read()]
     if "block" in given:

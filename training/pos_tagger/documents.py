@@ -1,6 +1,8 @@
 """Training documents: consecutive sentences in one of several typographies, drawn anew at every pass."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -22,17 +24,14 @@ _BREAKS = ("\n", "\n\n", " ", "  ")
 
 def curly_words(sentence: Sentence) -> tuple[str, ...]:
     """The words with typographic quotes, apostrophes and dashes; tags tell opening from closing quotes."""
-    return tuple(
-        "—" if word == "--" else _CURLY.get((word, tag), word.replace("'", "’"))
-        for word, tag in zip(sentence.words, sentence.tags, strict=True)
-    )
+    pairs = zip(sentence.words, sentence.tags, strict=True)
+    return tuple("—" if pair[0] == "--" else _CURLY.get(pair, pair[0].replace("'", "’")) for pair in pairs)
 
 
 def title_words(sentence: Sentence) -> tuple[str, ...]:
     """The words with capitals as in English titles (short function words stay as they are)."""
-    small = {"IN", "DT", "CC", "TO"}
     return tuple(
-        word if tag in small or not word.islower() else word[:1].upper() + word[1:]
+        word if tag in ("IN", "DT", "CC", "TO") or not word.islower() else word[:1].upper() + word[1:]
         for word, tag in zip(sentence.words, sentence.tags, strict=True)
     )
 
@@ -52,13 +51,8 @@ class TokenizerNorms:
         words = tuple(words)
         result: list[str | None] = []
         while (start := len(result)) < len(words):
-            for size in range(min(self._longest, len(words) - start), 0, -1):
-                norms = self._rules.get(words[start : start + size])
-                if norms is not None:
-                    break
-            else:
-                norms = (None,)
-            result.extend(norms)
+            pieces = (words[start : start + size] for size in range(min(self._longest, len(words) - start), 0, -1))
+            result += next((self._rules[piece] for piece in pieces if piece in self._rules), (None,))
         return result
 
 
@@ -71,6 +65,7 @@ class _Token(NamedTuple):
     start: bool
 
 
+@dataclass
 class DocumentSampler:
     """Draws the training documents of one pass from groups of consecutive sentences, as spaCy's Examples.
 
@@ -79,58 +74,46 @@ class DocumentSampler:
     `splitter` splits words where `augment` wants that. The Docs have the vocabulary of `nlp`.
     """
 
-    def __init__(
-        self,
-        groups: Sequence[Sequence[Sentence]],
-        augment: AugmentConfig,
-        fit: FitConfig,
-        nlp: Language,
-        splitter: WordSplitter | None = None,
-    ) -> None:
-        self._groups = groups
-        self._augment = augment
-        self._lengths = fit.run_lengths
-        self._random = np.random.default_rng(fit.seed)
-        self._spacing = np.random.default_rng([fit.seed, 1])
-        self._vocab = nlp.vocab
-        self._norms = TokenizerNorms(nlp)
-        self._splitter = splitter
+    groups: Sequence[Sequence[Sentence]]
+    augment: AugmentConfig
+    fit: FitConfig
+    nlp: Language
+    splitter: WordSplitter | None = None
 
-    def words_per_pass(self) -> int:
-        """Number of training words of one pass, before augmentation."""
-        return sum(len(sentence.tags) for group in self._groups for sentence in group)
+    def __post_init__(self) -> None:
+        self._random, self._spacing = (np.random.default_rng(seed) for seed in (self.fit.seed, [self.fit.seed, 1]))
+        self._norms = TokenizerNorms(self.nlp)
 
     def one_pass(self) -> Iterator[Example]:
         """All documents of one pass, in random order."""
         runs: list[Sequence[Sentence]] = []
-        for group in self._groups:
+        for group in self.groups:
             start = 0
             while start < len(group):
-                runs.append(group[start : start + int(self._random.choice(self._lengths))])
+                runs.append(group[start : start + int(self._random.choice(self.fit.run_lengths))])
                 start += len(runs[-1])
         for index in self._random.permutation(len(runs)):
-            tokens = self._document(runs[index])
-            if tokens:
+            if tokens := self._document(runs[index]):
                 yield self._example(tokens)
 
     def _example(self, tokens: list[_Token]) -> Example:
         words, norms, tags, starts = (list(column) for column in zip(*tokens, strict=True))
-        seen = Doc(self._vocab, words=words)
+        seen = Doc(self.nlp.vocab, words=words)
         for token, norm in zip(seen, norms, strict=True):
             if norm is not None:
                 token.norm_ = norm
-        return Example(seen, Doc(self._vocab, words=words, tags=tags, sent_starts=starts))
+        return Example(seen, Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
 
     def _document(self, sentences: Sequence[Sentence]) -> list[_Token]:
         # Typography, line breaks and lower case belong to a document, the rest to a sentence.
-        augment = self._augment
+        augment = self.augment
         curly, norms, lower = self._random.random(3)
         wrapped = self._spacing.random()
         tokens: list[_Token] = []
         for sentence in sentences:
             case, split, drop = self._random.random(3)
-            if self._splitter is not None and split < augment.split_hyphens:
-                sentence = self._splitter.split(sentence) or sentence
+            if self.splitter is not None and split < augment.split_hyphens:
+                sentence = self.splitter.split(sentence) or sentence
             exceptions = True  # whether the tokenizer's exceptions set the norms
             if lower < augment.lower:
                 words = tuple(word.lower() for word in sentence.words)
@@ -144,9 +127,8 @@ class DocumentSampler:
                 words, exceptions = sentence.words, norms < augment.tokenizer_norms
             if not words:
                 continue
-            exceptional = self._norms(words) if exceptions else [None] * len(words)
-            starts = [True] + [False] * (len(words) - 1)
-            part = list(map(_Token, words, exceptional, sentence.tags, starts))
+            exceptional = self._norms(words) if exceptions else repeat(None)
+            part = list(map(_Token, words, exceptional, sentence.tags, chain([True], repeat(False))))
             dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == FINAL_TAG
             if dropped:
                 part.pop()
@@ -159,13 +141,11 @@ class DocumentSampler:
         """The part with a line break every 8 to 16 words, or with more than one blank here and there."""
         lines = self._spacing.random() < 0.5
         result: list[_Token] = []
-        start = 0
-        while start < len(part):
-            stop = start + int(self._spacing.integers(8, 17) if lines else self._spacing.integers(1, 9))
-            result += part[start:stop]
-            if stop < len(part):
+        while part:
+            size = int(self._spacing.integers(*((8, 17) if lines else (1, 9))))
+            result, part = result + part[:size], part[size:]
+            if part:
                 result.append(_space(0 if lines else int(self._spacing.integers(2, 4))))
-            start = stop
         return result
 
 

@@ -62,8 +62,7 @@ def train_final(
     """
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
-    tags = set(tag_set(treebanks))
-    splitter = None
+    tags, splitter = set(tag_set(treebanks)), None
     if config.augment.inserts_space:
         tags.add(SPACE_TAG)
     if config.augment.split_hyphens:
@@ -96,15 +95,11 @@ def _score(
     Sentence F1 is that of dev documents of 1 to 8 sentences: `plain` as written, `varied` as in training.
     """
     scores: dict[str, float] = {}
-    right = total = 0
-    used = 0.0
-    for treebank in treebanks:
-        if not treebank.dev:
-            continue
-        if senter:
-            for name, augment in (("plain", PLAIN), ("varied", config.augment)):
-                documents = DocumentSampler([treebank.dev], augment, config.fit, nlp).one_pass()
-                scores[f"sents_f_{name}_{treebank.name}"] = round(nlp.evaluate(documents)["sents_f"], 5)
+    right, total, used = 0, 0, 0.0
+    for treebank in (treebank for treebank in treebanks if treebank.dev):
+        for name, augment in (("plain", PLAIN), ("varied", config.augment)) if senter else ():
+            documents = DocumentSampler([treebank.dev], augment, config.fit, nlp).one_pass()
+            scores[f"sents_f_{name}_{treebank.name}"] = round(nlp.evaluate(documents)["sents_f"], 5)
         started = time.perf_counter()
         predicted = tag_sentences(nlp, treebank.dev)
         used += time.perf_counter() - started

@@ -60,7 +60,7 @@ def fit(
         copy_parameters(start, nlp)
     options = config.fit
     sampler = DocumentSampler(groups, config.augment, options, nlp, splitter)
-    total = sampler.words_per_pass() * options.epochs
+    total = sum(len(sentence.tags) for group in groups for sentence in group) * options.epochs
     if total == 0:
         raise ValueError(f"{name}: there are no training words; check the treebank files and the folds")
     started = time.perf_counter()
@@ -68,14 +68,12 @@ def fit(
         options.learn_rate, L2=options.l2, grad_clip=options.grad_clip, L2_is_weight_decay=True, use_averages=True
     )
     documents = chain.from_iterable(sampler.one_pass() for _ in repeat(None))
-    sizes = batch_sizes(options, total)
-    used = 0
+    sizes, used = batch_sizes(options, total), 0
     with tqdm(total=int(total), unit="w", unit_scale=True, desc=name, mininterval=5.0) as bar:
         for size in sizes:
             if used >= total:
                 break
-            batch: list[Example] = []
-            words = 0
+            batch, words = list[Example](), 0
             while words < size:
                 batch.append(next(documents))
                 words += len(batch[-1])
@@ -131,8 +129,7 @@ def blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool, see
     model = {"@architectures": "spacy.Tagger.v2", "nO": None, "normalize": False, "tok2vec": listener}
     for name in ("tagger", "senter") if senter else ("tagger",):
         nlp.add_pipe(name, config={"model": model})
-    starts: list[bool | int | None] = [True, *[False] * (len(tags) - 1)]
-    doc = Doc(nlp.vocab, words=list(tags), tags=list(tags), sent_starts=starts)
+    doc = Doc(nlp.vocab, words=list(tags), tags=list(tags), sent_starts=[True, *[False] * (len(tags) - 1)])
     nlp.initialize(lambda: [Example(doc, doc)])
     fix_random_seed(seed)  # initialize() above seeds from its own config
     labels = cast(Any, nlp.get_pipe("tagger")).labels

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,6 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
     return digest.hexdigest()[:16]
 
 
-def _load_fold(path: Path, fingerprint: str) -> dict[str, list[str]] | None:
-    """The tag lines of a finished fold, or None when there is none for these settings and sentences."""
-    if not path.is_file():
-        return None
-    stored = json.loads(path.read_text(encoding="utf8"))
-    return stored["tags"] if stored["fingerprint"] == fingerprint else None
-
-
 def jackknife(
     treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled"
 ) -> dict[str, float]:
@@ -52,12 +45,13 @@ def jackknife(
     lines: dict[str, list[list[str]]] = {treebank.name: [[] for _ in treebank.train] for treebank in treebanks}
     for fold in range(folds):
         path = out / "folds" / run / f"fold_{fold:02d}.json"
-        done = _load_fold(path, fingerprint)
-        if done is None:
-            done = _run_fold(treebanks, [of == fold for of in numbers], config, fold, run, out)
-            write_atomically(path, json.dumps({"fingerprint": fingerprint, "tags": done}).encode())
+        done: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {"fingerprint": None}
+        if done["fingerprint"] != fingerprint:
+            tags = _run_fold(treebanks, [of == fold for of in numbers], config, fold, run, out)
+            done = {"fingerprint": fingerprint, "tags": tags}
+            write_atomically(path, json.dumps(done).encode())
         for name, of in zip(names, numbers, strict=True):
-            for index, line in zip(np.flatnonzero(of == fold).tolist(), done[name], strict=True):
+            for index, line in zip(np.flatnonzero(of == fold).tolist(), done["tags"][name], strict=True):
                 lines[name][index] = line.split()
     result = {}
     for treebank in treebanks:
@@ -79,7 +73,7 @@ def _run_fold(
     for treebank, held in parts:
         sentences = list(compress(treebank.train, held))
         predicted = tag_sentences(nlp, sentences)
-        result[treebank.name] = [" ".join(row) for row in predicted]
+        result[treebank.name] = list(map(" ".join, predicted))
         right, total = accuracy(sentences, predicted)
         append_line(out / "log.jsonl", {
             "what": "jackknife", "run": run, "fold": fold, "treebank": treebank.name, "sentences": len(sentences),

@@ -17,7 +17,6 @@ from spacy.tokenizer import Tokenizer
 from training.pos_tagger.treebanks import Sentence
 
 _SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
-_SIGNS = frozenset(_SIGN_TAGS)
 _INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,000"
 _MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
@@ -49,17 +48,14 @@ class WordSplitter:
         tags: list[str] = []
         for word, tag in zip(sentence.words, sentence.tags, strict=True):
             pieces = self._pieces(word)
-            if len(pieces) > 1 and _splittable(pieces):
-                words.extend(pieces)
-                tags.extend(self._tags(pieces, tag))
-            else:
-                words.append(word)
-                tags.append(tag)
+            split = len(pieces) > 1 and _splittable(pieces)
+            words += pieces if split else [word]
+            tags += self._tags(pieces, tag) if split else [tag]
         return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
 
     def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
         result = [self._guess(piece, whole) for piece in pieces]
-        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGNS)
+        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGN_TAGS)
         if whole not in {"JJ", "CD"} or "-" not in pieces:
             result[last] = whole
         elif result[last] not in _MODIFIER:
@@ -74,6 +70,6 @@ class WordSplitter:
 
 
 def _splittable(pieces: tuple[str, ...]) -> bool:
-    if (pieces[0] in _SIGNS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
+    if (pieces[0] in _SIGN_TAGS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
         return False  # "'ve" on its own, "an'": a text would have them in one piece with their neighbours
-    return all(piece in _SIGNS or _INNER.sub("", piece).isalnum() for piece in pieces)
+    return all(piece in _SIGN_TAGS or _INNER.sub("", piece).isalnum() for piece in pieces)

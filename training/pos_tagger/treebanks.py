@@ -54,8 +54,7 @@ class Treebank:
         path, weight = (Path(text), int(number)) if text and number.isdigit() else (Path(argument), 1)
         if weight < 1:
             raise ValueError(f"{argument}: the weight must be a whole number of at least 1")
-        name = path.resolve().name
-        dev: list[Sentence] = []
+        name, dev = path.resolve().name, list[Sentence]()
         if path.suffix == ".conllu":
             other = path.with_name(path.name.replace("train", "dev"))
             name, train = path.resolve().parent.name, _conllu(path)
@@ -89,8 +88,6 @@ def tag_set(treebanks: Sequence[Treebank]) -> list[str]:
 
 def accuracy(gold: Sequence[Sentence], predicted: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Right tags and all tags."""
-    right = total = 0
-    for sentence, tags in zip(gold, predicted, strict=True):
-        right += sum(a == b for a, b in zip(sentence.tags, tags, strict=True))
-        total += len(sentence.tags)
-    return right, total
+    rows = zip(gold, predicted, strict=True)
+    same = [a == b for sentence, tags in rows for a, b in zip(sentence.tags, tags, strict=True)]
+    return sum(same), len(same)
