@@ -19,12 +19,11 @@ from training.cli import main
 from training.data.corpus import fold_numbers
 from training.data.tokens import add_tokens
 from training.pos_tagger import fit as fit_module
-from training.pos_tagger import jackknife as jackknife_module
+from training.pos_tagger import running as running_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, curly_words, title_words
-from training.pos_tagger.final import add_forms, train_final
 from training.pos_tagger.fit import batch_sizes, fit, learn_rate, tag_sentences
-from training.pos_tagger.jackknife import jackknife
+from training.pos_tagger.running import add_forms, jackknife, train_final
 from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences
 
@@ -139,7 +138,7 @@ def test_no_tagger_saw_the_sentences_it_tags(
         return tag_sentences(nlp, sentences)
 
     monkeypatch.setattr(fit_module, "DocumentSampler", Recorder)
-    monkeypatch.setattr(jackknife_module, "tag_sentences", recording)
+    monkeypatch.setattr(running_module, "tag_sentences", recording)
     # Lower case and capitals would be words of their own.
     config = replace(SMALL, augment=OFF, fit=replace(SMALL.fit, epochs=1.5))
     jackknife(treebanks, tmp_path / "out", folds=4, config=config)
@@ -165,7 +164,7 @@ def test_jackknifed_files_and_resuming(
     # Stop in the middle of the second fold, then go on: the first is kept, the files are the same.
     broken = tmp_path / "broken"
     calls: list[str] = []
-    real_fit = jackknife_module.fit
+    real_fit = running_module.fit
 
     def failing_fit(*args, name, **kwargs):
         calls.append(name)
@@ -173,7 +172,7 @@ def test_jackknifed_files_and_resuming(
             raise KeyboardInterrupt
         return real_fit(*args, name=name, **kwargs)
 
-    monkeypatch.setattr(jackknife_module, "fit", failing_fit)
+    monkeypatch.setattr(running_module, "fit", failing_fit)
     with pytest.raises(KeyboardInterrupt):
         jackknife(treebanks, broken, folds=3, config=SMALL)
     assert not list(broken.glob("*.tags"))

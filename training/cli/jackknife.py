@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train the taggers, write the tags, print how many are right."""
     from training.pos_tagger.config import JACKKNIFE
-    from training.pos_tagger.jackknife import jackknife
+    from training.pos_tagger.running import jackknife
 
     treebanks, config = treebanks_and_config(options, JACKKNIFE)
     for name, value in jackknife(treebanks, options.out, options.folds, config, options.run).items():

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the pipeline and the tags, print the scores."""
     from training.pos_tagger.config import FINAL
-    from training.pos_tagger.final import train_final
+    from training.pos_tagger.running import train_final
 
     treebanks, config = treebanks_and_config(options, FINAL)
     scores = train_final(

@@ -28,10 +28,8 @@ from ..runs.telling import Tell
 from .learning import Example, feature_keys, label_list, members_weights, train_labels, train_member, write_listing
 from .options import DependencyOptions
 
-_GUIDE = 500
-"""First part of the keys of learners that guide."""
-_LABELLERS = 3
-"""Labellers of guides, each without a third of the folds: labels differ less between folds than heads do."""
+_GUIDE = 500  # first part of the keys of learners that guide
+_LABELLERS = 3  # labellers of guides, each without a third of the folds: labels differ less between folds than heads do
 
 
 def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projective: bool) -> np.ndarray:

@@ -28,12 +28,9 @@ from .corpus import LabelledSentence, read_labelled, write_labelled
 from .learners import Likelihood, list_features, make_data, train_gis, train_lbfgs, train_online
 from .options import SequenceOptions
 
-BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)
-"""Those of the C&C parser's passes (Clark & Curran 2007)."""
-_HELD_OUT = 10
-"""Without development sentences one block of sentences in so many is kept from an online learner, for the scale."""
-_UNLIKELY = 1e-30
-"""Probability that a label counts as having at least, so that one sentence cannot decide on the scale alone."""
+BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)  # those of the C&C parser's passes (Clark & Curran 2007)
+_HELD_OUT = 10  # without development sentences one block in so many is kept from an online learner, for the scale
+_UNLIKELY = 1e-30  # the least probability that counts, so that one sentence cannot decide on the scale alone
 
 
 def fit_tagger(

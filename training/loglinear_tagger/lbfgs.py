@@ -11,8 +11,7 @@ import numpy as np
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9
 _MOST_TRIALS = 30
-_MEMORY = 7
-"""Steps that are remembered."""
+_MEMORY = 7  # steps that are remembered
 
 
 class Lbfgs:

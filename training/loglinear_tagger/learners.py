@@ -26,15 +26,11 @@ from .kernels import MAX_KEYS, LearnerTables, expectations, gold_features, onlin
 from .lbfgs import Lbfgs
 from .options import SequenceOptions
 
-_CHUNK = 1000
-"""Sentences whose features are counted at once."""
-SHARDS = 8
-"""Parts of the sentences whose sums are added in order, so that a model does not depend on the number of threads."""
-_SAVE_EVERY = 10
-"""Iterations between two states on disk."""
+SHARDS = 8  # parts of the sentences, whose sums are added in order: a model does not depend on the number of threads
+_CHUNK = 1000  # sentences whose features are counted at once
+_SAVE_EVERY = 10  # iterations between two states on disk
 _NEWTON_STEPS = 8
-_MOST_MISSING = 20_000_000
-"""Pairs without a weight that a pass can note."""
+_MOST_MISSING = 20_000_000  # pairs without a weight that a pass can note
 
 
 class SequenceData(NamedTuple):

@@ -1,10 +1,9 @@
 """Treebank words as spaCy's tokenizer would split them ("T-cell" as "T", "-", "cell"), with guessed tags.
 
-GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM split them and tag
-the hyphen HYPH. Users' texts come from spaCy's tokenizer, which splits most of them. Showing the tagger some
-sentences in that tokenization keeps it from meeting split words in unknown surroundings, and the senter from
-ending a sentence after "Fig" + ".". A part gets its most frequent tag in treebanks that split; only signs and
-last parts are certain enough to be set by rule.
+GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM, and spaCy's tokenizer in
+users' texts, split most of them. Sentences split like that keep the tagger from meeting such words in unknown
+surroundings, and the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in treebanks
+that split; only signs and last parts are certain enough to be set by rule.
 """
 
 import re

@@ -17,10 +17,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from ..runs.files import read_result
 
 NO, RESULT = "–", "result.json"
-
-Results = Mapping[str, dict[str, Any]]
-"""A run's result by its name."""
-
+Results = Mapping[str, dict[str, Any]]  # a run's result by its name
 Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]
 """Table by name: the runs that it needs at least one of, and what makes it."""
 

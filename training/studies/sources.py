@@ -12,11 +12,8 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from ..data.corpus import Sentence, read_tags, read_treebank
 from ..data.treebanks import corpus_files, every, read_files
 
-SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
-"""Sections of the Wall Street Journal part, as in the papers."""
-
-PTB = "ptb"
-"""The name of a treebank given by its sections: of its files of tags, and in results."""
+SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}  # of the WSJ part, as in the papers
+PTB = "ptb"  # the name of a treebank given by its sections: of its files of tags, and in results
 
 
 @dataclass(frozen=True)

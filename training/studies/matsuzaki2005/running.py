@@ -25,9 +25,7 @@ BINARISATIONS = ("center-parent", "center-head", "left", "right")
 VALUES = (1, 2, 4, 8, 16)
 SEEDS = (0, 1, 2, 3)
 CYCLES = (1, 2, 3, 4, 5, 6)
-NOISE = 0.5
-"""How far the first numbers of a grammar without split and merge are disturbed."""
-
+NOISE = 0.5  # how far the first numbers of a grammar without split and merge are disturbed
 DECODERS = ("rerank", "viterbi", "q", "max-rule")
 
 
@@ -74,7 +72,7 @@ def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = B
     return Run(f"{how}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)
 
 
-PLAN = (
+PLAN = (  # in the order in which they are run
     *(_annotated("center-parent", values) for values in VALUES[:-1]),
     _annotated("center-parent", 16, views=(*BOTH, *DECODED), candidates=True),
     *(_annotated(how, values) for how in BINARISATIONS[1:] for values in VALUES),
@@ -85,8 +83,6 @@ PLAN = (
     Run("craft", "craft", LatentOptions(seeds=(0,), max_words=40), (*BOTH, *LENGTHS)),
     Run("craft-product", "craft", LatentOptions(seeds=(0, 1), max_words=40), LENGTHS),
 )
-"""In the order in which they are run."""
-
 
 LOG, MODEL = "log.jsonl", "model"
 KEPT = ("all", "evalb", "tag_accuracy", "sentences", "tokens", "seconds", "tokens_per_second", "status")

@@ -1,7 +1,8 @@
 """The indirect store: derivations are kept, rows are extracted again when they are needed.
 
 Turian & Melamed 2006b (section 4.2). Where we differ: a sample extracts only the windows it holds; an example
-that walks down a tree extracts only the templates of the nodes it comes by.
+that walks down a tree extracts only the templates of the nodes it comes by. The templates of a table are numbered
+through: unary, tuples, grouped, then the sequence.
 """
 
 from __future__ import annotations
@@ -27,21 +28,19 @@ from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 from ...dtree.boosting.store import array_files, mapped, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
 from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
-from .indirect_kernels import Derivations, extract_rows, percolate_rows
-from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages
+from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
 
-SOURCE = "derivations"
-"""The folder beside the stores' own that all of them read."""
-
-BUNDLES = ("grammar", "heads", "table", "atoms")
+SOURCE = "derivations"  # the folder beside the stores' own that all of them read
+BUNDLES: dict[str, Any] = {"grammar": Grammar, "heads": HeadTable, "table": k.TemplateTable, "atoms": AtomMap}
 """NamedTuples of arrays that the source folder holds, a file per array."""
+UNKNOWN = -1  # template of an atom that no derivation has; no row can hold it
 
 
 class Source(NamedTuple):
     """What rows are extracted from; all arrays, mapped from files and shared between stores and processes.
 
-    `template` int32 (n_atoms,): the template an atom comes from, numbered through unary, tuples, grouped and sequence
-    of `table`, or UNKNOWN. `entry` uint64 (n_atoms,): its place in `atoms.direct`, or its hash key.
+    `template` int32 (n_atoms,): the template an atom comes from, or UNKNOWN. `entry` uint64 (n_atoms,): its place in
+    `atoms.direct`, or its hash key.
     """
 
     grammar: Grammar
@@ -148,18 +147,16 @@ class IndirectStore:
 
         Label data is that of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them.
         """
-        folder = Path(folder)
         source_folder = folder / SOURCE
         table, _ = compile_templates(templates, lexicon.sizes)
-        n_atoms, hashed = int(atoms.state[0]), np.flatnonzero(atoms.keys)
+        n_atoms, hashed, held = int(atoms.state[0]), np.flatnonzero(atoms.keys), np.flatnonzero(atoms.direct >= 0)
         parts = np.zeros((n_atoms if len(hashed) else 0, k.PARTS_WIDTH), dtype=INDEX)
         replayer = Replayer(grammar, heads, table, atoms, n_atoms, parts)
         totals = _write_derivations(folder, replayer, len(lexicon.labels), derivations)
-        bundles: tuple[Any, ...] = (grammar, heads, table, atoms)
-        for name, bundle in zip(BUNDLES, bundles, strict=True):
+        given: tuple[Any, ...] = (grammar, heads, table, atoms)
+        for name, bundle in zip(BUNDLES, given, strict=True):
             for part, array in bundle._asdict().items():
                 np.save(source_folder / f"{name}.{part}.npy", array)
-        held = np.flatnonzero(atoms.direct >= 0)
         entry = np.zeros(n_atoms, dtype=HASH)
         entry[atoms.direct[held]] = held.astype(HASH)
         entry[atoms.values[hashed]] = atoms.keys[hashed]
@@ -188,15 +185,13 @@ class IndirectStore:
 def open_source(path: str) -> Source:
     """The source of stores in the folder `path`; opened once per process."""
     folder = Path(path)
-    kinds: tuple[Any, ...] = (Grammar, HeadTable, k.TemplateTable, AtomMap)
-    grammar, heads, table, atoms = (
-        kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields))
-        for name, kind in zip(BUNDLES, kinds, strict=True)
-    )
+    bundles: dict[str, Any] = {
+        name: kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields)) for name, kind in BUNDLES.items()
+    }
     names = ("tokens", "token_starts", "actions", "action_starts", "template", "entry")
     tokens, token_starts, actions, action_starts, template, entry = (mapped(folder / f"{name}.npy") for name in names)
     derivations = Derivations(tokens.reshape(-1, k.TOKEN_COLUMNS), token_starts, actions.reshape(-1, 3), action_starts)
-    return Source(grammar, heads, table, atoms, derivations, template, entry)
+    return Source(**bundles, derivations=derivations, template=template, entry=entry)
 
 
 def _write_derivations(
@@ -207,10 +202,9 @@ def _write_derivations(
     types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
     totals = {store: {"rows": 0, "postings": 0} for store in STORES}
     with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
-        for name in ("token", "action"):
-            files[f"{SOURCE}/{name}_starts"].append([0])
-        for store in STORES:
-            files[f"{store}/row_starts"].append([0])
+        starts = [f"{SOURCE}/token_starts", f"{SOURCE}/action_starts", *(f"{store}/row_starts" for store in STORES)]
+        for name in starts:
+            files[name].append([0])
         for derivation in derivations:
             for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
                 file = files[f"{SOURCE}/{name}s"]
@@ -224,3 +218,112 @@ def _write_derivations(
             for store in STORES:
                 files[f"{store}/row_starts"].append([totals[store]["rows"]])
     return totals
+
+
+_PACKED = ("places", "slots", "unary", "unary_base", "tuples", "grouped", "grouped_base")
+_HEAD_GROUPS = (k.HEAD_LEFT, k.HEAD_RIGHT, k.NON_HEAD)
+
+
+def sequence_template(table: k.TemplateTable) -> int:
+    """Number of the sequence template, which comes last (whether the table has it or not)."""
+    return len(table.unary) + len(table.tuples) + len(table.grouped)
+
+
+def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
+    """Whether the atoms of each of `templates` are found by hash key; bool, of the same shape."""
+    place = templates - len(table.unary)
+    return ((place >= 0) & (place < len(table.tuples))) | (templates == sequence_template(table))
+
+
+def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
+    """The template of every atom, int32 (n_atoms,), or UNKNOWN.
+
+    `parts`: what `record_parts` wrote while all derivations were replayed. It leaves out sequences that are
+    too long for it, so a hashed atom it does not know is a sequence, where the table has that template.
+    """
+    n_unary, n_tuples = len(table.unary), len(table.tuples)
+    sequence = sequence_template(table)
+    template = np.full(int(atoms.state[0]), UNKNOWN, dtype=INDEX)
+    held = np.flatnonzero(atoms.direct >= 0)
+    bases = np.concatenate([table.unary_base, table.grouped_base])
+    place = np.searchsorted(bases, held, side="right") - 1
+    template[atoms.direct[held]] = np.where(place < n_unary, place, place + n_tuples)
+    hashed = atoms.values[atoms.keys != 0]
+    if len(hashed):
+        unseen = sequence if table.sequence[0] >= 0 else UNKNOWN
+        of_seed = np.full(n_tuples + 1, unseen, dtype=INDEX)  # from a tuple's number in the hash to its row
+        of_seed[table.tuples[:, 3]] = n_unary + np.arange(n_tuples)
+        template[hashed] = np.where(parts[hashed, 1] > 0, of_seed[parts[hashed, 0]], unseen)
+    return template
+
+
+def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
+    """`table` with only the given templates (numbers, ascending) and the places and slots they need.
+
+    A template keeps its place in the direct map or its hash seed, so its atoms are found as with the full table.
+    """
+    n_unary, sequence = len(table.unary), sequence_template(table)
+    wanted = np.zeros(sequence + 1, dtype=bool)
+    wanted[templates] = True
+    unary, tuples, grouped = np.split(wanted[:sequence], [n_unary, n_unary + len(table.tuples)])
+    new_tuples = table.tuples[tuples]
+    members = new_tuples[:, :3]
+    slot_used, place_used = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.places), dtype=bool)
+    slot_used[table.unary[unary]] = True
+    slot_used[members[members >= 0]] = True
+    slots = table.slots[slot_used]
+    place_used[slots[:, 0]] = True
+    is_child = table.places[:, 0] == k.CHILD
+    for place in np.flatnonzero(is_child)[::-1]:  # a child comes after its parent
+        place_used[table.places[place, 2]] |= place_used[place]
+    new_place = np.cumsum(place_used) - 1
+    new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry stands for an unused member, -1
+    places = table.places[place_used]
+    is_child = is_child[place_used]
+    places[is_child, 2] = new_place[places[is_child, 2]]
+    slots[:, 0] = new_place[slots[:, 0]]
+    new_tuples[:, :3] = new_slot[members]
+    bounds = np.zeros_like(table.bounds)
+    for column, kept in ((0, place_used), (2, slot_used), (4, unary), (6, wanted[n_unary:])):
+        before = np.concatenate([[0], np.cumsum(kept)])
+        bounds[:, column : column + 2] = before[table.bounds[:, column : column + 2]]
+    return k.TemplateTable(
+        places=places,
+        slots=slots,
+        unary=new_slot[table.unary[unary]].astype(INDEX),
+        unary_base=table.unary_base[unary],
+        tuples=new_tuples,
+        groups=table.groups,
+        grouped=table.grouped[grouped],
+        grouped_base=table.grouped_base[grouped],
+        sequence=table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX),
+        bounds=bounds,
+    )
+
+
+def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
+    """The given templates, each a stage of its own, in their order."""
+    singles = [reduce_table(table, np.array([template])) for template in templates]
+    sizes = np.zeros(4, dtype=INDEX)  # places, slots, unary templates and tuples so far
+    bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)
+    flags = np.zeros((len(singles), 3), dtype=INDEX)
+    for s, one in enumerate(singles):
+        one.places[one.places[:, 0] == k.CHILD, 2] += sizes[0]
+        one.slots[:, 0] += sizes[0]
+        one.tuples[:, :3] += np.where(one.tuples[:, :3] >= 0, sizes[1], 0).astype(INDEX)
+        one.unary[:] += sizes[1]
+        bounds[s] = one.bounds + np.repeat(sizes, 2)
+        sizes += np.array([len(one.places), len(one.slots), len(one.unary), len(one.tuples)], dtype=INDEX)
+        shared = np.diff(one.bounds[k.SHARED].reshape(4, 2), axis=1)[:, 0]
+        groups = one.groups[one.grouped[:, 1]]
+        flags[s, 0] = shared[2] + shared[3] > 0
+        flags[s, 1] = shared[1] > 0 and not flags[s, 0]
+        flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
+    empty = reduce_table(table, np.zeros(0, dtype=np.int64))
+    return Stages(
+        empty._replace(**{name: np.concatenate([getattr(one, name) for one in (empty, *singles)]) for name in _PACKED}),
+        bounds,
+        np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX),
+        np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1),
+        flags,
+    )

@@ -30,14 +30,9 @@ from ...dtree.recipe import FitRecipe
 from ...runs.files import read_lines
 from .indirect import IndirectStore
 
-LABEL = "NP"
-"""The classifier that is looked at closely: the papers' bottleneck."""
-
-SCALE_LAMBDA, SCALE_TREES = 1.0, 3
-"""λ and counted trees of a "scale" run: as low as to make trees of full size."""
-
-MAX_RELAXED, RELAX = 40, 0.9
-"""λ is lowered at most so many times, each by this factor, when the root cannot be split."""
+LABEL = "NP"  # the classifier that is looked at closely: the papers' bottleneck
+SCALE_LAMBDA, SCALE_TREES = 1.0, 3  # λ of a "scale" run, so low as to make trees of full size, and counted trees
+MAX_RELAXED, RELAX = 40, 0.9  # λ is lowered at most so many times, each by this factor, when the root cannot be split
 
 
 def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None) -> dict[str, Any]:
@@ -128,7 +123,6 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
         "examples": example_counts(folder, fit.report["sentences"], names),
         "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
         "prepare_seconds": round(prepared, 1),
-        "bytes_per_example": {name: array.dtype.itemsize for name, array in zip(data._fields, data, strict=True)},
     }
     if LABEL in names:
         bounds = SCALE_LAMBDA, SCALE_TREES, 60 * minutes

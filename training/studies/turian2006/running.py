@@ -42,12 +42,9 @@ from .measuring import (
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
 TRAINED = "trained.json"
-DEV_WORDS = 15
-"""Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
-
+DEV_WORDS = 15  # sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on
 LATENT_CYCLES = 4
-PROFILED = 20
-"""Counted trees of each variant of a "profile" run."""
+PROFILED = 20  # counted trees of each variant of a "profile" run
 
 
 @dataclass(frozen=True)
@@ -66,12 +63,11 @@ class Run(Named):
     of: str | None = None
 
 
-PLAN = (
+PLAN = (  # in the order in which they are run; the minutes add up to less than 6 hours
     Run("r2l", "fit", "right-to-left, baseline atoms", 40),
     Run("l2r", "fit", "left-to-right", 40, {"strategy": "l2r"}),
     Run("bottom_up", "fit", "any order", 40, {"strategy": "bottom_up"}),
-    Run("kitchen_sink", "fit", "right-to-left, all atoms", 45,
-        {"templates": "kitchen_sink", "memory_gib": 12}),
+    Run("kitchen_sink", "fit", "right-to-left, all atoms", 45, {"templates": "kitchen_sink", "memory_gib": 12}),
     Run("hard", "fit", "gain with a hard threshold", 25, {"learner.gain": "hard"}),
     Run("stumps", "fit", "one split per tree", 25, {"learner.max_splits": 1}),
     Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
@@ -82,7 +78,6 @@ PLAN = (
     Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
     Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
 )  # fmt: skip
-"""In the order in which they are run; the minutes add up to less than 6 hours."""
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
