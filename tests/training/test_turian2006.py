@@ -213,7 +213,7 @@ def test_wsj_layout(wsj, tmp_path, capsys):
     nouns = [sentence.tree.words[1] for sentence in sources.train]
     assert nouns == [f"{animal}{section}" for section in range(2, 22) for animal in ("dog", "cat")]
     assert [sentence.tree.words[1] for sentence in sources.dev] == ["dog22", "cat22"]
-    assert sources.dev[0].tree.labels == ("TOP", "S", "NP", "VP") and sources.names == ("ptb",)
+    assert sources.dev[0].tree.labels == ("TOP", "S", "NP", "VP") and sources.train[0].source == "ptb"
     assert sources.test == (), "section 23 is not opened"
     assert sources.facts()["sentences"] == {"train": {"ptb": 40}, "dev": {"ptb": 2}, "test": {}}
     assert sources.facts() != treebank_sources(wsj, None, 0.5).facts()
@@ -286,7 +286,7 @@ def test_every_share():
         assert len(chosen) == pytest.approx(100 * scale, abs=1) and chosen[0] == 0
     with pytest.raises(ConfigError, match="is 2; it must be above 0"):
         every((), 2)
-    assert Sources((), (), (), ()).facts()["sentences"] == {"train": {}, "dev": {}, "test": {}}
+    assert Sources((), ()).facts()["sentences"] == {"train": {}, "dev": {}, "test": {}}
 
 
 def test_statistics_of_a_small_ensemble():

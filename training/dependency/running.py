@@ -137,8 +137,7 @@ def fit_dependency(
     """
     began = time.perf_counter()
     lang = facts.get("lang", "en")
-    sentences = [s for text in train for s in read_treebank_file(text, lang)]
-    held_out = [s for text in dev for s in read_treebank_file(text, lang)]
+    sentences, held_out = ([s for text in texts for s in read_treebank_file(text, lang)] for texts in (train, dev))
     tags = "gold" if tagger is None else f"predicted by {tagger}"
     if tagger is not None:
         nlp = find_tagger(tagger)

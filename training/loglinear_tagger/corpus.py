@@ -1,6 +1,6 @@
 """Labelled sentences: files of a token to the line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,9 @@ class LabelledSentence(NamedTuple):
     words: tuple[str, ...]
     tags: tuple[str, ...]
     labels: tuple[str, ...]
+
+
+Sentences = Sequence[LabelledSentence]
 
 
 def read_labelled(path: str | Path) -> list[LabelledSentence]:

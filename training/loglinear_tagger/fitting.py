@@ -24,7 +24,7 @@ from ..data.dependencies import DependencySentence, part_labels, with_labels
 from ..runs.files import write_atomically
 from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import Tell, teller
-from .corpus import LabelledSentence, read_labelled, write_labelled
+from .corpus import LabelledSentence, Sentences, read_labelled, write_labelled
 from .learners import Likelihood, list_features, make_data, train_gis, train_lbfgs, train_online
 from .options import SequenceOptions
 
@@ -34,8 +34,8 @@ _UNLIKELY = 1e-30  # the least probability that counts, so that one sentence can
 
 
 def fit_tagger(
-    train: Sequence[LabelledSentence],
-    dev: Sequence[LabelledSentence],
+    train: Sentences,
+    dev: Sentences,
     options: SequenceOptions,
     workdir: Path,
     meta: dict[str, Any],
@@ -85,7 +85,7 @@ def fit_tagger(
     return model
 
 
-def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sequence[LabelledSentence]) -> float:
+def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sentences) -> float:
     """The scale (1 / temperature) that makes the labels of sentences the most probable, by golden sections of its
     logarithm to a part in a hundred."""
     used = [s for s in sentences if s.words]
@@ -121,14 +121,11 @@ def _log_probability(tagger: SequenceTagger, sentence: LabelledSentence) -> floa
     return total
 
 
-def judge(
-    tagger: SequenceTagger, sentences: Sequence[LabelledSentence], betas: Sequence[float] = BETAS
-) -> dict[str, Any]:
+def judge(tagger: SequenceTagger, sentences: Sentences, betas: Sequence[float] = BETAS) -> dict[str, Any]:
     """`accuracy`: share of words whose most probable label is right; `sequence_accuracy`: of the best sequence's;
     `betas`: for each β the share of words whose right label is offered, and how many labels a word has."""
     words = right = in_sequence = 0
-    counts = {beta: [0, 0] for beta in betas}
-    least = min(betas, default=1.0)
+    counts, least = {beta: [0, 0] for beta in betas}, min(betas, default=1.0)
     for sentence in sentences:
         words += len(sentence.words)
         path = tagger.tag(sentence.words, sentence.tags)
@@ -136,27 +133,19 @@ def judge(
         for offered, label in zip(tagger.multitag(sentence.words, sentence.tags, least), sentence.labels, strict=True):
             right += offered[0][0] == label
             for beta, count in counts.items():
-                kept = [name for name, chance in offered if chance >= beta * offered[0][1]]
-                count[0] += label in kept
-                count[1] += len(kept)
-    total = max(words, 1)
-    return {
-        "words": words,
-        "accuracy": right / total,
-        "sequence_accuracy": in_sequence / total,
-        "betas": {
-            str(beta): {"accuracy": hits / total, "labels": offered / total} for beta, (hits, offered) in counts.items()
-        },
-    }
+                names = [name for name, chance in offered if chance >= beta * offered[0][1]]
+                count[0] += label in names
+                count[1] += len(names)
+    n = max(words, 1)
+    offers = {str(beta): {"accuracy": hits / n, "labels": kept / n} for beta, (hits, kept) in counts.items()}
+    return {"words": words, "accuracy": right / n, "sequence_accuracy": in_sequence / n, "betas": offers}
 
 
 def _read(paths: Sequence[Path]) -> list[LabelledSentence]:
     return [sentence for path in paths for sentence in read_labelled(path)]
 
 
-def model_facts(
-    facts: Mapping[str, Any], sentences: Sequence[LabelledSentence], options: SequenceOptions
-) -> dict[str, Any]:
+def model_facts(facts: Mapping[str, Any], sentences: Sentences, options: SequenceOptions) -> dict[str, Any]:
     """What a model's meta says: `facts`, and what it is trained on and how."""
     counts = {"sentences": len(sentences), "tokens": sum(len(sentence.words) for sentence in sentences)}
     return {"version": __version__, **facts, **counts, "options": options.facts()}
@@ -187,7 +176,7 @@ def fit_files(
 
 
 def jackknifed(
-    sentences: Sequence[LabelledSentence],
+    sentences: Sentences,
     options: SequenceOptions,
     folds: int,
     folder: Path,
@@ -213,9 +202,9 @@ def jackknifed(
         return found, scores
 
     with ThreadPoolExecutor(workers) as pool:
-        results = list(pool.map(one, range(folds)))
-    labelled = [iter(found) for found, _ in results]
-    return [next(labelled[fold]) for fold in of.tolist()], _together([scores for _, scores in results])
+        labelled, scores = zip(*pool.map(one, range(folds)), strict=True)
+    words, sources = [own["words"] for own in scores], [iter(found) for found in labelled]
+    return [next(sources[fold]) for fold in of.tolist()], {**_mean(scores, words), "words": sum(words)}
 
 
 def jackknife(
@@ -258,16 +247,11 @@ def jackknifed_tags(
     return sentences, SequenceTagger(model)
 
 
-def _together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Scores of several sets of sentences as those of all."""
-    words = sum(part["words"] for part in parts)
-
-    def means(scores: Sequence[dict[str, Any]], *names: str) -> dict[str, float]:
-        pairs = list(zip(scores, parts, strict=True))
-        return {name: sum(own[name] * part["words"] for own, part in pairs) / max(words, 1) for name in names}
-
-    betas = {beta: means([part["betas"][beta] for part in parts], "accuracy", "labels") for beta in parts[0]["betas"]}
-    return {"words": words, **means(parts, "accuracy", "sequence_accuracy"), "betas": betas}
+def _mean(scores: Sequence[Any], words: Sequence[int]) -> Any:
+    """The mean of numbers, or of all that dictionaries hold, weighted by numbers of words."""
+    if isinstance(scores[0], dict):
+        return {name: _mean([own[name] for own in scores], words) for name in scores[0]}
+    return sum(own * n for own, n in zip(scores, words, strict=True)) / max(sum(words), 1)
 
 
 def report(scores: dict[str, Any]) -> str:

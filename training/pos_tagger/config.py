@@ -87,11 +87,10 @@ class TaggingConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+# Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold.
 JACKKNIFE = TaggingConfig()
-"""Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold."""
-
+# Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit.
 FINAL = TaggingConfig(
     augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.08),
     fit=FitConfig(epochs=4.0),
 )
-"""Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit."""

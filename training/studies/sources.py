@@ -3,9 +3,10 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
@@ -16,24 +17,21 @@ SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)} 
 PTB = "ptb"  # the name of a treebank given by its sections: of its files of tags, and in results
 
 
-@dataclass(frozen=True)
-class Sources:
-    """Sentences by part. `test` is empty unless it was asked for. `names`: of the treebanks."""
+class Sources(NamedTuple):
+    """Sentences by part. `test` is empty unless it was asked for."""
 
     train: tuple[Sentence, ...]
     dev: tuple[Sentence, ...]
-    test: tuple[Sentence, ...]
-    names: tuple[str, ...]
+    test: tuple[Sentence, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Sentences per treebank and part, and a digest of trees and tags: what tells one set of data from another."""
         digest = hashlib.blake2b(digest_size=12)
-        for sentence in (*self.train, *self.dev, *self.test):
+        for sentence in chain(*self):
             tree = sentence.tree
             told = tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight
             digest.update(repr(told).encode())
-        parts = {"train": self.train, "dev": self.dev, "test": self.test}
-        counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in parts.items()}
+        counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in self._asdict().items()}
         return {"sentences": counts, "digest": digest.hexdigest()}
 
 
@@ -41,8 +39,8 @@ def corpus_sources(folder: Path, names: Sequence[str], tags: Path | None, scale:
     """The train and dev parts of `folder`/NAME; see `treebanks.corpus_files`. Every part is thinned out by `scale`."""
     if not names:
         raise ConfigError("--corpus needs --names, the treebanks of the folder that are used")
-    train, dev = (read_files(corpus_files(folder, names, part, tags)) for part in ("train", "dev"))
-    return Sources(every(train, scale), every(dev, scale), (), tuple(dict.fromkeys(s.source for s in train)))
+    parts = (read_files(corpus_files(folder, names, part, tags)) for part in ("train", "dev"))
+    return Sources(*(every(part, scale) for part in parts))
 
 
 def section_files(root: Path, part: str) -> list[Path]:
@@ -69,13 +67,13 @@ def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bo
     `tags`: folder with ptb.train.tags, ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`.
     Raises TrainingDataError for missing sections and for tags that do not fit.
     """
-    parts: dict[str, tuple[Sentence, ...]] = {"test": ()}
+    parts = []
     for part in ("train", "dev", "test") if test else ("train", "dev"):
         sentences = [replace(found, source=PTB) for path in section_files(root, part) for found in read_treebank(path)]
         if tags is not None:
             sentences = _tagged(sentences, tags / f"{PTB}.{part}.tags", root)
-        parts[part] = every(sentences, scale)
-    return Sources(parts["train"], parts["dev"], parts["test"], (PTB,))
+        parts.append(every(sentences, scale))
+    return Sources(*parts)
 
 
 def _tagged(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]:

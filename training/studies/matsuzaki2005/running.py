@@ -89,7 +89,8 @@ KEPT = ("all", "evalb", "tag_accuracy", "sentences", "tokens", "seconds", "token
 
 
 @cache
-def _trees(corpus: Path, treebank: str, scale: float) -> Sources:
+def _gold(corpus: Path, treebank: str, scale: float) -> Sources:
+    """The trees of a treebank with gold tags."""
     return corpus_sources(corpus, [treebank], None, scale)
 
 
@@ -105,21 +106,13 @@ class Study:
     scale: float = 1.0
     command: tuple[str, ...] = ()
 
-    def sources(self, treebank: str) -> Sources:
-        """The trees of a treebank with gold tags."""
-        return _trees(self.corpus, treebank, self.scale)
-
-    def predicted(self, treebank: str) -> tuple[Sentence, ...]:
-        """The dev sentences with the tagger's tags."""
-        return every(read_files(corpus_files(self.corpus, [treebank], "dev", self.tags)), self.scale)
-
 
 def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     """(the run's result, whether anything was made now). Views that the result of the same facts has stay as they are.
 
     Raises TrainingDataError and ConfigError for what cannot be used.
     """
-    sources = study.sources(run.treebank)
+    sources = _gold(study.corpus, run.treebank, study.scale)
     options = {name: value for name, value in describe_latent(run.options).items() if name != "candidates" or value}
     facts = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.facts()}))
     folder = study.out / run.name
@@ -139,7 +132,7 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     if not isinstance(parser, PcfgParser):
         raise ConfigError(f"{model} is no PCFG; delete {folder} to make it again")
     for view in todo:
-        views[view.name] = _look(view, run, parser, study)
+        views[view.name] = _look(view, run.treebank, sources.dev, parser, study)
         result |= {"views": views, **origin(study.command)}
         write_json(path, result)
     return result, True
@@ -170,14 +163,15 @@ def _train(run: Run, study: Study, sources: Sources, model: Path) -> dict[str, A
     }
 
 
-def _look(view: View, run: Run, parser: PcfgParser, study: Study) -> dict[str, Any]:
-    gold: Sequence[Sentence] = study.sources(run.treebank).dev
+def _look(view: View, name: str, gold: Sequence[Sentence], parser: PcfgParser, study: Study) -> dict[str, Any]:
     if not gold:
-        raise TrainingDataError(f"{run.treebank} has no dev part; give a folder with {run.treebank}/dev.mrg")
-    given = study.predicted(run.treebank) if view.tags == "predicted" else gold
+        raise TrainingDataError(f"{name} has no dev part; give a folder with {name}/dev.mrg")
+    given = gold
+    if view.tags == "predicted":
+        given = every(read_files(corpus_files(study.corpus, [name], "dev", study.tags)), study.scale)
     pairs = [(a, b.tags) for a, b in zip(gold, given, strict=True) if view.most is None or len(a.tags) <= view.most]
     if not pairs:
-        raise TrainingDataError(f"no dev sentence of {run.treebank} has at most {view.most} words")
+        raise TrainingDataError(f"no dev sentence of {name} has at most {view.most} words")
     sentences = [replace(sentence, tags=sentence.tree.tags) for sentence, _ in pairs]
     used = [tags if view.tags == "predicted" else sentence.tree.tags for sentence, tags in pairs]
     chosen = parser.with_settings(tags="own" if view.tags == "own" else "given", **view.settings)

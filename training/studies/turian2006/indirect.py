@@ -68,16 +68,16 @@ class IndirectStore:
         self._buffers = state_buffers(source.grammar, *longest)
         self._scratch = make_feature_scratch(source.table, self.n_atoms)
         self._rows = np.empty(1 << 12, dtype=INDEX)
-        self._leaf = np.empty(0, dtype=NODE)
+        self._leaf = np.empty(self.n_examples, dtype=NODE)
         self._direct = np.full(len(source.atoms.direct), -1, dtype=INDEX)
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Store.rows`; raises IndexError for examples that do not exist, or ids that do not ascend."""
         ids = np.ascontiguousarray(ids, dtype=OFFSET)
         if len(ids) and (ids[0] < 0 or ids[-1] >= self.n_examples or bool((np.diff(ids) < 0).any())):
+            most = self.n_examples - 1
             raise IndexError(
-                f"example numbers from {ids.min()} to {ids.max()}; they must ascend and be from 0 to "
-                f"{self.n_examples - 1}"
+                f"example numbers from {ids.min()} to {ids.max()}; they must ascend and be from 0 to {most}"
             )
         indptr = np.zeros(len(ids) + 1, dtype=OFFSET)
         s, done = self.source, 0
@@ -102,8 +102,6 @@ class IndirectStore:
                 f"the tree tests atom {numbers[-1]}, but the store has atoms 0 to {self.n_atoms - 1}; it was "
                 "trained on another store. Train again, or open the store it belongs to."
             )
-        if len(self._leaf) == 0:
-            self._leaf = np.empty(self.n_examples, dtype=NODE)
         if len(numbers) == 0:
             self._leaf[:] = 0
             return self._leaf
@@ -125,8 +123,7 @@ class IndirectStore:
                 self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts,
                 self._buffers, make_feature_scratch(stages.table, len(numbers)),
                 np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET), compact, stage,
-                np.ascontiguousarray(tree.yes, dtype=INDEX), np.ascontiguousarray(tree.no, dtype=INDEX),
-                self._leaf,
+                tree.yes, tree.no, self._leaf,
             )  # fmt: skip
         finally:
             self._direct[entries] = -1

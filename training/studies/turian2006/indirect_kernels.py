@@ -86,11 +86,6 @@ def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, cou
 
 
 @bare
-def _head(heads, buffers, i, j, scratch):
-    return np.int64(window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children))
-
-
-@bare
 def extract_rows(
     store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr,
     out_atoms,
@@ -117,7 +112,7 @@ def extract_rows(
                 if i != start:
                     start = i
                     shared = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, np.int64(0))
-                h = _head(heads, buffers, i, j, scratch)
+                h = np.int64(window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children))
                 found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 at = out_indptr[done]
                 if at + found > out_atoms.shape[0]:
@@ -204,7 +199,9 @@ def percolate_rows(
                             stamp = common
                         else:
                             if stages.flags[s, 2] == 1 and h < 0:
-                                h = _head(heads, buffers, i, j, scratch)
+                                h = np.int64(
+                                    window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children)
+                                )
                             h_or_i = max(h, i)
                             found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h_or_i, scratch, found)
                         for a in range(found):

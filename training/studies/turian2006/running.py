@@ -136,7 +136,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
         del facts["recipe"], facts["minutes"]
-        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline is not None else None
+        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline else None
     facts = json.loads(json.dumps(facts))
     path = job.out / run.name / RESULT
     held = read_result(path)
@@ -157,7 +157,7 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
     if not (done.is_file() and model_file.is_file() and json.loads(done.read_text(encoding="utf8"))["facts"] == facts):
         left, limit = max(1.0, 60 * job.minutes_of(run) - seconds_used(read_lines(log))), recipe.path.budget_seconds
         timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
-        names = job.sources.names
+        names = [sentence.source for sentence in job.sources.train]
         meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
         meta.pop("notices")
         fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
@@ -202,22 +202,16 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     ensemble, number = at
     store, data = open_window(folder)
     penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
-    learner, seconds = recipe.learner, 20 * job.minutes_of(run)  # a third of the minutes each
-    variants = {
-        "sampled": learner,
-        "no_subtraction": replace(learner, subtraction=False),
-        "no_sampling": replace(learner, sample_size=None),
-    }
-    return {
-        "label": LABEL,
-        "examples": store.n_examples,
-        "atoms": store.n_atoms,
-        "atoms_per_example": held["examples"]["atoms_per_example"],
-        "variants": {
-            name: profile_trees(store, data, number, config, penalty, PROFILED, seconds, 2, ensemble, score)
-            for name, config in variants.items()
-        },
-    }
+    seconds = 20 * job.minutes_of(run)  # a third of the minutes each
+    variants: dict[str, dict[str, Any]] = {
+        "sampled": {}, "no_subtraction": {"subtraction": False}, "no_sampling": {"sample_size": None},
+    }  # fmt: skip
+    grown = {}
+    for name, changes in variants.items():
+        config = replace(recipe.learner, **changes)
+        grown[name] = profile_trees(store, data, number, config, penalty, PROFILED, seconds, 2, ensemble, score)
+    sizes = {"examples": store.n_examples, "atoms": store.n_atoms}
+    return {"label": LABEL, **sizes, "atoms_per_example": held["examples"]["atoms_per_example"], "variants": grown}
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,10 @@ def pair(values: Mapping[str, float] | None, digits: int = 1) -> str:
 
 def strategies(results: Results) -> str:
     """2006a, Table 2, and what section 4.1 says about the search."""
-    rows = []
+    rows, have = [], {name: results[name] for name in NAMES if name in results}
     for name, short in NAMES.items():
-        if name in results:
-            found = results[name]
-            dev = found["dev"]
+        if name in have:
+            found, dev = have[name], have[name]["dev"]
             rows.append(
                 (short, *_level(found), *_accuracy(dev), percent(dev["evalb"]["f1"]), _f1(found)[1],
                  percent(dev["greedy_optimal"], 1), percent(dev["cut_short"], 1), f"{dev['tokens_per_second']:,.0f}")
@@ -76,12 +75,6 @@ def strategies(results: Results) -> str:
         "strategy", "λ", "parameters", "recall", "precision", "F1", "F1 evalb", "F1 greedy", "greedy optimal %",
         "cut short %", "tokens/s",
     )  # fmt: skip
-    return markdown(head, rows) + "\n\n" + " ".join(_said(results))
-
-
-def _said(results: Results) -> list[str]:
-    """Answers to the questions of the table, from the figures."""
-    have = {name: results[name] for name in NAMES if name in results}
     said = []
     if len(have) == len(NAMES):
         order = sorted(have, key=lambda name: -have[name]["dev"]["all"]["f1"])
@@ -93,8 +86,9 @@ def _said(results: Results) -> list[str]:
             f"{percent(dev['cut_short'], 1)} % of the sentences."
         )
     stops = ", ".join(f"{NAMES[name]} {_stop(found)}" for name, found in have.items())
-    sizes = sorted({found["dev"]["sentences"] for found in have.values()})
-    return [*said, f"Dev: {', '.join(f'{size:,}' for size in sizes)} sentences. Training ended: {stops}."]
+    sizes = ", ".join(f"{size:,}" for size in sorted({found["dev"]["sentences"] for found in have.values()}))
+    said.append(f"Dev: {sizes} sentences. Training ended: {stops}.")
+    return markdown(head, rows) + "\n\n" + " ".join(said)
 
 
 def _stop(found: dict[str, Any]) -> str:
@@ -152,19 +146,15 @@ VARIANTS = {"sampled": "", "no_subtraction": ", no subtraction", "no_sampling": 
 def profile(results: Results) -> str:
     """2006b, Table 2: milliseconds per step of an NP tree."""
     steps, rows, notes = PAPER["profile"], [], []
-    for name, title in (("profile", "baseline"), ("profile_kitchen_sink", "kitchen sink")):
-        if name not in results:
-            continue
-        found = results[name]
+    titles = {"profile": "baseline", "profile_kitchen_sink": "kitchen sink"}
+    for title, found in ((title, results[name]) for name, title in titles.items() if name in results):
         for variant, words in VARIANTS.items():
             measured = found["variants"][variant]
             if measured["ms"] is not None:
                 cells = [pair(measured["ms"][step]) for step in steps]
                 rows.append((f"{title}{words} ({measured['trees']} trees)", *cells, pair(measured["splits"])))
-        notes.append(
-            f"{title}: {found['examples']:,} examples of {found['atoms_per_example']:.0f} atoms on average, "
-            f"{found['atoms']:,} atoms."
-        )
+        size, length = f"{found['examples']:,} examples", f"{found['atoms_per_example']:.0f} atoms on average"
+        notes.append(f"{title}: {size} of {length}, {found['atoms']:,} atoms.")
     rows.append(("kitchen sink, paper", *steps.values(), "40.8 ± 7.8"))
     notes.append("Paper: 1,650,000 examples of 440 atoms, 1.1 M atoms, on an AMD Opteron 242.")
     return markdown(("ms", *steps, "splits"), rows) + "\n\n" + " ".join(notes)
@@ -205,10 +195,9 @@ def choices(results: Results) -> str:
     for name, title in titles.items():
         if name in results:
             found = results[name]
-            rows.append(
-                (title, *_level(found), *_f1(found), *(at_lambda(found, value) for value in (fixed, 1.0, 10.0)),
-                 f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}")
-            )  # fmt: skip
+            others = (at_lambda(found, value) for value in (fixed, 1.0, 10.0))
+            stop = f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}"
+            rows.append((title, *_level(found), *_f1(found), *others, stop))
     head = (
         "r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy",
         f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}", "at λ 1", "at λ 10", "training",
@@ -221,8 +210,8 @@ def at_lambda(found: dict[str, Any], value: float | None) -> str:
     rows = [row for row in found["rows"] if row["f1"] is not None and not row["partial"]]
     if value is None or not rows:
         return NO
-    nearest = min(rows, key=lambda row: abs(math.log(row["lambda"] / value)))
-    return percent(nearest["f1"]) if abs(math.log(nearest["lambda"] / value)) < 0.11 else NO
+    distance, f1 = min(((abs(math.log(row["lambda"] / value)), row["f1"]) for row in rows), key=lambda pair: pair[0])
+    return percent(f1) if distance < 0.11 else NO
 
 
 def scale(results: Results) -> str:
@@ -234,11 +223,12 @@ def scale(results: Results) -> str:
         found = results["full_length"]
         measured = found.get("profile") or {}
         ms, memory = measured.get("ms"), found["peak_bytes"]
-        rows.append(
-            ("any length", *_sizes(found), "direct" if found["direct"] else "indirect",
-             NO if memory is None else f"{memory / 1e9:.2f} GB",
-             NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s")
-        )  # fmt: skip
+        storage = "direct" if found["direct"] else "indirect"
+        costs = (
+            NO if memory is None else f"{memory / 1e9:.2f} GB",
+            NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s",
+        )
+        rows.append(("any length", *_sizes(found), storage, *costs))
         if ms is not None:
             steps = ", ".join(f"{step} {spread['mean'] / 1000:.1f}" for step, spread in ms.items())
             said.append(
@@ -280,19 +270,18 @@ TABLES: Tables = {
 
 def weight_lost(row: dict[str, Any]) -> float | None:
     """Percent of the NP examples' weight that samples left out at a λ level, None when no NP tree was grown."""
-    lost = row["NP"]["weight_lost"]
-    return None if lost is None else 100 * lost
+    return None if row["NP"]["weight_lost"] is None else 100 * row["NP"]["weight_lost"]
 
 
 def draw_plots(results: Results, folder: Path) -> list[Path]:
     """Draw what there are runs for into `folder`; returns the files. Without matplotlib nothing is drawn."""
-    plots: dict[str, tuple[dict[str, str], Callable[[dict], float | None], str]] = {
-        "2006_f1_parameters.svg": (NAMES, dev_f1, "dev F1, greedy"),
-        "2006_kitchen_sink.svg": (ATOMS, dev_f1, "dev F1, greedy"),
-        "2006_weight_lost.svg": (ATOMS, weight_lost, "NP example weight lost by sampling, %"),
-    }
+    plots = (
+        ("2006_f1_parameters.svg", NAMES, dev_f1, "dev F1, greedy"),
+        ("2006_kitchen_sink.svg", ATOMS, dev_f1, "dev F1, greedy"),
+        ("2006_weight_lost.svg", ATOMS, weight_lost, "NP example weight lost by sampling, %"),
+    )
     drawn = []
-    for file, (names, value, what) in plots.items():
+    for file, names, value, what in plots:
         have = {title: results[run]["rows"] for run, title in names.items() if run in results}
         if have:
             folder.mkdir(parents=True, exist_ok=True)
