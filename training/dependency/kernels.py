@@ -98,11 +98,9 @@ def link_pass(
 
 @kernel
 def label_pass(order, features, feature_from, gold, root_label, weights, sums, clock):
-    """One pass of the perceptron over links for their labels; returns (wrong labels, clock).
-
-    Link i has features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess.
-    weights, sums: float32 (features, labels); otherwise as `link_pass`.
-    """
+    """One pass of the perceptron over links for their labels; returns (wrong labels, clock). Link i has
+    features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess. weights, sums:
+    float32 (features, labels); otherwise as `link_pass`."""
     wrong, n_labels = 0, weights.shape[1]
     scores = np.empty(n_labels)
     for i in order:

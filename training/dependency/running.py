@@ -37,11 +37,8 @@ Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     """The sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose heads
-    come by the rules of the language.
-
-    `tags`: a line of fine tags for each sentence, in place of the file's own. `block`: see `data.treebanks.blocks`.
-    Raises ConfigError, TrainingDataError.
-    """
+    come by the rules of the language. `tags`: a line of fine tags for each sentence, in place of the file's own.
+    `block`: see `data.treebanks.blocks`. Raises ConfigError, TrainingDataError."""
     path, *parts = text.split(",")
     given = dict(part.partition("=")[::2] for part in parts)
     unknown = sorted(set(given) - {"tags", "limit", "block"})

@@ -1,7 +1,5 @@
-"""Features of labelled sentences, passes of online learners over them, and expectations of log-linear models.
-
-Sentences come as `SequenceData`: atoms, starts, gold.
-"""
+"""Features of labelled sentences, passes of online learners over them, and expectations of log-linear models. Sentences
+come as `SequenceData`: atoms, starts, gold."""
 
 from typing import NamedTuple
 

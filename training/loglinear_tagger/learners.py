@@ -1,10 +1,7 @@
 """The learners of taggers, and what they learn from: arrays of labelled sentences, their features, and which labels
-each feature has weights for.
-
-Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003). By maximum likelihood with a
-Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the probability of each label given the
-gold labels before it (Ratnaparkhi 1996).
-"""
+each feature has weights for. Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003).
+By maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the
+probability of each label given the gold labels before it (Ratnaparkhi 1996)."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The token-to-vector network (spaCy's ``HashEmbedCNN.v2``) that tagger and senter share.
-
-    ``embed_size`` is the number of rows of the NORM table; PREFIX, SUFFIX and SHAPE have half as many.
-    The defaults give about 6.5 MB of parameters.
-    """
+    """The token-to-vector network (spaCy's ``HashEmbedCNN.v2``) that tagger and senter share. ``embed_size`` is the
+    number of rows of the NORM table; PREFIX, SUFFIX and SHAPE have half as many. The defaults give about 6.5 MB of
+    parameters."""
 
     width: int = 96
     depth: int = 4

@@ -67,12 +67,10 @@ class _Token(NamedTuple):
 
 @dataclass
 class DocumentSampler:
-    """Draws the training documents of one pass from groups of consecutive sentences, as spaCy's Examples.
-
-    `groups` are lists of sentences that follow one another in a treebank; a group listed twice is seen
-    twice a pass. Documents never cross groups. All drawing comes from generators seeded by `fit.seed`.
-    `splitter` splits words where `augment` wants that. The Docs have the vocabulary of `nlp`.
-    """
+    """Draws the training documents of one pass from groups of consecutive sentences, as spaCy's Examples. `groups` are
+    lists of sentences that follow one another in a treebank; a group listed twice is seen twice a pass. Documents never
+    cross groups. All drawing comes from generators seeded by `fit.seed`. `splitter` splits words where `augment` wants
+    that. The Docs have the vocabulary of `nlp`."""
 
     groups: Sequence[Sequence[Sentence]]
     augment: AugmentConfig

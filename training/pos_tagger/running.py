@@ -97,10 +97,8 @@ def train_final(
 def _score(
     nlp: Language, treebanks: Sequence[Treebank], config: TaggingConfig, senter: bool, out: Path
 ) -> tuple[dict[str, float], int | None]:
-    """Accuracy and sentence F1 on the dev parts, whose tags are written; words tagged per second.
-
-    Sentence F1 is that of dev documents of 1 to 8 sentences: `plain` as written, `varied` as in training.
-    """
+    """Accuracy and sentence F1 on the dev parts, whose tags are written; words tagged per second. Sentence F1 is that
+    of dev documents of 1 to 8 sentences: `plain` as written, `varied` as in training."""
     scores: dict[str, float] = {}
     right, total, used = 0, 0, 0.0
     for treebank in (treebank for treebank in treebanks if treebank.dev):
@@ -130,12 +128,9 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
 def jackknife(
     treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled"
 ) -> dict[str, float]:
-    """Write ``out/{treebank}.train.tags``; return the accuracy of the predicted tags per treebank.
-
-    The taggers learn from the other folds of all ``treebanks`` together. A finished fold is kept in
-    ``out/folds/{run}`` and not done again by a later call with the same settings and sentences.
-    ``out/log.jsonl`` gets a line per fold and treebank.
-    """
+    """Write ``out/{treebank}.train.tags``; return the accuracy of the predicted tags per treebank. The taggers learn
+    from the other folds of all ``treebanks`` together. A finished fold is kept in ``out/folds/{run}`` and not done
+    again by a later call with the same settings and sentences. ``out/log.jsonl`` gets a line per fold and treebank."""
     numbers = {treebank.name: fold_numbers(len(treebank.train), folds) for treebank in treebanks}
     if len(numbers) < len(treebanks):
         seen = [treebank.name for treebank in treebanks]

@@ -21,10 +21,8 @@ _MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
 
 class WordSplitter:
-    """Splits words with a spaCy tokenizer and guesses the tags of the parts.
-
-    ``evidence`` are tagged sentences whose most frequent tag per word decides about parts.
-    """
+    """Splits words with a spaCy tokenizer and guesses the tags of the parts. ``evidence`` are tagged sentences whose
+    most frequent tag per word decides about parts."""
 
     def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence]) -> None:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -38,11 +36,9 @@ class WordSplitter:
         self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
 
     def split(self, sentence: Sentence) -> Sentence | None:
-        """The sentence with its words split, or None when none of them is.
-
-        Words are split at hyphens, slashes and a few signs ("Ca2+", "5'") and before a final full stop
-        ("Fig."): users' texts often differ from treebanks there, and the tags can be guessed.
-        """
+        """The sentence with its words split, or None when none of them is. Words are split at hyphens, slashes and a
+        few signs ("Ca2+", "5'") and before a final full stop ("Fig."): users' texts often differ from treebanks there,
+        and the tags can be guessed."""
         words: list[str] = []
         tags: list[str] = []
         for word, tag in zip(sentence.words, sentence.tags, strict=True):

@@ -23,11 +23,9 @@ class Sentence:
 
 
 def read_sentences(path: Path) -> list[Sentence]:
-    """The sentences of a file of bracketed trees, in file order; empty elements (``-NONE-``) are left out.
-
-    A tree without any word gives a Sentence of no words, so that line numbers stay in step with the trees.
-    Raises TreeFormatError, naming file, line and column, at a malformed tree.
-    """
+    """The sentences of a file of bracketed trees, in file order; empty elements (``-NONE-``) are left out. A tree
+    without any word gives a Sentence of no words, so that line numbers stay in step with the trees. Raises
+    TreeFormatError, naming file, line and column, at a malformed tree."""
     sentences = []
     for tree in read_trees(path):
         leaves = [leaf for leaf in zip(tree.words, tree.tags, strict=True) if leaf[1] != EMPTY_TAG]

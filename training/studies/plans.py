@@ -1,6 +1,5 @@
 """Plans of runs: choosing some by name, doing one after the other without one bad run taking the others along, and the
-results as Markdown tables in the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`.
-"""
+results as Markdown tables in the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
 import re
 import sys
@@ -44,12 +43,9 @@ def chosen(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
 def run_each(
     runs: Sequence[R], execute: Callable[[R], tuple[dict[str, Any], bool]], told: Callable[[dict[str, Any]], str]
 ) -> None:
-    """Do the runs in order and print a line for each.
-
-    `execute`: gives a run's result and whether it was made now. `told`: the result's figures in a few words. A run that
-    cannot be done is said on standard error and passed over; in the end TrainingDataError names all such runs. A run
-    alone raises its own error.
-    """
+    """Do the runs in order and print a line for each. `execute`: gives a run's result and whether it was made now.
+    `told`: the result's figures in a few words. A run that cannot be done is said on standard error and passed over; in
+    the end TrainingDataError names all such runs. A run alone raises its own error."""
     failed = []
     for run in runs:
         began = time.perf_counter()
@@ -91,10 +87,8 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def fill_blocks(page: Path, prefix: str, tables: Tables, results: Results) -> list[str]:
-    """Fill the blocks of the file `page` and return the names of those that were filled.
-
-    A block without results stays as it is. Raises ConfigError for a block of an unknown name.
-    """
+    """Fill the blocks of the file `page` and return the names of those that were filled. A block without results stays
+    as it is. Raises ConfigError for a block of an unknown name."""
     filled: list[str] = []
 
     def block(match: re.Match[str]) -> str:

@@ -45,9 +45,7 @@ def corpus_sources(folder: Path, names: Sequence[str], tags: Path | None, scale:
 
 def section_files(root: Path, part: str) -> list[Path]:
     """The files of the sections of `part`, in order: root/SS/wsj_*.mrg, or .prd where there is no .mrg of that name.
-
-    Raises TrainingDataError when a section has none.
-    """
+    Raises TrainingDataError when a section has none."""
     files, sections = [], [f"{section:02}" for section in SECTIONS[part]]
     for section in sections:
         folder = root / section
@@ -62,11 +60,9 @@ def section_files(root: Path, part: str) -> list[Path]:
 
 
 def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bool = False) -> Sources:
-    """The Penn Treebank by its WSJ sections; section 23 is opened only with `test`.
-
-    `tags`: folder with ptb.train.tags, ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`.
-    Raises TrainingDataError for missing sections and for tags that do not fit.
-    """
+    """The Penn Treebank by its WSJ sections; section 23 is opened only with `test`. `tags`: folder with ptb.train.tags,
+    ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`. Raises TrainingDataError for missing sections
+    and for tags that do not fit."""
     parts = []
     for part in ("train", "dev", "test") if test else ("train", "dev"):
         sentences = [replace(found, source=PTB) for path in section_files(root, part) for found in read_treebank(path)]

@@ -32,9 +32,7 @@ DECODERS = ("rerank", "viterbi", "q", "max-rule")
 @dataclass(frozen=True)
 class View:
     """One way to parse dev. `tags`: "own" (the grammar chooses), "gold" or "predicted" (what the tagger says).
-
-    `settings`: of the parser (PcfgSettings). `most`: dev sentences of more words are left out.
-    """
+    `settings`: of the parser (PcfgSettings). `most`: dev sentences of more words are left out."""
 
     name: str
     tags: str = "own"
@@ -109,9 +107,7 @@ class Study:
 
 def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     """(the run's result, whether anything was made now). Views that the result of the same facts has stay as they are.
-
-    Raises TrainingDataError and ConfigError for what cannot be used.
-    """
+    Raises TrainingDataError and ConfigError for what cannot be used."""
     sources = _gold(study.corpus, run.treebank, study.scale)
     options = {name: value for name, value in describe_latent(run.options).items() if name != "candidates" or value}
     facts = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.facts()}))

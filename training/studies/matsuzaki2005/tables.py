@@ -1,7 +1,5 @@
-"""Results as Markdown, beside the figures that Matsuzaki, Miyao & Tsujii (2005) print in their tables.
-
-Their figures 7 and 8 are drawn only, so there is nothing of them to print beside ours.
-"""
+"""Results as Markdown, beside the figures that Matsuzaki, Miyao & Tsujii (2005) print in their tables. Their figures 7
+and 8 are drawn only, so there is nothing of them to print beside ours."""
 
 from collections.abc import Callable
 from typing import Any

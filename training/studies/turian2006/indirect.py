@@ -1,9 +1,7 @@
-"""The indirect store: derivations are kept, rows are extracted again when they are needed.
-
-Turian & Melamed 2006b (section 4.2). Where we differ: a sample extracts only the windows it holds; an example
-that walks down a tree extracts only the templates of the nodes it comes by. The templates of a table are numbered
-through: unary, tuples, grouped, then the sequence.
-"""
+"""The indirect store: derivations are kept, rows are extracted again when they are needed. Turian & Melamed 2006b
+(section 4.2). Where we differ: a sample extracts only the windows it holds; an example that walks down a tree extracts
+only the templates of the nodes it comes by. The templates of a table are numbered through: unary, tuples, grouped, then
+the sequence."""
 
 from __future__ import annotations
 
@@ -37,11 +35,9 @@ UNKNOWN = -1  # template of an atom that no derivation has; no row can hold it
 
 
 class Source(NamedTuple):
-    """What rows are extracted from; all arrays, mapped from files and shared between stores and processes.
-
-    `template` int32 (n_atoms,): the template an atom comes from, or UNKNOWN. `entry` uint64 (n_atoms,): its place in
-    `atoms.direct`, or its hash key.
-    """
+    """What rows are extracted from; all arrays, mapped from files and shared between stores and processes. `template`
+    int32 (n_atoms,): the template an atom comes from, or UNKNOWN. `entry` uint64 (n_atoms,): its place in
+    `atoms.direct`, or its hash key."""
 
     grammar: Grammar
     heads: HeadTable
@@ -53,11 +49,9 @@ class Source(NamedTuple):
 
 
 class IndirectStore:
-    """The rows of one store ("window", "shift" or "top") of a set of derivations; see `Store`.
-
-    In memory: one int32 per atom of the map, 2 bytes per example for `percolate`, and what `rows` returns.
-    The derivations, the map and the label data are mapped from files.
-    """
+    """The rows of one store ("window", "shift" or "top") of a set of derivations; see `Store`. In memory: one int32 per
+    atom of the map, 2 bytes per example for `percolate`, and what `rows` returns. The derivations, the map and the
+    label data are mapped from files."""
 
     def __init__(self, source: Source, row_starts: np.ndarray, name: str):
         self.source, self.row_starts = source, row_starts
@@ -140,10 +134,8 @@ class IndirectStore:
         atoms: AtomMap,
         derivations: Iterable[Derivation],
     ) -> dict[str, dict[str, Any]]:
-        """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings.
-
-        Label data is that of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them.
-        """
+        """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings. Label data is that
+        of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them."""
         source_folder = folder / SOURCE
         table, _ = compile_templates(templates, lexicon.sizes)
         n_atoms, hashed, held = int(atoms.state[0]), np.flatnonzero(atoms.keys), np.flatnonzero(atoms.direct >= 0)
@@ -233,11 +225,9 @@ def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
 
 
 def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
-    """The template of every atom, int32 (n_atoms,), or UNKNOWN.
-
-    `parts`: what `record_parts` wrote while all derivations were replayed. It leaves out sequences that are
-    too long for it, so a hashed atom it does not know is a sequence, where the table has that template.
-    """
+    """The template of every atom, int32 (n_atoms,), or UNKNOWN. `parts`: what `record_parts` wrote while all
+    derivations were replayed. It leaves out sequences that are too long for it, so a hashed atom it does not know is a
+    sequence, where the table has that template."""
     n_unary, n_tuples = len(table.unary), len(table.tuples)
     sequence = sequence_template(table)
     template = np.full(int(atoms.state[0]), UNKNOWN, dtype=INDEX)
@@ -255,10 +245,8 @@ def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) ->
 
 
 def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
-    """`table` with only the given templates (numbers, ascending) and the places and slots they need.
-
-    A template keeps its place in the direct map or its hash seed, so its atoms are found as with the full table.
-    """
+    """`table` with only the given templates (numbers, ascending) and the places and slots they need. A template keeps
+    its place in the direct map or its hash seed, so its atoms are found as with the full table."""
     n_unary, sequence = len(table.unary), sequence_template(table)
     wanted = np.zeros(sequence + 1, dtype=bool)
     wanted[templates] = True

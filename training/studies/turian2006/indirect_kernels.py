@@ -1,8 +1,6 @@
 """Kernels of the indirect store: many derivations replayed per call, atoms extracted only where they are wanted.
-
 States, windows and atoms are those of `spacy_dtparse.kernels`; nothing here makes a feature. The rows of a store are
-numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by window.
-"""
+numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by window."""
 
 from functools import partial
 from typing import NamedTuple
@@ -91,10 +89,8 @@ def extract_rows(
     out_atoms,
 ):  # fmt: skip
     """Write the atoms of rows `ids` (ascending), beginning with ids[done], to `out_indptr` and `out_atoms`.
-
     `row_starts` int64 (D + 1,): first row of each derivation. Only derivations with a wanted row are replayed, and only
-    wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full.
-    """
+    wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full."""
     n_ids = ids.shape[0]
     for d in range(row_starts.shape[0] - 1):
         if done == n_ids:
@@ -133,12 +129,9 @@ def extract_rows(
 
 
 class Stages(NamedTuple):
-    """K templates that are extracted one by one, out of one `table` that holds each with its own places.
-
-    `bounds` int32 (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of
-    `table.grouped`. `flags` int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if
-    it looks at the head.
-    """
+    """K templates that are extracted one by one, out of one `table` that holds each with its own places. `bounds` int32
+    (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of `table.grouped`. `flags`
+    int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if it looks at the head."""
 
     table: TemplateTable
     bounds: np.ndarray

@@ -58,10 +58,8 @@ def open_window(folder: Path) -> tuple[Store, LabelData]:
 
 def example_counts(folder: Path, sentences: int, labels: Sequence[str] | None = None) -> dict[str, Any]:
     """Rows and postings of the stores in a working folder, and positive examples by label (`labels`: all of them, by
-    default those that were trained).
-
-    `per_sentence`: rows of the window store, each an example of every label but TOP, for each sentence.
-    """
+    default those that were trained). `per_sentence`: rows of the window store, each an example of every label but TOP,
+    for each sentence."""
     totals = json.loads((folder / "stores.json").read_text(encoding="utf8"))["totals"]
     numbers = _trained_labels(folder) if labels is None else {name: number for number, name in enumerate(labels)}
     gold = open_window(folder)[1].gold
@@ -108,9 +106,7 @@ def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | Non
 
 def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float) -> dict[str, Any]:
     """Build the stores of the sentences and grow a few LABEL trees; sizes, seconds, this process's peak memory.
-
-    `minutes` bounds the growing, not the building. Stores of a killed run are used again.
-    """
+    `minutes` bounds the growing, not the building. Stores of a killed run are used again."""
     began = time.perf_counter()
     fit = Fit(recipe, sentences, [], folder, large=IndirectStore.build_all)
     fit.prepare()
@@ -145,10 +141,8 @@ def spread(values: np.ndarray) -> dict[str, float] | None:
 
 
 def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
-    """(splits above each node, how many of them were answered "no"), int64 (N,).
-
-    A child's number is above its parent's, so one pass in order will do.
-    """
+    """(splits above each node, how many of them were answered "no"), int64 (N,). A child's number is above its
+    parent's, so one pass in order will do."""
     splits = np.zeros(len(ensemble.atom), dtype=OFFSET)
     negated = np.zeros(len(ensemble.atom), dtype=OFFSET)
     for node in np.flatnonzero(ensemble.atom >= 0).tolist():
@@ -159,12 +153,10 @@ def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
-    """Counts and spreads of one label's trees.
-
-    `leaves`, `nonzero_leaves`: over all trees. `splits`: of a tree. `splits_above`: between the root and a non-zero
-    leaf. `negated`: share of the tests above non-zero leaves that are negated; `all_negated`: share of non-zero
-    leaves above which every test is. `confidence`: |value| of the non-zero leaves. Spreads are None without any.
-    """
+    """Counts and spreads of one label's trees. `leaves`, `nonzero_leaves`: over all trees. `splits`: of a tree.
+    `splits_above`: between the root and a non-zero leaf. `negated`: share of the tests above non-zero leaves that are
+    negated; `all_negated`: share of non-zero leaves above which every test is. `confidence`: |value| of the non-zero
+    leaves. Spreads are None without any."""
     splits, negated = above_nodes(ensemble)
     live = np.flatnonzero(ensemble.value)
     ends = np.append(ensemble.roots[1:], len(ensemble.atom))

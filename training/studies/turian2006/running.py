@@ -49,12 +49,10 @@ PROFILED = 20  # counted trees of each variant of a "profile" run
 
 @dataclass(frozen=True)
 class Run(Named):
-    """One run. `changes`: settings that differ from the recipe 2006, by dotted name.
-
-    `kind`: "fit" trains and evaluates; "profile" grows some more trees on what run `of` left behind; "scale" builds
-    the stores of sentences of any length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall
-    clock that training may take (after it the run ends within its λ level; evaluation comes on top).
-    """
+    """One run. `changes`: settings that differ from the recipe 2006, by dotted name. `kind`: "fit" trains and
+    evaluates; "profile" grows some more trees on what run `of` left behind; "scale" builds the stores of sentences of
+    any length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall clock that training may take
+    (after it the run ends within its λ level; evaluation comes on top)."""
 
     kind: str
     about: str
@@ -81,10 +79,8 @@ PLAN = (  # in the order in which they are run; the minutes add up to less than 
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
-    """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown ones.
-
-    A run of another run has that run's recipe.
-    """
+    """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown ones. A run of
+    another run has that run's recipe."""
     owner = next((other for other in PLAN if other.name == run.of), run)
     changes = [f"{name}={json.dumps(value)}" for name, value in owner.changes.items()]
     return FitRecipe.from_dict(changed(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))
@@ -92,12 +88,10 @@ def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of one call share.
-
-    `out`: a run has the folder `out`/NAME and the model `out`/NAME.model. `budget`: inferences the search may score
-    for a sentence at the end. `settings`: NAME=VALUE for every recipe. `minutes`: instead of the plan's. `baseline`: a
-    parser's file, used instead of training a PCFG. `command`: kept in the results.
-    """
+    """What all runs of one call share. `out`: a run has the folder `out`/NAME and the model `out`/NAME.model. `budget`:
+    inferences the search may score for a sentence at the end. `settings`: NAME=VALUE for every recipe. `minutes`:
+    instead of the plan's. `baseline`: a parser's file, used instead of training a PCFG. `command`: kept in the
+    results."""
 
     sources: Sources
     out: Path
@@ -124,10 +118,8 @@ class Job:
 
 
 def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
-    """(the run's result, whether it was made now); a result of the same facts is not made again.
-
-    Raises TrainingDataError and ConfigError for what cannot be used, such as a folder of another run.
-    """
+    """(the run's result, whether it was made now); a result of the same facts is not made again. Raises
+    TrainingDataError and ConfigError for what cannot be used, such as a folder of another run."""
     recipe = run_recipe(run, job.settings)
     settings = recipe.to_dict()
     for section, name in NO_FACTS:

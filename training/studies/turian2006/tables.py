@@ -1,8 +1,6 @@
-"""Results as Markdown, beside the figures that the papers print.
-
-`PAPER` has only what stands in the texts of Turian & Melamed 2006a ("Advances in discriminative parsing", ACL) and
-2006b ("Computational challenges in parsing by classification", HLT-NAACL workshop).
-"""
+"""Results as Markdown, beside the figures that the papers print. `PAPER` has only what stands in the texts of Turian &
+Melamed 2006a ("Advances in discriminative parsing", ACL) and 2006b ("Computational challenges in parsing by
+classification", HLT-NAACL workshop)."""
 
 import math
 from collections.abc import Mapping
