@@ -188,8 +188,8 @@ class _Stage:
                 report = AttachmentReport()
                 for sentence, heads in zip(dev, found, strict=True):
                     report.add(sentence.heads, heads[1:].tolist(), sentence.punctuation)
-                facts[f"{name}_uas"] = 100 * report.to_dict()["all"]["uas"]
-                facts[f"{name}_uas_words"] = 100 * report.to_dict()["without_punctuation"]["uas"]
+                for part, end in (("all", ""), ("without_punctuation", "_words")):
+                    facts[f"{name}_uas{end}"] = 100 * report.to_dict()[part]["uas"]
             self.tell(**facts, judged=round(time.perf_counter() - began, 1))
         return mean / self.options.members
 

@@ -6,20 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.kernels.linear import tagging as t
 from spacy_dtparse.kernels.linear.feature_table import find_features
-from spacy_dtparse.kernels.linear.tagging import (
-    EDGE,
-    ENTRY,
-    FIRST_LABEL,
-    MAX_HISTORY_KEYS,
-    MAX_TOKEN_KEYS,
-    START,
-    history_keys,
-    to_probabilities,
-    token_keys,
-)
 
-MAX_KEYS = MAX_TOKEN_KEYS + MAX_HISTORY_KEYS
+MAX_KEYS = t.MAX_TOKEN_KEYS + t.MAX_HISTORY_KEYS
 
 
 class LearnerTables(NamedTuple):
@@ -38,7 +28,7 @@ class LearnerTables(NamedTuple):
 @inner_kernel
 def _all_keys(atoms, row, last, second, keys):
     """Write the keys of a token's features with these labels before it; returns their number, at most MAX_KEYS."""
-    return history_keys(atoms, row, last, second, keys, token_keys(atoms, row, keys))
+    return t.history_keys(atoms, row, last, second, keys, t.token_keys(atoms, row, keys))
 
 
 @inner_kernel
@@ -61,13 +51,13 @@ def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, ro
     features = np.empty(MAX_KEYS, np.int32)
     count, most = np.int64(0), np.int64(0)
     for sentence in range(first, last):
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+        for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             keys = room[count:]
             found = _all_keys(atoms, row, gold[row - 1], gold[row - 2], keys)
             if slots.shape[0]:
                 found = find_features(keys, found, slots, numbers, features)
                 for k in range(found):
-                    keys[k] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - FIRST_LABEL)
+                    keys[k] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - t.FIRST_LABEL)
             count += found
             most = max(most, np.int64(found))
     return count, most
@@ -107,8 +97,8 @@ def _both(features, count, tables, right, wrong):
     """How many features have a weight with the one label, and with the other."""
     total = 0
     for k in range(count):
-        total += _pair(tables.starts, tables.labels, features[k], right) >= 0
-        total += _pair(tables.starts, tables.labels, features[k], wrong) >= 0
+        for label in (right, wrong):
+            total += _pair(tables.starts, tables.labels, features[k], label) >= 0
     return total
 
 
@@ -125,11 +115,11 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
     scores = np.empty(n_labels)
     wrong, n_missing = 0, 0
     for sentence in order:
-        last, second = np.int32(START), np.int32(START)
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+        last, second = np.int32(t.START), np.int32(t.START)
+        for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             count = _score_labels(atoms, row, last, second, tables, keys, features, scores)
-            right, rival = gold[row] - FIRST_LABEL, -1
-            entry = atoms[row, ENTRY]
+            right, rival = gold[row] - t.FIRST_LABEL, -1
+            entry = atoms[row, t.ENTRY]
             for k in range(tables.allowed_from[entry], tables.allowed_from[entry + 1]):
                 label = tables.allowed[k]
                 if label != right and (rival < 0 or scores[label] > scores[rival]):
@@ -150,7 +140,7 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
                         features, count, tables, n_labels, right, rival, amount, clock, sums, missing, n_missing
                     )
             clock += 1.0
-            second, last = last, np.int32(FIRST_LABEL + chosen) if greedy else gold[row]
+            second, last = last, np.int32(t.FIRST_LABEL + chosen) if greedy else gold[row]
     return wrong, clock, n_missing
 
 
@@ -162,12 +152,12 @@ def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
     scores, chances, by_label = np.empty(n_labels), np.empty(n_labels), np.zeros(n_labels)
     likelihood = 0.0
     for sentence in range(first, last):
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+        for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             count = _score_labels(atoms, row, gold[row - 1], gold[row - 2], tables, keys, features, scores)
-            entry = atoms[row, ENTRY]
+            entry = atoms[row, t.ENTRY]
             start, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
-            normaliser = to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
-            likelihood += scores[gold[row] - FIRST_LABEL] - normaliser
+            normaliser = t.to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
+            likelihood += scores[gold[row] - t.FIRST_LABEL] - normaliser
             for k in range(start, end):
                 by_label[tables.allowed[k]] = chances[k - start]
             for k in range(count):

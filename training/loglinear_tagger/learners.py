@@ -94,12 +94,11 @@ def _counted(
     return *tallied(map(chunk, range(0, n, _CHUNK))), max(most)
 
 
-def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pairs with further ones, and float64 values of pairs with 0 for those."""
     merged = np.union1d(codes, more)
-    grown = [np.zeros(len(merged)) for _ in values]
-    for new, value in zip(grown, values, strict=True):
-        new[np.searchsorted(merged, codes)] = value
+    grown = np.zeros((len(values), len(merged)))
+    grown[:, np.searchsorted(merged, codes)] = values
     return merged, grown
 
 
@@ -148,8 +147,7 @@ class Likelihood:
             sums = np.zeros(len(weights))
             return expectations(*self._data, first, last, tables, len(self._parts.labels), sums), sums
 
-        total = np.zeros(len(weights))
-        self.likelihood = 0.0
+        total, self.likelihood = np.zeros(len(weights)), 0.0
         with ThreadPoolExecutor(self._workers) as pool:
             for likelihood, sums in pool.map(shard, self._edges[:-1], self._edges[1:]):
                 self.likelihood += likelihood

@@ -16,7 +16,6 @@ from training.pos_tagger.config import AugmentConfig, FitConfig
 from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Sentence
 
-FINAL_TAG = "."
 SPACE_TAG = "_SP"
 _CURLY = {('"', "``"): "“", ('"', "''"): "”", ("'", "``"): "‘"}
 _BREAKS = ("\n", "\n\n", " ", "  ")
@@ -127,7 +126,7 @@ class DocumentSampler:
                 continue
             exceptional = self._norms(words) if exceptions else repeat(None)
             part = list(map(_Token, words, exceptional, sentence.tags, chain([True], repeat(False))))
-            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == FINAL_TAG
+            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == "."
             if dropped:
                 part.pop()
             tokens += self._wrap(part) if wrapped < augment.wrapped else part

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import spacy
@@ -43,12 +43,10 @@ English Web Treebank, of which no tagger learns from a few hundred examples that
 
 def add_forms(nlp: Language, tags: Collection[str]) -> None:
     """Add spaCy's `attribute_ruler` after the tagger, with FORMS for those of the tags that there are."""
-    known = {tag: forms for tag, forms in FORMS.items() if tag in tags}
-    if not known:
-        return
-    ruler = cast(Any, nlp.add_pipe("attribute_ruler", after="tagger"))
-    for tag, forms in known.items():
-        ruler.add([[{"TEXT": {"REGEX": form}}] for form in forms], {"TAG": tag})
+    known = [tag for tag in FORMS if tag in tags]
+    ruler: Any = nlp.add_pipe("attribute_ruler", after="tagger") if known else None
+    for tag in known:
+        ruler.add([[{"TEXT": {"REGEX": form}}] for form in FORMS[tag]], {"TAG": tag})
 
 
 def train_final(

@@ -58,8 +58,8 @@ class Treebank:
             name, train = path.resolve().parent.name, _conllu(path)
             dev = _conllu(other) if other != path and other.is_file() else []
         elif (path / "train.mrg").is_file():
-            train = read_sentences(path / "train.mrg")
-            dev = read_sentences(path / "dev.mrg") if (path / "dev.mrg").is_file() else []
+            files = (path / "train.mrg", path / "dev.mrg")
+            train, dev = (read_sentences(file) if file.is_file() else [] for file in files)
         elif any(path.glob("*.npz")):
             train = [Sentence(s.words, s.tags) for shard in all_shards([path]) for s in read_shard(shard).sentences]
         else:

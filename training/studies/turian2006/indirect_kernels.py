@@ -11,9 +11,7 @@ from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable, extract, window_head
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
-WINDOW, SHIFT, TOP = 0, 1, 2
-"""Which rows a store holds: all windows, the shift candidates, the windows that TOP may cover."""
-
+WINDOW, SHIFT, TOP = 0, 1, 2  # which rows a store holds: all windows, shift candidates, windows that TOP may cover
 LAST_MARK = 2**31 - 2**24
 
 bare = partial(kernel, _nrt=False)
@@ -57,16 +55,13 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
     if store == SHIFT:
         if grammar.options[0] != SHIFT_REDUCE or cursor <= low:
             return np.int64(0)
-        windows_i[0] = cursor - 1
-        windows_j[0] = cursor
+        windows_i[0], windows_j[0] = cursor - 1, cursor
         return np.int64(1)
-    top = np.int64(grammar.options[4])
-    kept = np.int64(0)
+    top, kept = np.int64(grammar.options[4]), np.int64(0)
     for w in range(count):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
         if label_allowed(grammar, nodes, frontier, low, size, i, j, top):
-            windows_i[kept] = i
-            windows_j[kept] = j
+            windows_i[kept], windows_j[kept] = i, j
             kept += 1
     return kept
 
@@ -74,24 +69,19 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
 @bare
 def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, count):
     """Append the atoms of a part of the table to `count` ones in scratch.atoms; returns how many there are."""
+    nodes, frontier, n = buffers.nodes, buffers.frontier, tokens.shape[0]
     scratch.mark[0] += 1
-    return np.int64(
-        extract(
-            table, atoms, part, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
-            i, j, h, scratch, count,
-        )
-    )  # fmt: skip
+    return np.int64(extract(table, atoms, part, nodes, frontier, low, size, tokens, n, i, j, h, scratch, count))
 
 
 @bare
 def extract_rows(
-    store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr,
-    out_atoms,
-):  # fmt: skip
+    store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr, out_atoms
+):
     """Write the atoms of rows `ids` (ascending), beginning with ids[done], to `out_indptr` and `out_atoms`.
     `row_starts` int64 (D + 1,): first row of each derivation. Only derivations with a wanted row are replayed, and only
     wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full."""
-    n_ids = ids.shape[0]
+    n_ids, nodes, frontier = ids.shape[0], buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         if done == n_ids:
             break
@@ -108,7 +98,7 @@ def extract_rows(
                 if i != start:
                     start = i
                     shared = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, np.int64(0))
-                h = np.int64(window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children))
+                h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
                 found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 at = out_indptr[done]
                 if at + found > out_atoms.shape[0]:
@@ -120,11 +110,8 @@ def extract_rows(
             row += count
             if done == n_ids or ids[done] >= end:
                 break
-            low, cursor, size = infer(
-                grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
-                np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                scratch.children,
-            )  # fmt: skip
+            i, j, label = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+            low, cursor, size = infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.children)
     return done
 
 
@@ -163,7 +150,7 @@ def percolate_rows(
     no others. `atom`, `stage`, `yes`, `no` int32 (N,): the tree in these numbers, and the template of each node's atom
     in `stages`, -1 if no row can hold it. `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry.
     """
-    mark = np.int64(0)
+    mark, nodes, frontier = np.int64(0), buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         row, end = row_starts[d], row_starts[d + 1]
         if row == end:
@@ -192,9 +179,7 @@ def percolate_rows(
                             stamp = common
                         else:
                             if stages.flags[s, 2] == 1 and h < 0:
-                                h = np.int64(
-                                    window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children)
-                                )
+                                h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
                             h_or_i = max(h, i)
                             found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h_or_i, scratch, found)
                         for a in range(found):
@@ -206,8 +191,5 @@ def percolate_rows(
                 row += 1
             if row == end:
                 break
-            low, cursor, size = infer(
-                grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
-                np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                scratch.children,
-            )  # fmt: skip
+            i, j, label = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+            low, cursor, size = infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.children)

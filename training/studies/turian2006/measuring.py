@@ -41,13 +41,8 @@ def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int 
     if isinstance(parser, DtreeParser):
         parser = parser.with_settings(budget=budget, confident=float("inf"), gate=0)
     record = score_parser(parser, sentences, [sentence.tags for sentence in sentences])
-    status = record["status"]
-    return {
-        **record,
-        "budget": budget,
-        "optimal": status.get("optimal", 0) / len(sentences),
-        "cut_short": status.get("complete", 0) / len(sentences),
-    }
+    optimal, cut_short = (record["status"].get(status, 0) / len(sentences) for status in ("optimal", "complete"))
+    return {**record, "budget": budget, "optimal": optimal, "cut_short": cut_short}
 
 
 def open_window(folder: Path) -> tuple[Store, LabelData]:
@@ -100,8 +95,7 @@ def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | Non
     score = load_scores(folder / "path", LABEL, ensemble, store.n_examples)
     if score is None:
         score = ensemble_scores(store, ensemble)
-    margins = margin_statistics(score, data.gold == number)
-    return {"label": LABEL, **ensemble_statistics(ensemble), "margins": margins}
+    return {**ensemble_statistics(ensemble), "margins": margin_statistics(score, data.gold == number)}
 
 
 def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float) -> dict[str, Any]:
@@ -114,7 +108,6 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
     store, data = open_window(folder)
     names = list(fit.lexicon.labels)
     found: dict[str, Any] = {
-        "label": LABEL,
         "corpus": fit.report,
         "examples": example_counts(folder, fit.report["sentences"], names),
         "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
@@ -135,16 +128,13 @@ def peak_memory() -> int | None:
 
 def spread(values: np.ndarray) -> dict[str, float] | None:
     """Mean and standard deviation; None of no values."""
-    if len(values) == 0:
-        return None
-    return {"mean": float(np.mean(values)), "sd": float(np.std(values))}
+    return {"mean": float(np.mean(values)), "sd": float(np.std(values))} if len(values) else None
 
 
 def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
     """(splits above each node, how many of them were answered "no"), int64 (N,). A child's number is above its
     parent's, so one pass in order will do."""
-    splits = np.zeros(len(ensemble.atom), dtype=OFFSET)
-    negated = np.zeros(len(ensemble.atom), dtype=OFFSET)
+    splits, negated = np.zeros((2, len(ensemble.atom)), dtype=OFFSET)
     for node in np.flatnonzero(ensemble.atom >= 0).tolist():
         yes, no = int(ensemble.yes[node]), int(ensemble.no[node])
         splits[yes] = splits[no] = splits[node] + 1

@@ -28,17 +28,8 @@ from ...runs.processes import worker_pool
 from ...runs.settings import changed
 from ..plans import RESULT, Named, origin
 from ..sources import Sources
+from . import measuring
 from .indirect import IndirectStore
-from .measuring import (
-    LABEL,
-    example_counts,
-    judge,
-    label_at,
-    label_statistics,
-    measure_scale,
-    open_window,
-    profile_trees,
-)
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
 TRAINED = "trained.json"
@@ -168,19 +159,19 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         "best": _short(best),
         "rows": [_short(row) for row in rows],
         **_judged(parser, job, job.budget),
-        "dev_greedy": judge(parser, dev, 0),
-        "examples": example_counts(folder, trained["corpus"]["sentences"]),
-        "ensemble": label_statistics(folder, best),
+        "dev_greedy": measuring.judge(parser, dev, 0),
+        "examples": measuring.example_counts(folder, trained["corpus"]["sentences"]),
+        "ensemble": measuring.label_statistics(folder, best),
     }
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A line of the λ path's log, without what is kept for every label but LABEL."""
-    mine = row["labels"].get(LABEL, {})
+    mine = row["labels"].get(measuring.LABEL, {})
     kept = ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1", "seconds", "weight_lost")
     label = {key: mine.get(key) for key in ("trees", "parameters", "leaves")}
     label["weight_lost"] = mine.get("weight_lost") if mine.get("grown") else None
-    return {**{key: row[key] for key in kept}, "f1_evalb": row["scores"].get("f1_evalb"), LABEL: label}
+    return {**{key: row[key] for key in kept}, "f1_evalb": row["scores"].get("f1_evalb"), measuring.LABEL: label}
 
 
 def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
@@ -188,11 +179,11 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     held = read_result(folder / RESULT)
     if held is None:
         raise TrainingDataError(f"run {run.name!r} grows trees on what run {run.of!r} left; do that one first (--runs)")
-    at = label_at(folder, held["best"])
+    at = measuring.label_at(folder, held["best"])
     if at is None:
-        raise TrainingDataError(f"run {run.of!r} has no label {LABEL}, so there is nothing to profile")
+        raise TrainingDataError(f"run {run.of!r} has no label {measuring.LABEL}, so there is nothing to profile")
     ensemble, number = at
-    store, data = open_window(folder)
+    store, data = measuring.open_window(folder)
     penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
     seconds = 20 * job.minutes_of(run)  # a third of the minutes each
     variants: dict[str, dict[str, Any]] = {
@@ -201,15 +192,17 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     grown = {}
     for name, changes in variants.items():
         config = replace(recipe.learner, **changes)
-        grown[name] = profile_trees(store, data, number, config, penalty, PROFILED, seconds, 2, ensemble, score)
+        grown[name] = measuring.profile_trees(
+            store, data, number, config, penalty, PROFILED, seconds, 2, ensemble, score
+        )
     sizes = {"examples": store.n_examples, "atoms": store.n_atoms}
-    return {"label": LABEL, **sizes, "atoms_per_example": held["examples"]["atoms_per_example"], "variants": grown}
+    return {**sizes, "atoms_per_example": held["examples"]["atoms_per_example"], "variants": grown}
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
         given = recipe, job.sources.train, job.out / run.name, job.minutes_of(run)
-        return pool.submit(measure_scale, *given).result()
+        return pool.submit(measuring.measure_scale, *given).result()
 
 
 def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
@@ -237,7 +230,7 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[
 def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
     """`judge` on dev, and on test where there is any."""
     parts = {part: job.held_out(part) for part in ("dev", "test")}
-    return {part: judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
+    return {part: measuring.judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
 
 
 Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]
