@@ -81,8 +81,7 @@ class TaggingConfig:
 
     def fingerprint(self) -> str:
         """A short hash of all settings; equal settings give equal fingerprints."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
 # Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold.

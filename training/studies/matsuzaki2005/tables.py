@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..plans import NO, Results, Tables, markdown, percent
-from .running import BINARISATIONS, CYCLES, DECODERS, SEEDS, VALUES
+from .running import BINARISATIONS, CYCLES, DECODERS, LENGTHS, SEEDS, VALUES
 
 
 def count(number: float) -> str:
@@ -93,16 +93,14 @@ def lengths(results: Results) -> str:
     """Recall, precision and crossing brackets of short and of nearly all sentences (Table 2)."""
     rows = []
     for name, what in LENGTH_RUNS.items():
-        for most in (40, 100):
-            for tags in ("own", "gold", "predicted"):
-                view = results.get(name, {"views": {}})["views"].get(f"{tags} {most}")
-                if view is not None:
-                    figures = view["evalb"]
-                    rows.append(
-                        [what, f"≤ {most}", tags, percent(view["all"]["f1"]), percent(figures["recall"]),
-                         percent(figures["precision"]), f"{figures['crossing']:.2f}",
-                         percent(figures["no_crossing"], 1), f"{view['tokens_per_second']:,.0f}"]
-                    )  # fmt: skip
+        views = results.get(name, {"views": {}})["views"]
+        for most, tags, view in ((one.most, one.tags, views.get(one.name)) for one in LENGTHS):
+            if view is not None:
+                figures = view["evalb"]
+                f1, recall, precision = map(percent, (view["all"]["f1"], figures["recall"], figures["precision"]))
+                crossing = f"{figures['crossing']:.2f}", percent(figures["no_crossing"], 1)
+                speed = f"{view['tokens_per_second']:,.0f}"
+                rows.append([what, f"≤ {most}", tags, f1, recall, precision, *crossing, speed])
     rows += [
         ["paper, section 23", "≤ 40", "own", NO, "86.7", "86.6", "1.19", "61.1", NO],
         ["paper, section 23", "≤ 100", "own", NO, "86.0", "86.1", "1.39", "58.3", NO],

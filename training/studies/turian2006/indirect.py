@@ -69,17 +69,12 @@ class IndirectStore:
         """See `Store.rows`; raises IndexError for examples that do not exist, or ids that do not ascend."""
         ids = np.ascontiguousarray(ids, dtype=OFFSET)
         if len(ids) and (ids[0] < 0 or ids[-1] >= self.n_examples or bool((np.diff(ids) < 0).any())):
-            most = self.n_examples - 1
-            raise IndexError(
-                f"example numbers from {ids.min()} to {ids.max()}; they must ascend and be from 0 to {most}"
-            )
+            low, high, most = ids.min(), ids.max(), self.n_examples - 1
+            raise IndexError(f"example numbers from {low} to {high}; they must ascend and be from 0 to {most}")
         indptr = np.zeros(len(ids) + 1, dtype=OFFSET)
-        s, done = self.source, 0
+        given, done = (self._store, *self.source[:5], self.row_starts, self._buffers, self._scratch, ids), 0
         while True:
-            done = extract_rows(
-                self._store, s.grammar, s.heads, s.table, s.atoms, s.derivations, self.row_starts,
-                self._buffers, self._scratch, ids, done, indptr, self._rows,
-            )  # fmt: skip
+            done = extract_rows(*given, done, indptr, self._rows)
             if done == len(ids):
                 return indptr, self._rows[: indptr[-1]]
             needed = int(indptr[done] * len(ids) / max(1, done)) + len(self._scratch.atoms)
@@ -112,13 +107,11 @@ class IndirectStore:
         entries = s.entry[numbers[direct]].astype(OFFSET)
         number_of = AtomMap(self._direct, keys, values, np.array([len(numbers), len(hashed), 0], dtype=OFFSET))
         self._direct[entries] = direct
+        scratch = make_feature_scratch(stages.table, len(numbers))
+        seen, ready = np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET)
+        given = self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts, self._buffers
         try:
-            percolate_rows(
-                self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts,
-                self._buffers, make_feature_scratch(stages.table, len(numbers)),
-                np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET), compact, stage,
-                tree.yes, tree.no, self._leaf,
-            )  # fmt: skip
+            percolate_rows(*given, scratch, seen, ready, compact, stage, tree.yes, tree.no, self._leaf)
         finally:
             self._direct[entries] = -1
         return self._leaf
@@ -141,7 +134,26 @@ class IndirectStore:
         n_atoms, hashed, held = int(atoms.state[0]), np.flatnonzero(atoms.keys), np.flatnonzero(atoms.direct >= 0)
         parts = np.zeros((n_atoms if len(hashed) else 0, k.PARTS_WIDTH), dtype=INDEX)
         replayer = Replayer(grammar, heads, table, atoms, n_atoms, parts)
-        totals = _write_derivations(folder, replayer, len(lexicon.labels), derivations)
+        types: dict[str, Any] = {f"{SOURCE}/{name}": INDEX for name in ("tokens", "actions")}
+        types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
+        totals = {store: {"rows": 0, "postings": 0} for store in STORES}
+        with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
+            for name in ("token", "action"):
+                files[f"{SOURCE}/{name}_starts"].append([0])
+            for store in STORES:
+                files[f"{store}/row_starts"].append([0])
+            for derivation in derivations:
+                for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
+                    file = files[f"{SOURCE}/{name}s"]
+                    file.append(array.ravel())
+                    files[f"{SOURCE}/{name}_starts"].append([file.count // array.shape[1]])
+                for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
+                    totals[store]["rows"] += len(rows)
+                    totals[store]["postings"] += replayer.n_atoms_of(rows)
+                    for name, array in data._asdict().items():
+                        files[f"{store}/{name}"].append(array)
+                for store in STORES:
+                    files[f"{store}/row_starts"].append([totals[store]["rows"]])
         given: tuple[Any, ...] = (grammar, heads, table, atoms)
         for name, bundle in zip(BUNDLES, given, strict=True):
             for part, array in bundle._asdict().items():
@@ -181,32 +193,6 @@ def open_source(path: str) -> Source:
     tokens, token_starts, actions, action_starts, template, entry = (mapped(folder / f"{name}.npy") for name in names)
     derivations = Derivations(tokens.reshape(-1, k.TOKEN_COLUMNS), token_starts, actions.reshape(-1, 3), action_starts)
     return Source(**bundles, derivations=derivations, template=template, entry=entry)
-
-
-def _write_derivations(
-    folder: Path, replayer: Replayer, n_labels: int, derivations: Iterable[Derivation]
-) -> dict[str, dict[str, Any]]:
-    """Write the derivations, and each store's label data and row starts; returns the stores' rows and postings."""
-    types: dict[str, Any] = {f"{SOURCE}/{name}": INDEX for name in ("tokens", "actions")}
-    types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
-    totals = {store: {"rows": 0, "postings": 0} for store in STORES}
-    with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
-        starts = [f"{SOURCE}/token_starts", f"{SOURCE}/action_starts", *(f"{store}/row_starts" for store in STORES)]
-        for name in starts:
-            files[name].append([0])
-        for derivation in derivations:
-            for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
-                file = files[f"{SOURCE}/{name}s"]
-                file.append(array.ravel())
-                files[f"{SOURCE}/{name}_starts"].append([file.count // array.shape[1]])
-            for store, rows, data in example_rows(replayer, derivation, n_labels):
-                totals[store]["rows"] += len(rows)
-                totals[store]["postings"] += replayer.n_atoms_of(rows)
-                for name, array in data._asdict().items():
-                    files[f"{store}/{name}"].append(array)
-            for store in STORES:
-                files[f"{store}/row_starts"].append([totals[store]["rows"]])
-    return totals
 
 
 _PACKED = ("places", "slots", "unary", "unary_base", "tuples", "grouped", "grouped_base")
@@ -272,18 +258,10 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     for column, kept in ((0, place_used), (2, slot_used), (4, unary), (6, wanted[n_unary:])):
         before = np.concatenate([[0], np.cumsum(kept)])
         bounds[:, column : column + 2] = before[table.bounds[:, column : column + 2]]
-    return k.TemplateTable(
-        places=places,
-        slots=slots,
-        unary=new_slot[table.unary[unary]].astype(INDEX),
-        unary_base=table.unary_base[unary],
-        tuples=new_tuples,
-        groups=table.groups,
-        grouped=table.grouped[grouped],
-        grouped_base=table.grouped_base[grouped],
-        sequence=table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX),
-        bounds=bounds,
-    )
+    new_unary = new_slot[table.unary[unary]].astype(INDEX), table.unary_base[unary]
+    new_grouped = table.grouped[grouped], table.grouped_base[grouped]
+    last = table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX)
+    return k.TemplateTable(places, slots, *new_unary, new_tuples, table.groups, *new_grouped, last, bounds)
 
 
 def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
@@ -305,10 +283,7 @@ def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
         flags[s, 1] = shared[1] > 0 and not flags[s, 0]
         flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
     empty = reduce_table(table, np.zeros(0, dtype=np.int64))
-    return Stages(
-        empty._replace(**{name: np.concatenate([getattr(one, name) for one in (empty, *singles)]) for name in _PACKED}),
-        bounds,
-        np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX),
-        np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1),
-        flags,
-    )
+    packed = {name: np.concatenate([getattr(one, name) for one in (empty, *singles)]) for name in _PACKED}
+    grouped_at = np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX)
+    sequence = np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1)
+    return Stages(empty._replace(**packed), bounds, grouped_at, sequence, flags)

@@ -152,10 +152,9 @@ def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
     ends = np.append(ensemble.roots[1:], len(ensemble.atom))
     inner = np.concatenate([[0], np.cumsum(ensemble.atom >= 0)])
     total = int(splits[live].sum())
+    sizes = {"trees": len(ensemble.roots), "leaves": n_leaves(ensemble), "nonzero_leaves": n_parameters(ensemble)}
     return {
-        "trees": len(ensemble.roots),
-        "leaves": n_leaves(ensemble),
-        "nonzero_leaves": n_parameters(ensemble),
+        **sizes,
         "splits": spread(inner[ends] - inner[ensemble.roots]),
         "splits_above": spread(splits[live]),
         "negated": int(negated[live].sum()) / total if total else None,
@@ -168,13 +167,9 @@ def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]
     """Spreads of y·h over correct and incorrect examples; `score` int32 (n,) in units of CONFIDENCE_GRID, `positive`
     bool (n,)."""
     h = score * CONFIDENCE_GRID
-    return {
-        "correct": spread(h[positive]),
-        "incorrect": spread(-h[~positive]),
-        "n_correct": int(positive.sum()),
-        "n_incorrect": int((~positive).sum()),
-        "wrong_sign": float(np.mean((h > 0) != positive)),
-    }
+    counts = {"n_correct": int(positive.sum()), "n_incorrect": int((~positive).sum())}
+    wrong = float(np.mean((h > 0) != positive))
+    return {"correct": spread(h[positive]), "incorrect": spread(-h[~positive]), **counts, "wrong_sign": wrong}
 
 
 def profile_trees(

@@ -137,7 +137,8 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
 def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
     dev, done, log = job.held_out("dev"), folder / TRAINED, folder / "path" / LOG_FILE
-    if not (done.is_file() and model_file.is_file() and json.loads(done.read_text(encoding="utf8"))["facts"] == facts):
+    trained = read_result(done) if model_file.is_file() else None
+    if trained is None or trained["facts"] != facts:
         left, limit = max(1.0, 60 * job.minutes_of(run) - seconds_used(read_lines(log))), recipe.path.budget_seconds
         timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
         names = [sentence.source for sentence in job.sources.train]
@@ -146,8 +147,8 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        write_json(done, {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes})
-    trained = json.loads(done.read_text(encoding="utf8"))
+        trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
+        write_json(done, trained)
     parser = load_parser(model_file)
     rows = read_lines(log)
     best = best_row(rows)

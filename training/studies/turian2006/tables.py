@@ -70,23 +70,21 @@ def strategies(results: Results) -> str:
         printed = PAPER["strategies"][name]
         rows.append((f"{short}, paper", *printed[:5], NO, NO, *printed[5:], NO))
     head = (
-        "strategy", "λ", "parameters", "recall", "precision", "F1", "F1 evalb", "F1 greedy", "greedy optimal %",
-        "cut short %", "tokens/s",
-    )  # fmt: skip
+        "strategy, λ, parameters, recall, precision, F1, F1 evalb, F1 greedy, greedy optimal %, cut short %, tokens/s"
+    )
     said = []
     if len(have) == len(NAMES):
         order = sorted(have, key=lambda name: -have[name]["dev"]["all"]["f1"])
         said.append("Best to worst by F1: " + ", ".join(NAMES[n] for n in order) + " (paper: r2l, b.u., l2r).")
     if "bottom_up" in have:
-        dev = have["bottom_up"]["dev"]
+        budget, cut_short = have["bottom_up"]["dev"]["budget"], percent(have["bottom_up"]["dev"]["cut_short"], 1)
         said.append(
-            f"With {dev['budget']:,} scored inferences the b.u. search was cut short in "
-            f"{percent(dev['cut_short'], 1)} % of the sentences."
+            f"With {budget:,} scored inferences the b.u. search was cut short in {cut_short} % of the sentences."
         )
     stops = ", ".join(f"{NAMES[name]} {_stop(found)}" for name, found in have.items())
     sizes = ", ".join(f"{size:,}" for size in sorted({found["dev"]["sentences"] for found in have.values()}))
     said.append(f"Dev: {sizes} sentences. Training ended: {stops}.")
-    return markdown(head, rows) + "\n\n" + " ".join(said)
+    return markdown(head.split(", "), rows) + "\n\n" + " ".join(said)
 
 
 def _stop(found: dict[str, Any]) -> str:
@@ -196,10 +194,8 @@ def choices(results: Results) -> str:
             others = (at_lambda(found, value) for value in (fixed, 1.0, 10.0))
             stop = f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}"
             rows.append((title, *_level(found), *_f1(found), *others, stop))
-    head = (
-        "r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy",
-        f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}", "at λ 1", "at λ 10", "training",
-    )  # fmt: skip
+    at = f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}"
+    head = ("r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy", at, "at λ 1", "at λ 10", "training")
     return markdown(head, rows) + "\n\n" + curves(results, titles)
 
 
@@ -222,11 +218,10 @@ def scale(results: Results) -> str:
         measured = found.get("profile") or {}
         ms, memory = measured.get("ms"), found["peak_bytes"]
         storage = "direct" if found["direct"] else "indirect"
-        costs = (
-            NO if memory is None else f"{memory / 1e9:.2f} GB",
-            NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s",
+        size = NO if memory is None else f"{memory / 1e9:.2f} GB"
+        rows.append(
+            ("any length", *_sizes(found), storage, size, NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s")
         )
-        rows.append(("any length", *_sizes(found), storage, *costs))
         if ms is not None:
             steps = ", ".join(f"{step} {spread['mean'] / 1000:.1f}" for step, spread in ms.items())
             said.append(
@@ -239,19 +234,14 @@ def scale(results: Results) -> str:
         ("≤ 15 words, paper", "9,753", "1,650,000", "168.8", NO, "indirect", "0.4 GB", "204.9 s"),
         ("any length, paper", "39,832", "41,700,000", "1,050", NO, NO, NO, "940 s or more, estimated"),
     ]
-    head = (
-        "sentences", "number", "examples of each label", "per sentence", "right for NP", "storage", "memory",
-        "per tree",
-    )  # fmt: skip
-    return markdown(head, rows) + "".join(said)
+    head = "sentences, number, examples of each label, per sentence, right for NP, storage, memory, per tree"
+    return markdown(head.split(", "), rows) + "".join(said)
 
 
 def _sizes(found: dict[str, Any]) -> tuple[str, ...]:
-    examples = found["examples"]
-    return (
-        f"{found['corpus']['sentences']:,}", f"{examples['rows']['window']:,}", f"{examples['per_sentence']:.1f}",
-        f"{examples['positives'].get('NP', 0):,}",
-    )  # fmt: skip
+    examples, right = found["examples"], found["examples"]["positives"].get("NP", 0)
+    sizes = f"{found['corpus']['sentences']:,}", f"{examples['rows']['window']:,}"
+    return *sizes, f"{examples['per_sentence']:.1f}", f"{right:,}"
 
 
 TABLES: Tables = {
