@@ -12,8 +12,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from training.cli import main
 from training.runs.files import read_result
-from training.studies.matsuzaki2005.running import PLAN, RESULT, Study, execute
-from training.studies.matsuzaki2005.tables import TABLES, count
+from training.studies.matsuzaki2005 import PLAN, RESULT, TABLES, Study, count, execute
 from training.studies.plans import chosen, fill_blocks
 
 pytestmark = pytest.mark.slow

@@ -21,10 +21,9 @@ from training.data.tokens import add_tokens
 from training.pos_tagger import fit as fit_module
 from training.pos_tagger import running as running_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, curly_words, title_words
+from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, WordSplitter, curly_words, title_words
 from training.pos_tagger.fit import batch_sizes, fit, learn_rate, tag_sentences
 from training.pos_tagger.running import add_forms, jackknife, train_final
-from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences
 
 OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)

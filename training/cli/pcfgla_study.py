@@ -29,8 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run what is asked for and say a line for each run; or fill a page."""
-    from training.studies.matsuzaki2005.running import PLAN, Study, execute
-    from training.studies.matsuzaki2005.tables import TABLES
+    from training.studies.matsuzaki2005 import PLAN, TABLES, Study, execute
     from training.studies.plans import chosen, fill_blocks, load_results, run_each
 
     runs = chosen(PLAN, options.runs)

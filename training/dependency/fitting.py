@@ -82,10 +82,8 @@ def fit_model(
         keys = feature_keys(examples, options.least)
         stage = _Stage(number, workdir / f"stage{number}", make_families(keys), len(keys), options, executor, tell)
         listed = write_listing(examples, keys, stage.folder)
-        tell(
-            stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features),
-            seconds=round(time.perf_counter() - began),
-        )  # fmt: skip
+        seconds = round(time.perf_counter() - began)
+        tell(stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features), seconds=seconds)
         stages.append(pack_links(keys, stage.train(dev_examples, dev), options.max_features))
         if number + 1 < options.stages:
             folds = folds_of(len(examples), options.folds).tolist()
@@ -118,10 +116,8 @@ def _train_labels(
     labels = [sentence.labels for sentence in sentences]
     keys, weights = train_labels(examples, labels, names, options)
     stage = pack_labels(keys, weights, options.max_label_weights)
-    tell(
-        labels=len(names), label_features=len(keys), label_weights=len(stage.weights),
-        seconds=round(time.perf_counter() - began),
-    )  # fmt: skip
+    seconds = round(time.perf_counter() - began)
+    tell(labels=len(names), label_features=len(keys), label_weights=len(stage.weights), seconds=seconds)
     labellers = {-1: Labeller(stage, len(names))}
     folds = folds_of(len(examples), options.folds)
     for group in range(_LABELLERS) if options.stages > 1 else ():

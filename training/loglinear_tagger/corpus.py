@@ -21,11 +21,9 @@ Sentences = Sequence[LabelledSentence]
 def read_labelled(path: str | Path) -> list[LabelledSentence]:
     """The sentences of a file with "word<TAB>tag<TAB>label" or "word<TAB>label" in each line, blank lines between
     sentences. Raises TrainingDataError with file and line for other lines, or where both kinds occur."""
-    path, sentences = Path(path), []
-    rows: list[list[str]] = []
-    width = 0
+    sentences, rows, width = [], list[list[str]](), 0
     try:
-        lines = path.read_text(encoding="utf8").split("\n")
+        lines = Path(path).read_text(encoding="utf8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise TrainingDataError(f"{path}: cannot read the labels ({error}); give a UTF-8 file") from error
     for number, line in enumerate([*lines, ""], 1):

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sentences) -> float
     logarithm to a part in a hundred."""
     used = [s for s in sentences if s.words]
 
+    @cache
     def loss(log_scale: float) -> float:
         tagger = SequenceTagger(TaggerModel(parts, stage, math.exp(log_scale), {}))
         return -sum(_log_probability(tagger, sentence) for sentence in used)
@@ -98,16 +100,13 @@ def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sentences) -> float
     low, high = math.log(0.001 / greatest), math.log(100.0 / greatest)
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = loss(left), loss(right)
     while high - low > 0.01:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
+        if loss(left) <= loss(right):
+            high, right = right, left
             left = high - ratio * (high - low)
-            at_left = loss(left)
         else:
-            low, left, at_left = left, right, at_right
+            low, left = left, right
             right = low + ratio * (high - low)
-            at_right = loss(right)
     return round(math.exp((low + high) / 2), 6) or 1e-6
 
 

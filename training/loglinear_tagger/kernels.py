@@ -106,11 +106,9 @@ def _both(features, count, tables, right, wrong):
 def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greedy, step, missing):
     """One pass of a learner that looks at a token at a time: the perceptron where `step` is 0, else MIRA with steps of
     at most `step` and a margin of 1 (Crammer & Singer 2003); returns (wrong labels, clock, pairs in `missing`).
-
     `order`: sentences as they come. `greedy`: whether the labels before a token are the learner's own, else gold ones.
     The average of weights over tokens is weights - sums / clock; `clock`, from 1.0, counts them. `missing`: uint64,
-    takes pairs that are to be learned and have no weight, as `gold_features` writes them, until it is full.
-    """
+    takes pairs that are to be learned and have no weight, as `gold_features` writes them, until it is full."""
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
     scores = np.empty(n_labels)
     wrong, n_missing = 0, 0

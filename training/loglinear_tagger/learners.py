@@ -3,10 +3,11 @@ each feature has weights for. Online: averaged perceptron (Collins 2002) and sin
 By maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the
 probability of each label given the gold labels before it (Ratnaparkhi 1996)."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,15 @@ from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import Tell
 from .corpus import LabelledSentence
 from .kernels import MAX_KEYS, LearnerTables, expectations, gold_features, online_pass
-from .lbfgs import Lbfgs
 from .options import SequenceOptions
 
 SHARDS = 8  # parts of the sentences, whose sums are added in order: a model does not depend on the number of threads
 _CHUNK = 1000  # sentences whose features are counted at once
 _SAVE_EVERY = 10  # iterations between two states on disk
 _NEWTON_STEPS = 8
+_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # of the Wolfe conditions
+_MOST_TRIALS, _MEMORY = 30, 7  # steps that are tried in an iteration of L-BFGS, and that are remembered
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _MOST_MISSING = 20_000_000  # pairs without a weight that a pass can note
 
 
@@ -192,13 +195,82 @@ def train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, 
     return weights
 
 
+class Lbfgs:
+    """Minimising a smooth function of many variables: limited-memory BFGS (Nocedal & Wright 1999, algorithm 7.5), at
+    some iteration. `function`: gives value and gradient at a point, both float64. `point`: where it begins, or goes on
+    after `iterations`, of which it remembers the latest `steps` and `changes` of the gradient."""
+
+    def __init__(self, function: Function, point: np.ndarray, iterations: Any = 0, steps: Any = (), changes: Any = ()):
+        self._function, self.point, self.iterations = function, point, int(iterations)
+        self.value, self.gradient = function(point)
+        self._pairs = deque(zip(steps, changes, strict=True), maxlen=_MEMORY)
+
+    def advance(self) -> bool:
+        """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
+        found = self._search(self._direction())
+        if found is None and self._pairs:
+            self._pairs.clear()  # steepest descent: what was remembered misleads
+            found = self._search(self._direction())
+        if found is None:
+            return False
+        point, value, gradient = found
+        step, change = point - self.point, gradient - self.gradient
+        if float(step @ change) > 1e-10 * float(change @ change):
+            self._pairs.append((step, change))
+        self.point, self.value, self.gradient = point, value, gradient
+        self.iterations += 1
+        return True
+
+    def _direction(self) -> np.ndarray:
+        """Minus the inverse Hessian, as the remembered steps have it, times the gradient (two-loop recursion)."""
+        direction = -self.gradient
+        shares = []
+        for step, change in reversed(self._pairs):
+            share = float(step @ direction) / float(step @ change)
+            direction -= share * change
+            shares.append(share)
+        if self._pairs:
+            step, change = self._pairs[-1]
+            direction *= float(step @ change) / float(change @ change)
+        else:
+            direction /= max(1.0, float(np.sqrt(direction @ direction)))
+        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
+            direction += (share - float(change @ direction) / float(step @ change)) * step
+        return direction
+
+    def _search(self, direction: np.ndarray) -> tuple[np.ndarray, float, np.ndarray] | None:
+        """A step that meets the weak Wolfe conditions, by bisection; None where none is found."""
+        slope = float(self.gradient @ direction)
+        if slope >= 0.0:
+            return None
+        low, high, length = 0.0, np.inf, 1.0
+        best: tuple[np.ndarray, float, np.ndarray] | None = None
+        for _ in range(_MOST_TRIALS):
+            point = self.point + length * direction
+            value, gradient = self._function(point)
+            if not value <= self.value + _SUFFICIENT * length * slope:
+                high = length
+            else:
+                best = point, value, gradient
+                if float(gradient @ direction) >= _CURVATURE * slope:
+                    return best
+                low = length
+            length = 2.0 * low if high == np.inf else (low + high) / 2.0
+        return best
+
+    def state(self) -> dict[str, Any]:
+        """All that another one goes on from, by name."""
+        pairs = np.array(self._pairs).reshape(len(self._pairs), 2, len(self.point))
+        return {"point": self.point, "iterations": self.iterations, "steps": pairs[:, 0], "changes": pairs[:, 1]}
+
+
 def train_lbfgs(
     function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
 ) -> np.ndarray:
     """As `train_gis`."""
     if state.is_file():
         with saved_arrays(state) as arrays:
-            search = Lbfgs.from_state(function, arrays)
+            search = Lbfgs(function, **arrays)
     else:
         search = Lbfgs(function, np.zeros(len(listing.codes)))
     while search.iterations < options.iterations:

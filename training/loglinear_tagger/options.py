@@ -18,10 +18,7 @@ class SequenceOptions:
     `iterations`, at most; `sigma`, standard deviation of the Gaussian prior; `tolerance`, the relative gain of an
     iteration below which training ends. `least`: how often a feature must occur. `least_word`, `plain`, `least_affix`,
     `cutoff`: see `TagParts.build`. `max_weights`: kept in the model, the greatest; `levels`: the greatest weight in
-    units of the grid on which weights are stored.
-
-    Raises ConfigError for values out of range.
-    """
+    units of the grid on which weights are stored. Raises ConfigError for values out of range."""
 
     estimator: str = "perceptron"
     epochs: int = 10

@@ -1,7 +1,10 @@
 """Training documents: consecutive sentences in one of several typographies, drawn anew at every pass."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, repeat
 from typing import NamedTuple, cast
 
@@ -13,12 +16,14 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from training.pos_tagger.config import AugmentConfig, FitConfig
-from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Sentence
 
 SPACE_TAG = "_SP"
 _CURLY = {('"', "``"): "“", ('"', "''"): "”", ("'", "``"): "‘"}
 _BREAKS = ("\n", "\n\n", " ", "  ")
+_SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
+_INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,000"
+_MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
 
 def curly_words(sentence: Sentence) -> tuple[str, ...]:
@@ -53,6 +58,61 @@ class TokenizerNorms:
             pieces = (words[start : start + size] for size in range(min(self._longest, len(words) - start), 0, -1))
             result += next((self._rules[piece] for piece in pieces if piece in self._rules), (None,))
         return result
+
+
+class WordSplitter:
+    """Splits treebank words as spaCy's tokenizer would ("T-cell" as "T", "-", "cell"), and guesses the parts' tags.
+
+    GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM, and spaCy's tokenizer in
+    users' texts, split most of them. Sentences split like that keep the tagger from meeting such words in unknown
+    surroundings, and the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in
+    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence]) -> None:
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for sentence in evidence:
+            for word, tag in zip(sentence.words, sentence.tags, strict=True):
+                counts[word][tag] += 1
+        # Equal counts: the alphabetically first tag, so that the order of the evidence does not matter.
+        self._majority = {
+            word: min(tags.items(), key=lambda item: (-item[1], item[0]))[0] for word, tags in counts.items()
+        }
+        self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
+
+    def split(self, sentence: Sentence) -> Sentence | None:
+        """The sentence with its words split, or None when none of them is. Words are split at hyphens, slashes and a
+        few signs ("Ca2+", "5'") and before a final full stop ("Fig."): users' texts often differ from treebanks there,
+        and the tags can be guessed."""
+        words: list[str] = []
+        tags: list[str] = []
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            pieces = self._pieces(word)
+            split = len(pieces) > 1 and _splittable(pieces)
+            words += pieces if split else [word]
+            tags += self._tags(pieces, tag) if split else [tag]
+        return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
+
+    def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
+        result = [self._guess(piece, whole) for piece in pieces]
+        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGN_TAGS)
+        if whole not in {"JJ", "CD"} or "-" not in pieces:
+            result[last] = whole
+        elif result[last] not in _MODIFIER:
+            result[last] = "JJ"
+        return result
+
+    def _guess(self, piece: str, whole: str) -> str:
+        known = _SIGN_TAGS.get(piece) or self._majority.get(piece) or self._majority.get(piece.lower())
+        if known or piece[0].isdigit():
+            return known or "CD"
+        return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
+
+
+def _splittable(pieces: tuple[str, ...]) -> bool:
+    if (pieces[0] in _SIGN_TAGS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
+        return False  # "'ve" on its own, "an'": a text would have them in one piece with their neighbours
+    return all(piece in _SIGN_TAGS or _INNER.sub("", piece).isalnum() for piece in pieces)
 
 
 class _Token(NamedTuple):

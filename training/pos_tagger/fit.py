@@ -16,8 +16,7 @@ from tqdm import tqdm
 from spacy_dtparse.errors import ConfigError
 from training.data.tokens import add_tokens
 from training.pos_tagger.config import FitConfig, NetworkConfig, TaggingConfig
-from training.pos_tagger.documents import SPACE_TAG, DocumentSampler
-from training.pos_tagger.splitting import WordSplitter
+from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, WordSplitter
 from training.pos_tagger.treebanks import Sentence
 
 

@@ -18,9 +18,8 @@ from training.data.corpus import fold_numbers
 from training.data.tokens import add_tokens
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import AugmentConfig, TaggingConfig
-from training.pos_tagger.documents import SPACE_TAG, DocumentSampler
+from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, WordSplitter
 from training.pos_tagger.fit import fit, tag_sentences
-from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Treebank, accuracy, kept_runs, tag_set
 from training.runs.files import append_line, write_atomically
 
@@ -59,12 +58,10 @@ def train_final(
     start: Path | None = None,
 ) -> dict[str, float]:
     """Train on all training sentences, save the pipeline to ``model`` and tag the dev parts with it.
-
     ``split_evidence``: names of the treebanks that split hyphenated words; they decide the tags of parts when
     ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape. Writes
     ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line in
-    ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the pipeline's meta.
-    """
+    ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the pipeline's meta."""
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags, splitter = set(tag_set(treebanks)), None

@@ -143,13 +143,11 @@ def percolate_rows(
     store, grammar, heads, stages, atoms, derivations, row_starts, buffers, scratch, seen, ready,
     atom, stage, yes, no, out,
 ):  # fmt: skip
-    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,).
-
-    Every row walks down from the root; a template is extracted when the walk first comes to one of its atoms, and a
-    SHARED one once for all windows with the same start. `atoms`: AtomMap that numbers the tree's atoms from 0 and knows
-    no others. `atom`, `stage`, `yes`, `no` int32 (N,): the tree in these numbers, and the template of each node's atom
-    in `stages`, -1 if no row can hold it. `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry.
-    """
+    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,). Every row walks down from the root; a
+    template is extracted when the walk first comes to one of its atoms, and a SHARED one once for all windows with the
+    same start. `atoms`: AtomMap that numbers the tree's atoms from 0 and knows no others. `atom`, `stage`, `yes`, `no`
+    int32 (N,): the tree in these numbers, and the template of each node's atom in `stages`, -1 if no row can hold it.
+    `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry."""
     mark, nodes, frontier = np.int64(0), buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         row, end = row_starts[d], row_starts[d + 1]

@@ -36,6 +36,11 @@ TRAINED = "trained.json"
 DEV_WORDS = 15  # sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on
 LATENT_CYCLES = 4
 PROFILED = 20  # counted trees of each variant of a "profile" run
+VARIANTS: dict[str, Any] = {
+    "sampled": {},
+    "no_subtraction": {"subtraction": False},
+    "no_sampling": {"sample_size": None},
+}
 
 
 @dataclass(frozen=True)
@@ -185,19 +190,13 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
         raise TrainingDataError(f"run {run.of!r} has no label {measuring.LABEL}, so there is nothing to profile")
     ensemble, number = at
     store, data = measuring.open_window(folder)
-    penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
-    seconds = 20 * job.minutes_of(run)  # a third of the minutes each
-    variants: dict[str, dict[str, Any]] = {
-        "sampled": {}, "no_subtraction": {"subtraction": False}, "no_sampling": {"sample_size": None},
-    }  # fmt: skip
+    penalty, seconds = held["best"]["lambda"] * recipe.path.decay, 20 * job.minutes_of(run)  # a third of the minutes
+    rest = penalty, PROFILED, seconds, 2, ensemble, ensemble_scores(store, ensemble)
     grown = {}
-    for name, changes in variants.items():
-        config = replace(recipe.learner, **changes)
-        grown[name] = measuring.profile_trees(
-            store, data, number, config, penalty, PROFILED, seconds, 2, ensemble, score
-        )
-    sizes = {"examples": store.n_examples, "atoms": store.n_atoms}
-    return {**sizes, "atoms_per_example": held["examples"]["atoms_per_example"], "variants": grown}
+    for name, changes in VARIANTS.items():
+        grown[name] = measuring.profile_trees(store, data, number, replace(recipe.learner, **changes), *rest)
+    length = held["examples"]["atoms_per_example"]
+    return {"examples": store.n_examples, "atoms": store.n_atoms, "atoms_per_example": length, "variants": grown}
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:

@@ -219,9 +219,8 @@ def scale(results: Results) -> str:
         ms, memory = measured.get("ms"), found["peak_bytes"]
         storage = "direct" if found["direct"] else "indirect"
         size = NO if memory is None else f"{memory / 1e9:.2f} GB"
-        rows.append(
-            ("any length", *_sizes(found), storage, size, NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s")
-        )
+        seconds = NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s"
+        rows.append(("any length", *_sizes(found), storage, size, seconds))
         if ms is not None:
             steps = ", ".join(f"{step} {spread['mean'] / 1000:.1f}" for step, spread in ms.items())
             said.append(
