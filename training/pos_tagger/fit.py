@@ -88,12 +88,6 @@ def fit(
     return trained, time.perf_counter() - started
 
 
-def tag_sentences(nlp: Language, sentences: Sequence[Sentence]) -> list[list[str]]:
-    """The tags that a pipeline gives to each sentence as a Doc of its own."""
-    docs = (Doc(nlp.vocab, words=list(sentence.words)) for sentence in sentences)
-    return [[token.tag_ for token in doc] for doc in nlp.pipe(docs, batch_size=256)]
-
-
 def copy_parameters(source: Language, target: Language) -> None:
     """Take over the parameters of a trained pipeline. Raises ConfigError where its tags or its sizes are others."""
     missing = [name for name in target.pipe_names if not source.has_pipe(name)]
@@ -131,7 +125,4 @@ def blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool, see
     doc = Doc(nlp.vocab, words=list(tags), tags=list(tags), sent_starts=[True, *[False] * (len(tags) - 1)])
     nlp.initialize(lambda: [Example(doc, doc)])
     fix_random_seed(seed)  # initialize() above seeds from its own config
-    labels = cast(Any, nlp.get_pipe("tagger")).labels
-    if labels != tuple(tags):
-        raise ValueError(f"spaCy ordered the tags unexpectedly: {labels}; expected them sorted: {tags}")
     return nlp

@@ -15,11 +15,12 @@ import spacy
 from spacy.language import Language
 
 from training.data.corpus import fold_numbers
+from training.data.evaluate import tag_lists
 from training.data.tokens import add_tokens
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import AugmentConfig, TaggingConfig
 from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, WordSplitter
-from training.pos_tagger.fit import fit, tag_sentences
+from training.pos_tagger.fit import fit
 from training.pos_tagger.treebanks import Treebank, accuracy, kept_runs, tag_set
 from training.runs.files import append_line, write_atomically
 
@@ -101,7 +102,7 @@ def _score(
             documents = DocumentSampler([treebank.dev], augment, config.fit, nlp).one_pass()
             scores[f"sents_f_{name}_{treebank.name}"] = round(nlp.evaluate(documents)["sents_f"], 5)
         started = time.perf_counter()
-        predicted = tag_sentences(nlp, treebank.dev)
+        predicted = tag_lists(nlp, [sentence.words for sentence in treebank.dev])
         used += time.perf_counter() - started
         write_tags(out / f"{treebank.name}.dev.tags", predicted)
         good, words = accuracy(treebank.dev, predicted)
@@ -162,7 +163,7 @@ def _run_fold(
     result: dict[str, list[str]] = {}
     for treebank, held in parts:
         sentences = list(compress(treebank.train, held))
-        predicted = tag_sentences(nlp, sentences)
+        predicted = tag_lists(nlp, [sentence.words for sentence in sentences])
         result[treebank.name] = list(map(" ".join, predicted))
         right, total = accuracy(sentences, predicted)
         append_line(out / "log.jsonl", {

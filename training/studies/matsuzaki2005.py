@@ -1,6 +1,6 @@
-"""The experiments of Matsuzaki, Miyao & Tsujii (2005) on any treebanks: a plan of runs; a run (train, parse dev in every
-view, write result.json; finished cycles and views are kept); and results as Markdown, beside the figures that the paper
-prints in its tables. Its figures 7 and 8 are drawn only, so there is nothing of them to print beside ours."""
+"""The experiments of Matsuzaki, Miyao & Tsujii (2005) on any treebanks: a plan of runs; a run (train, parse dev in all
+views, write result.json; finished cycles and views are kept); and results as Markdown, beside the figures that the
+paper prints in its tables. Its figures 7 and 8 are drawn only, so there is nothing of them to print beside ours."""
 
 import json
 import time

@@ -138,10 +138,8 @@ class IndirectStore:
         types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
         totals = {store: {"rows": 0, "postings": 0} for store in STORES}
         with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
-            for name in ("token", "action"):
-                files[f"{SOURCE}/{name}_starts"].append([0])
-            for store in STORES:
-                files[f"{store}/row_starts"].append([0])
+            for name in (name for name in files if name.endswith("_starts")):
+                files[name].append([0])
             for derivation in derivations:
                 for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
                     file = files[f"{SOURCE}/{name}s"]
