@@ -13,6 +13,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from training.cli import main
 from training.dtree.boosting.labels import open_label_data
+from training.dtree.boosting.learner import LabelLearner
 from training.dtree.boosting.rows import seconds_used
 from training.runs.files import read_result
 from training.studies.plans import chosen, fill_blocks, load_results, markdown
@@ -326,5 +327,6 @@ def test_profile_ends_when_nothing_can_be_grown(done):
     from training.dtree.boosting.store import open_store
 
     path = (done / "r2l" / "stores" / "window").resolve()
-    found = profile_trees(open_store(str(path)), open_label_data(path), 0, LearnerConfig(sample_size=500), 1e30, 3)
+    learner = LabelLearner(open_store(str(path)), open_label_data(path), 0, "x", LearnerConfig(sample_size=500))
+    found = profile_trees(learner, 1e30, 3)
     assert found["ms"] is None and found["trees"] == 0

@@ -21,6 +21,8 @@ from ..runs.resuming import save_arrays, saved_arrays
 from .kernels import label_pass, link_pass
 from .options import DependencyOptions
 
+Labels = Sequence[Sequence[str]]
+
 
 class Listed(NamedTuple):
     """As `kernels.link_pass` takes them."""
@@ -136,22 +138,18 @@ def members_weights(folder: Path, keys: Sequence[Sequence[int]]) -> Iterator[np.
             yield arrays["weights"].astype(np.float64)
 
 
-def label_list(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def label_list(labels: Labels) -> tuple[str, ...]:
     """The label of the root's dependent, then the others, the most frequent first."""
     counts = Counter(label for sentence in labels for label in sentence if label != "root")
     return ("root", *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def train_labels(
-    examples: Sequence[Example],
-    labels: Sequence[Sequence[str]],
-    names: Sequence[str],
-    options: DependencyOptions,
-    members: int | None = None,
+    examples: Sequence[Example], labels: Labels, names: Sequence[str], options: DependencyOptions, members: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(Keys uint64 (F,), weights float64 (F, labels)): the mean of `members` (by default the options'
-    `label_members`) averaged perceptrons on gold trees."""
-    members = options.label_members if members is None else members
+    """(Keys uint64 (F,), weights float64 (F, labels)): the mean of `members` (by default the options' `label_members`)
+    averaged perceptrons on gold trees."""
+    members = members or options.label_members
     numbers_of = {name: number for number, name in enumerate(names)}
     found, sizes = [], [np.zeros(1, np.int64)]
     for example in examples:

@@ -18,9 +18,7 @@ class DependencyOptions:
     of such a parser. `seed`: of all shuffles. `max_words`: longer sentences are left out of training. `least`: how
     often a link feature must occur. `max_features`: kept of each stage, the greatest weights. `label_members`,
     `label_epochs`, `label_least`, `max_label_weights`: the same for the labels; without members there is no labeller.
-
-    Raises ConfigError for values out of range.
-    """
+    Raises ConfigError for values out of range."""
 
     rules: TextRules = field(default_factory=TextRules)
     decoder: str = "projective"

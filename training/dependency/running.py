@@ -126,12 +126,10 @@ def fit_dependency(
     model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
     pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
     not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
-    whose trees guide the first stage, for options with such rules; the same holds for it. `folds`,
-    `jackknife`: how many taggers each tag the part of the training sentences that they have not seen, and how; one of
-    them all tags the others, and is written beside `out`, with the suffix .tagger.
-
-    Raises TrainingDataError and ConfigError for what cannot be used.
-    """
+    whose trees guide the first stage, for options with such rules; the same holds for it. `folds`, `jackknife`: how
+    many taggers each tag the part of the training sentences that they have not seen, and how; one of them all tags the
+    others, and is written beside `out`, with the suffix .tagger. Raises TrainingDataError and ConfigError for what
+    cannot be used."""
     began = time.perf_counter()
     lang = facts.get("lang", "en")
     sentences, held_out = ([s for text in texts for s in read_treebank_file(text, lang)] for texts in (train, dev))

@@ -62,12 +62,10 @@ class TokenizerNorms:
 
 class WordSplitter:
     """Splits treebank words as spaCy's tokenizer would ("T-cell" as "T", "-", "cell"), and guesses the parts' tags.
-
     GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM, and spaCy's tokenizer in
     users' texts, split most of them. Sentences split like that keep the tagger from meeting such words in unknown
     surroundings, and the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in
-    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule.
-    """
+    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule."""
 
     def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence]) -> None:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -75,9 +73,7 @@ class WordSplitter:
             for word, tag in zip(sentence.words, sentence.tags, strict=True):
                 counts[word][tag] += 1
         # Equal counts: the alphabetically first tag, so that the order of the evidence does not matter.
-        self._majority = {
-            word: min(tags.items(), key=lambda item: (-item[1], item[0]))[0] for word, tags in counts.items()
-        }
+        self._majority = {word: min(tags, key=lambda tag: (-tags[tag], tag)) for word, tags in counts.items()}
         self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
 
     def split(self, sentence: Sentence) -> Sentence | None:

@@ -19,7 +19,6 @@ from spacy_dtparse.parsers.dtree import DtreeParser
 from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
 from ...dtree.boosting.checkpoints import load_scores, load_state
-from ...dtree.boosting.config import LearnerConfig
 from ...dtree.boosting.labels import LabelData, open_label_data
 from ...dtree.boosting.learner import STEPS, LabelLearner, Progress, ensemble_scores
 from ...dtree.boosting.path import RUN_FILE
@@ -32,6 +31,7 @@ from .indirect import IndirectStore
 
 LABEL = "NP"  # the classifier that is looked at closely: the papers' bottleneck
 SCALE_LAMBDA, SCALE_TREES = 1.0, 3  # λ of a "scale" run, so low as to make trees of full size, and counted trees
+OTHER_DRAWS = Progress(draws=1_000_000)  # of samples that training does not come to
 MAX_RELAXED, RELAX = 40, 0.9  # λ is lowered at most so many times, each by this factor, when the root cannot be split
 
 
@@ -114,8 +114,8 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
         "prepare_seconds": round(prepared, 1),
     }
     if LABEL in names:
-        bounds = SCALE_LAMBDA, SCALE_TREES, 60 * minutes
-        found["profile"] = profile_trees(store, data, names.index(LABEL), recipe.learner, *bounds)
+        learner = LabelLearner(store, data, names.index(LABEL), LABEL, recipe.learner, progress=OTHER_DRAWS)
+        found["profile"] = profile_trees(learner, SCALE_LAMBDA, SCALE_TREES, 60 * minutes)
     return {**found, "peak_bytes": peak_memory()}
 
 
@@ -173,28 +173,14 @@ def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]
 
 
 def profile_trees(
-    store: Store,
-    data: LabelData,
-    number: int,
-    config: LearnerConfig,
-    penalty: float,
-    n_trees: int,
-    seconds: float = math.inf,
-    at_least: int = 1,
-    ensemble: LabelEnsemble | None = None,
-    score: np.ndarray | None = None,
+    learner: LabelLearner, penalty: float, n_trees: int, seconds: float = math.inf, at_least: int = 1
 ) -> dict[str, Any]:
-    """Grow `n_trees` trees of LABEL (`number`) from `ensemble` (whose scores are `score`, not changed) on, and time the
-    steps.
-
-    λ starts at `penalty` and is lowered when the root cannot be split. After `seconds` it ends early, with `at_least`
-    so many trees. The first tree is not counted: kernels are compiled or loaded in it, and buffers come into being.
-    Returns `ms`: spread per step and in `total`, in milliseconds, None when no tree could be grown; `trees`, `splits`,
-    `weight_lost`: counts or spreads over the counted trees; `lambda`: of the last one.
-    """
+    """Grow `n_trees` trees and time the steps. λ starts at `penalty` and is lowered when the root cannot be split.
+    After `seconds` it ends early, with `at_least` so many trees. The first tree is not counted: kernels are compiled or
+    loaded in it, and buffers come into being. Returns `ms`: spread per step and in `total`, in milliseconds, None when
+    no tree could be grown; `trees`, `splits`, `weight_lost`: counts or spreads over the counted trees; `lambda`: of the
+    last one."""
     end = time.monotonic() + seconds
-    score = None if score is None else score.copy()
-    learner = LabelLearner(store, data, number, LABEL, config, ensemble, score, Progress(draws=1_000_000))
     times: list[list[float]] = []
     sizes, lost, relaxed = [], [], 0
     while len(times) <= n_trees and relaxed < MAX_RELAXED:

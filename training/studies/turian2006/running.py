@@ -16,7 +16,7 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
-from ...dtree.boosting.learner import ensemble_scores
+from ...dtree.boosting.learner import LabelLearner, ensemble_scores
 from ...dtree.boosting.path import LOG_FILE
 from ...dtree.boosting.rows import best_row, seconds_used
 from ...dtree.fit import Fit
@@ -32,7 +32,6 @@ from . import measuring
 from .indirect import IndirectStore
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
-TRAINED = "trained.json"
 DEV_WORDS = 15  # sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on
 LATENT_CYCLES = 4
 PROFILED = 20  # counted trees of each variant of a "profile" run
@@ -97,10 +96,6 @@ class Job:
     baseline: Path | None = None
     command: tuple[str, ...] = ()
 
-    def minutes_of(self, run: Run) -> float:
-        """Wall clock for the training of `run`."""
-        return run.minutes if self.minutes is None else self.minutes
-
     def held_out(self, part: str) -> list[Sentence]:
         """The short sentences of "dev" or "test". Raises TrainingDataError when there are none in dev."""
         every: Sequence[Sentence] = getattr(self.sources, part)
@@ -120,7 +115,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     settings = recipe.to_dict()
     for section, name in NO_FACTS:
         (settings[section] if section else settings).pop(name)
-    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes_of(run), "data": job.sources.facts()}
+    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes or run.minutes, "data": job.sources.facts()}
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
         del facts["recipe"], facts["minutes"]
@@ -141,10 +136,13 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
 
 def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
-    dev, done, log = job.held_out("dev"), folder / TRAINED, folder / "path" / LOG_FILE
+    dev, done, log = job.held_out("dev"), folder / "trained.json", folder / "path" / LOG_FILE
     trained = read_result(done) if model_file.is_file() else None
     if trained is None or trained["facts"] != facts:
-        left, limit = max(1.0, 60 * job.minutes_of(run) - seconds_used(read_lines(log))), recipe.path.budget_seconds
+        left, limit = (
+            max(1.0, 60 * (job.minutes or run.minutes) - seconds_used(read_lines(log))),
+            recipe.path.budget_seconds,
+        )
         timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
         names = [sentence.source for sentence in job.sources.train]
         meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
@@ -190,18 +188,19 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
         raise TrainingDataError(f"run {run.of!r} has no label {measuring.LABEL}, so there is nothing to profile")
     ensemble, number = at
     store, data = measuring.open_window(folder)
-    penalty, seconds = held["best"]["lambda"] * recipe.path.decay, 20 * job.minutes_of(run)  # a third of the minutes
-    rest = penalty, PROFILED, seconds, 2, ensemble, ensemble_scores(store, ensemble)
-    grown = {}
+    penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
+    seconds, grown = 20 * (job.minutes or run.minutes), {}  # a third of the minutes
     for name, changes in VARIANTS.items():
-        grown[name] = measuring.profile_trees(store, data, number, replace(recipe.learner, **changes), *rest)
+        given = replace(recipe.learner, **changes), ensemble, score.copy(), measuring.OTHER_DRAWS
+        learner = LabelLearner(store, data, number, measuring.LABEL, *given)
+        grown[name] = measuring.profile_trees(learner, penalty, PROFILED, seconds, 2)
     length = held["examples"]["atoms_per_example"]
     return {"examples": store.n_examples, "atoms": store.n_atoms, "atoms_per_example": length, "variants": grown}
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
-        given = recipe, job.sources.train, job.out / run.name, job.minutes_of(run)
+        given = recipe, job.sources.train, job.out / run.name, job.minutes or run.minutes
         return pool.submit(measuring.measure_scale, *given).result()
 
 
