@@ -19,12 +19,10 @@ from training.cli import main
 from training.data.corpus import fold_numbers
 from training.data.evaluate import tag_lists
 from training.data.tokens import add_tokens
-from training.pos_tagger import fit as fit_module
 from training.pos_tagger import running as running_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, WordSplitter, curly_words, title_words
-from training.pos_tagger.fit import batch_sizes, fit, learn_rate
-from training.pos_tagger.running import add_forms, jackknife, train_final
+from training.pos_tagger.running import add_forms, batch_sizes, fit, jackknife, learn_rate, train_final
 from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences
 
 OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
@@ -137,7 +135,7 @@ def test_no_tagger_saw_the_sentences_it_tags(
         tagged.extend(names)
         return tag_lists(nlp, lists)
 
-    monkeypatch.setattr(fit_module, "DocumentSampler", Recorder)
+    monkeypatch.setattr(running_module, "DocumentSampler", Recorder)
     monkeypatch.setattr(running_module, "tag_lists", recording)
     # Lower case and capitals would be words of their own.
     config = replace(SMALL, augment=OFF, fit=replace(SMALL.fit, epochs=1.5))

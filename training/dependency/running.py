@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 
-Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]
-"""Tags training sentences by taggers that have not seen them; see `loglinear_tagger.fitting.jackknifed_tags`."""
+Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]  # see loglinear_tagger's `jackknifed_tags`
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:

@@ -1,6 +1,6 @@
-"""A pipeline of tok2vec, tagger and sentence boundaries, its training by spaCy's `nlp.update`, and the two runs: the final
-tagger (and senter) on disk, with its scores; and tags for every training sentence from a tagger that has not seen it.
-"""
+"""A pipeline of tok2vec, tagger and sentence boundaries, its training by spaCy's `nlp.update`, and the two runs: the
+final tagger (and senter) on disk, with its scores; and tags for every training sentence from a tagger that has not seen
+it."""
 
 import hashlib
 import json

@@ -17,8 +17,7 @@ from ..runs.files import read_result
 
 NO, RESULT = "–", "result.json"
 Results = Mapping[str, dict[str, Any]]  # a run's result by its name
-Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]
-"""Table by name: the runs that it needs at least one of, and what makes it."""
+Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # of which runs it needs one, and what makes it
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ def origin(command: Sequence[str]) -> dict[str, Any]:
 
 def load_results(folder: Path, plan: Sequence[Named], *keys: str) -> dict[str, dict[str, Any]]:
     """The results of the plan's runs below `folder`; see `read_result`."""
-    found = {run.name: read_result(folder / run.name / RESULT, *keys) for run in plan}
-    return {name: result for name, result in found.items() if result is not None}
+    return {run.name: held for run in plan if (held := read_result(folder / run.name / RESULT, *keys)) is not None}
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

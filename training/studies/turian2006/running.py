@@ -232,6 +232,5 @@ def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str
     return {part: measuring.judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
 
 
-Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]
+Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]  # the last: the facts of its training
 MAKERS: dict[str, Maker] = {"fit": _fit, "profile": _profile, "scale": _scale, "pcfg": _pcfg, "pcfgla": _pcfg}
-"""What makes a result of each kind, from the run, the job, the recipe and the facts of its training."""
