@@ -29,6 +29,8 @@ from .corpus import LabelledSentence, Sentences, read_labelled, write_labelled
 from .learners import Likelihood, list_features, make_data, train_gis, train_lbfgs, train_online
 from .options import SequenceOptions
 
+Paths = Sequence[Path]
+Betas = Sequence[float]
 BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)  # those of the C&C parser's passes (Clark & Curran 2007)
 _HELD_OUT = 10  # without development sentences one block in so many is kept from an online learner, for the scale
 _UNLIKELY = 1e-30  # the least probability that counts, so that one sentence cannot decide on the scale alone
@@ -120,7 +122,7 @@ def _log_probability(tagger: SequenceTagger, sentence: LabelledSentence) -> floa
     return total
 
 
-def judge(tagger: SequenceTagger, sentences: Sentences, betas: Sequence[float] = BETAS) -> dict[str, Any]:
+def judge(tagger: SequenceTagger, sentences: Sentences, betas: Betas = BETAS) -> dict[str, Any]:
     """`accuracy`: share of words whose most probable label is right; `sequence_accuracy`: of the best sequence's;
     `betas`: for each β the share of words whose right label is offered, and how many labels a word has."""
     words = right = in_sequence = 0
@@ -140,7 +142,7 @@ def judge(tagger: SequenceTagger, sentences: Sentences, betas: Sequence[float] =
     return {"words": words, "accuracy": right / n, "sequence_accuracy": in_sequence / n, "betas": offers}
 
 
-def _read(paths: Sequence[Path]) -> list[LabelledSentence]:
+def _read(paths: Paths) -> list[LabelledSentence]:
     return [sentence for path in paths for sentence in read_labelled(path)]
 
 
@@ -151,14 +153,14 @@ def model_facts(facts: Mapping[str, Any], sentences: Sentences, options: Sequenc
 
 
 def fit_files(
-    train: Sequence[Path],
-    dev: Sequence[Path],
+    train: Paths,
+    dev: Paths,
     options: SequenceOptions,
     facts: dict[str, Any],
     out: Path,
     workdir: Path | None = None,
     workers: int = 2,
-    betas: Sequence[float] = (),
+    betas: Betas = (),
 ) -> dict[str, Any]:
     """Train on files (see `read_labelled`), write `out` and return its scores on `dev` (see `judge`), {} without.
     `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed. Raises TrainingDataError and
@@ -175,13 +177,7 @@ def fit_files(
 
 
 def jackknifed(
-    sentences: Sentences,
-    options: SequenceOptions,
-    folds: int,
-    folder: Path,
-    workers: int = 2,
-    betas: Sequence[float] = (),
-    say: Tell = lambda **_: None,
+    sentences: Sentences, options: SequenceOptions, folds: int, folder: Path, workers: int, betas: Betas, say: Tell
 ) -> tuple[list[LabelledSentence], dict[str, Any]]:
     """The sentences with labels of taggers that have not seen them, and the scores (see `judge`) of all folds together.
     A finished fold is kept in the `folder`; `workers`: folds at a time. Raises TrainingDataError where there are fewer
@@ -207,13 +203,7 @@ def jackknifed(
 
 
 def jackknife(
-    train: Sequence[Path],
-    options: SequenceOptions,
-    out: Path,
-    folds: int = 10,
-    workdir: Path | None = None,
-    workers: int = 2,
-    betas: Sequence[float] = (),
+    train: Paths, options: SequenceOptions, out: Path, folds: int, workdir: Path | None, workers: int, betas: Betas = ()
 ) -> dict[str, Any]:
     """Write the sentences of files as `jackknifed` labels them to `out`, and return its scores. Raises as it does."""
     sentences = _read(train)
@@ -238,7 +228,7 @@ def jackknifed_tags(
     Raises TrainingDataError where there are fewer blocks of sentences than folds."""
     options = options or SequenceOptions()
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, rules)) for s in train]
-    found, scores = jackknifed(gold, options, folds, folder, workers, say=say)
+    found, scores = jackknifed(gold, options, folds, folder, workers, (), say)
     say(tags_words=scores["words"], tags_accuracy=scores["accuracy"])
     facts = {**(meta or {}), "jackknifed": scores["accuracy"]}
     model = fit_tagger(gold, (), options, folder / "all", facts, workers, say)

@@ -65,12 +65,10 @@ DECODED = (
 )  # fmt: skip
 
 
-def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, candidates: bool = False) -> Run:
+def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
     """A grammar whose symbols all have `values` latent values, as in the paper. `how`: it is binarised."""
-    options = LatentOptions(
-        markov=Markov(1, 0, how, 1), cycles=0, values=values, noise=NOISE, seeds=(seed,), smooth_iterations=5,
-        candidates=candidates,
-    )  # fmt: skip
+    given = {"markov": Markov(1, 0, how, 1), "values": values, "seeds": (seed,), **more}
+    options = LatentOptions(cycles=0, noise=NOISE, smooth_iterations=5, **given)
     return Run(f"{how}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)
 
 
