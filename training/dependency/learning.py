@@ -87,7 +87,7 @@ def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -
 def open_listing(folder: Path) -> Listed:
     """The listing in `folder`, its large parts mapped into memory."""
     with np.load(folder / "listing.npz") as small:
-        arrays = {name: small[name] for name in small.files}
+        arrays = dict(small)
     for name in ("features", "ends"):
         file = folder / f"{name}.i32"
         # Mapped copy-on-write: a kernel is compiled for writable arrays, as it is elsewhere.

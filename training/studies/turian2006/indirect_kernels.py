@@ -12,8 +12,6 @@ from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 WINDOW, SHIFT, TOP = 0, 1, 2  # which rows a store holds: all windows, shift candidates, windows that TOP may cover
-LAST_MARK = 2**31 - 2**24
-
 bare = partial(kernel, _nrt=False)
 """For kernels that allocate nothing: numba then leaves out the reference counts of array arguments, atomic
 operations on every call that cost several times as much as extracting one template."""
@@ -38,7 +36,7 @@ def _begin(grammar, derivations, d, buffers, scratch):
     for t in range(n):
         buffers.tags[t] = tokens[t, TAG]
     start_sentence(tokens, n, buffers.tags, buffers.nodes, buffers.frontier)
-    if scratch.mark[0] > LAST_MARK:
+    if scratch.mark[0] > 2**31 - 2**24:
         scratch.mark[0] = 0
         scratch.stamp[:] = 0
     return tokens, actions, np.int64(0), n if grammar.options[0] == SHIFT_REDUCE else np.int64(0), n

@@ -184,17 +184,14 @@ def profile_trees(
     times: list[list[float]] = []
     sizes, lost, relaxed = [], [], 0
     while len(times) <= n_trees and relaxed < MAX_RELAXED:
-        before, first = dict(learner.seconds), learner.n_trees
-        result = learner.step(penalty)
+        before, result = dict(learner.seconds), learner.step(penalty)
         if not result.grown:
-            penalty *= RELAX
-            relaxed += 1
+            penalty, relaxed = penalty * RELAX, relaxed + 1
             continue
         times.append([1000 * (learner.seconds[step] - before[step]) for step in STEPS])
         lost.append(result.lost)
-        if learner.n_trees > first:
-            whole = learner.ensemble
-            sizes.append(int(np.count_nonzero(whole.atom[whole.roots[-1] :] >= 0)))
+        if result.kept:
+            sizes.append(int(np.count_nonzero(learner.ensemble.atom[learner.ensemble.roots[-1] :] >= 0)))
         if len(times) >= at_least and time.monotonic() > end:
             break
     counted, ms = np.array(times[1:] or times), None

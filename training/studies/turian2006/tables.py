@@ -136,16 +136,13 @@ def parsers(results: Results) -> str:
     return markdown(("parser", "recall", "precision", "F1", "F1 evalb"), rows)
 
 
-VARIANTS = {"sampled": "", "no_subtraction": ", no subtraction", "no_sampling": ", no sampling"}
-
-
 def profile(results: Results) -> str:
     """2006b, Table 2: milliseconds per step of an NP tree."""
     steps, rows, notes = PAPER["profile"], [], []
     titles = {"profile": "baseline", "profile_kitchen_sink": "kitchen sink"}
     for title, found in ((title, results[name]) for name, title in titles.items() if name in results):
-        for variant, words in VARIANTS.items():
-            measured = found["variants"][variant]
+        for variant, measured in found["variants"].items():
+            words = "" if variant == "sampled" else f", {variant.replace('_', ' ')}"
             if measured["ms"] is not None:
                 cells = [pair(measured["ms"][step]) for step in steps]
                 rows.append((f"{title}{words} ({measured['trees']} trees)", *cells, pair(measured["splits"])))
