@@ -40,9 +40,8 @@ from training.data.reading import load_tagger as tagging_pipeline
 from training.data.spines import Token, without_rare
 from training.data.treebanks import TreebankFile
 from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
-from training.loglinear_tagger.fitting import fit_tagger, judge
+from training.loglinear_tagger.fitting import fit_tagger, jackknife, judge
 from training.loglinear_tagger.options import SequenceOptions
-from training.loglinear_tagger.running import jackknife
 from training.runs.files import write_atomically
 from training.runs.telling import tell
 from training.self_train import Reading, Teaching, teach, text_files

@@ -34,7 +34,7 @@ from training.data.dependencies import DependencySentence, part_labels, retagged
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
-from training.loglinear_tagger.running import jackknifed_tags
+from training.loglinear_tagger.fitting import jackknifed_tags
 from training.runs.processes import worker_pool
 from training.runs.telling import tell
 

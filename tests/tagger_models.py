@@ -10,7 +10,7 @@ from spacy_dtparse.features.linear.tagparts import TagParts
 from spacy_dtparse.model.linear.features import pack_pairs
 from spacy_dtparse.model.linear.tagger import TaggerModel
 from training.loglinear_tagger.corpus import LabelledSentence
-from training.loglinear_tagger.listing import list_features, make_data
+from training.loglinear_tagger.learners import list_features, make_data
 
 SENTENCES = [
     LabelledSentence(

@@ -17,15 +17,12 @@ from spacy.training import Example
 from spacy_dtparse.errors import ConfigError, TreeFormatError
 from training.cli import main
 from training.data.corpus import fold_numbers
+from training.data.evaluate import tag_lists
 from training.data.tokens import add_tokens
-from training.pos_tagger import fit as fit_module
-from training.pos_tagger import jackknife as jackknife_module
+from training.pos_tagger import running as running_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, curly_words, title_words
-from training.pos_tagger.final import add_forms, train_final
-from training.pos_tagger.fit import batch_sizes, fit, learn_rate, tag_sentences
-from training.pos_tagger.jackknife import jackknife
-from training.pos_tagger.splitting import WordSplitter
+from training.pos_tagger.documents import DocumentSampler, TokenizerNorms, WordSplitter, curly_words, title_words
+from training.pos_tagger.running import add_forms, batch_sizes, fit, jackknife, learn_rate, train_final
 from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences
 
 OFF = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
@@ -132,14 +129,14 @@ def test_no_tagger_saw_the_sentences_it_tags(
                 learned[-1].update(token.text for token in example.predicted)
                 yield example
 
-    def recording(nlp, sentences):
-        names = {sentence.words[-2] for sentence in sentences}  # "Name17x", before the full stop
+    def recording(nlp, lists):
+        names = {words[-2] for words in lists}  # "Name17x", before the full stop
         assert learned[-1] and names and not names & learned[-1]
         tagged.extend(names)
-        return tag_sentences(nlp, sentences)
+        return tag_lists(nlp, lists)
 
-    monkeypatch.setattr(fit_module, "DocumentSampler", Recorder)
-    monkeypatch.setattr(jackknife_module, "tag_sentences", recording)
+    monkeypatch.setattr(running_module, "DocumentSampler", Recorder)
+    monkeypatch.setattr(running_module, "tag_lists", recording)
     # Lower case and capitals would be words of their own.
     config = replace(SMALL, augment=OFF, fit=replace(SMALL.fit, epochs=1.5))
     jackknife(treebanks, tmp_path / "out", folds=4, config=config)
@@ -165,7 +162,7 @@ def test_jackknifed_files_and_resuming(
     # Stop in the middle of the second fold, then go on: the first is kept, the files are the same.
     broken = tmp_path / "broken"
     calls: list[str] = []
-    real_fit = jackknife_module.fit
+    real_fit = running_module.fit
 
     def failing_fit(*args, name, **kwargs):
         calls.append(name)
@@ -173,7 +170,7 @@ def test_jackknifed_files_and_resuming(
             raise KeyboardInterrupt
         return real_fit(*args, name=name, **kwargs)
 
-    monkeypatch.setattr(jackknife_module, "fit", failing_fit)
+    monkeypatch.setattr(running_module, "fit", failing_fit)
     with pytest.raises(KeyboardInterrupt):
         jackknife(treebanks, broken, folds=3, config=SMALL)
     assert not list(broken.glob("*.tags"))
@@ -203,7 +200,7 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
     assert len(list(doc.sents)) == 2
     for treebank in treebanks:
         lines = (tmp_path / "out" / f"{treebank.name}.dev.tags").read_text().splitlines()
-        assert [line.split() for line in lines] == tag_sentences(nlp, treebank.dev)
+        assert [tuple(line.split()) for line in lines] == tag_lists(nlp, [s.words for s in treebank.dev])
 
 
 def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
@@ -213,8 +210,8 @@ def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: P
     train_final(treebanks, tmp_path / "again", tmp_path / "out", still, start=tmp_path / "first")
     train_final(treebanks, tmp_path / "anew", tmp_path / "out", still)
     made = {name: spacy.load(tmp_path / name) for name in ("first", "again", "anew")}
-    sentences = treebanks[0].train[:20]
-    found = {name: tag_sentences(nlp, sentences) for name, nlp in made.items()}
+    sentences = [sentence.words for sentence in treebanks[0].train[:20]]
+    found = {name: tag_lists(nlp, sentences) for name, nlp in made.items()}
     assert found["again"] == found["first"] != found["anew"]
     with pytest.raises(ConfigError, match=r"has other sizes; give the same network settings|has another shape"):
         wider = replace(config, network=replace(config.network, width=24))

@@ -312,7 +312,7 @@ def bpm(options: argparse.Namespace) -> None:
     from spacy_dtparse.features.linear.linkparts import TextRules
     from training.dependency.options import DependencyOptions
     from training.dependency.running import fit_dependency
-    from training.loglinear_tagger.running import jackknifed_tags
+    from training.loglinear_tagger.fitting import jackknifed_tags
     from training.runs.settings import changed_fields
 
     if not options.train:

@@ -110,8 +110,7 @@ def reproduce(options: argparse.Namespace) -> None:
     """
     from training.studies.plans import chosen, run_each
     from training.studies.sources import corpus_sources, treebank_sources
-    from training.studies.turian2006.plan import PLAN
-    from training.studies.turian2006.running import Job, execute
+    from training.studies.turian2006.running import PLAN, Job, execute
 
     if options.list:
         for run in PLAN:
@@ -155,10 +154,13 @@ def _figures(result: dict) -> str:
 )
 def reproduce_report(options: argparse.Namespace) -> None:
     """Make tables and plots of what `reproduce` measured, beside the figures that the papers print."""
-    from training.studies.pages import fill_blocks
-    from training.studies.turian2006.tables import TABLES, draw_plots, load_results
+    from training.studies.plans import RESULT, fill_blocks, load_results
+    from training.studies.turian2006.running import PLAN
+    from training.studies.turian2006.tables import TABLES, draw_plots
 
-    results = load_results(options.results)
+    results = load_results(options.results, PLAN)
+    if not results:
+        raise ConfigError(f"{options.results} has no RUN/{RESULT}; make some with: python -m training reproduce")
     filled = fill_blocks(options.page, "2006", TABLES, results)
     drawn = draw_plots(results, options.images or options.page.parent / "img")
     print(f"{options.page}: {', '.join(filled) or 'nothing to fill'}")
@@ -181,10 +183,8 @@ def pcfgla_study(options: argparse.Namespace) -> None:
 
     The same command goes on where a killed run stopped.
     """
-    from training.studies.matsuzaki2005.running import PLAN, Study, execute
-    from training.studies.matsuzaki2005.tables import TABLES
-    from training.studies.pages import fill_blocks, load_results
-    from training.studies.plans import chosen, run_each
+    from training.studies.matsuzaki2005 import PLAN, TABLES, Study, execute
+    from training.studies.plans import chosen, fill_blocks, load_results, run_each
 
     runs = chosen(PLAN, options.runs)
     if options.list:

@@ -74,7 +74,7 @@ def jackknife(options: argparse.Namespace) -> None:
     The same command goes on where a killed run stopped.
     """
     from training.pos_tagger.config import JACKKNIFE
-    from training.pos_tagger.jackknife import jackknife
+    from training.pos_tagger.running import jackknife
 
     treebanks, config = treebanks_and_config(options, JACKKNIFE)
     for name, value in jackknife(treebanks, options.out, options.folds, config, options.run).items():
@@ -96,7 +96,7 @@ def jackknife(options: argparse.Namespace) -> None:
 def tag(options: argparse.Namespace) -> None:
     """Train the tagger and the sentence boundaries of a spaCy pipeline, and tag the dev parts."""
     from training.pos_tagger.config import FINAL
-    from training.pos_tagger.final import train_final
+    from training.pos_tagger.running import train_final
 
     treebanks, config = treebanks_and_config(options, FINAL)
     scores = train_final(
@@ -214,8 +214,8 @@ def tagger_fit(options: argparse.Namespace) -> None:
 
     The same command goes on where a killed run stopped.
     """
+    from training.loglinear_tagger.fitting import fit_files, jackknife, report
     from training.loglinear_tagger.options import SequenceOptions
-    from training.loglinear_tagger.running import fit_files, jackknife, report
     from training.runs.settings import changed_fields
 
     if not options.train:

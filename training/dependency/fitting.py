@@ -25,14 +25,11 @@ from ..data.corpus import folds_of
 from ..data.dependencies import DependencySentence
 from ..runs.resuming import digest, own_folder
 from ..runs.telling import Tell
-from .learning import label_list, members_weights, train_labels, train_member
-from .listing import Example, feature_keys, write_listing
+from .learning import Example, feature_keys, label_list, members_weights, train_labels, train_member, write_listing
 from .options import DependencyOptions
 
-_GUIDE = 500
-"""First part of the keys of learners that guide."""
-_LABELLERS = 3
-"""Labellers of guides, each without a third of the folds: labels differ less between folds than heads do."""
+_GUIDE = 500  # first part of the keys of learners that guide
+_LABELLERS = 3  # labellers of guides, each without a third of the folds: labels differ less between folds than heads do
 
 
 def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projective: bool) -> np.ndarray:
@@ -85,10 +82,8 @@ def fit_model(
         keys = feature_keys(examples, options.least)
         stage = _Stage(number, workdir / f"stage{number}", make_families(keys), len(keys), options, executor, tell)
         listed = write_listing(examples, keys, stage.folder)
-        tell(
-            stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features),
-            seconds=round(time.perf_counter() - began),
-        )  # fmt: skip
+        seconds = round(time.perf_counter() - began)
+        tell(stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features), seconds=seconds)
         stages.append(pack_links(keys, stage.train(dev_examples, dev), options.max_features))
         if number + 1 < options.stages:
             folds = folds_of(len(examples), options.folds).tolist()
@@ -103,8 +98,8 @@ def fit_model(
         report = judge(DependencyParser(model).with_settings(stages=number), dev)
         tell(stages=number, result=report.line())
         scores.append(report.to_dict())
-    best = max(range(options.stages), key=lambda number: scores[number]["all"]["uas"])
-    return replace(model, stages=model.stages[: best + 1], meta={**meta, "dev": scores[best]})
+    best = max(scores, key=lambda score: score["all"]["uas"])
+    return replace(model, stages=model.stages[: scores.index(best) + 1], meta={**meta, "dev": best})
 
 
 def _train_labels(
@@ -121,10 +116,8 @@ def _train_labels(
     labels = [sentence.labels for sentence in sentences]
     keys, weights = train_labels(examples, labels, names, options)
     stage = pack_labels(keys, weights, options.max_label_weights)
-    tell(
-        labels=len(names), label_features=len(keys), label_weights=len(stage.weights),
-        seconds=round(time.perf_counter() - began),
-    )  # fmt: skip
+    seconds = round(time.perf_counter() - began)
+    tell(labels=len(names), label_features=len(keys), label_weights=len(stage.weights), seconds=seconds)
     labellers = {-1: Labeller(stage, len(names))}
     folds = folds_of(len(examples), options.folds)
     for group in range(_LABELLERS) if options.stages > 1 else ():
@@ -191,8 +184,8 @@ class _Stage:
                 report = AttachmentReport()
                 for sentence, heads in zip(dev, found, strict=True):
                     report.add(sentence.heads, heads[1:].tolist(), sentence.punctuation)
-                facts[f"{name}_uas"] = 100 * report.to_dict()["all"]["uas"]
-                facts[f"{name}_uas_words"] = 100 * report.to_dict()["without_punctuation"]["uas"]
+                for part, end in (("all", ""), ("without_punctuation", "_words")):
+                    facts[f"{name}_uas{end}"] = 100 * report.to_dict()[part]["uas"]
             self.tell(**facts, judged=round(time.perf_counter() - began, 1))
         return mean / self.options.members
 
@@ -200,19 +193,16 @@ class _Stage:
         """A guide for each sentence, from learners that have not learned from its fold. (The features of all folds have
         a number, but those that only the left-out fold has keep the weight 0.)"""
         folds = folds_of(len(examples), self.options.folds)
-        used = sorted(set(folds.tolist()))
-        keys = [(_GUIDE, self.number, fold, member) for fold in used for member in range(self.options.guide_members)]
-        list(self.learn(keys, [key[2] for key in keys]))
+        members = range(self.options.guide_members)
+        keys = {fold: [(_GUIDE, self.number, fold, member) for member in members] for fold in np.unique(folds).tolist()}
+        list(self.learn([key for own in keys.values() for key in own], [fold for fold in keys for _ in members]))
         guides = [np.zeros(0, INDEX)] * len(examples)
-        right = total = 0
-        for fold in used:
-            own = [key for key in keys if key[2] == fold]
+        for fold, own in keys.items():
             mean = sum(members_weights(self.folder, own), np.zeros(self.n_features)) / len(own)
             places = np.flatnonzero(folds == fold).tolist()
             found = self.trees([examples[k] for k in places], self.features.rows, self.features.weights(mean))
             for place, heads in zip(places, found, strict=True):
-                right += int((heads[1:] == examples[place].heads[1:]).sum())
-                total += len(heads) - 1
                 guides[place] = heads
-        self.tell(stage=self.number, guides=len(guides), guides_uas=100 * right / total)
+        right = np.concatenate([heads[1:] == own.heads[1:] for heads, own in zip(guides, examples, strict=True)])
+        self.tell(stage=self.number, guides=len(guides), guides_uas=100 * int(right.sum()) / len(right))
         return guides

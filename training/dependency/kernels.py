@@ -66,12 +66,10 @@ def link_pass(
     order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, most, change
 ):
     """One pass of a learner from each wrong link of the best tree: the perceptron where `most` is 0, else single-best
-    MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `most`; returns (wrong links, clock).
-
-    Sentence i has features[feature_from[i]:feature_from[i + 1]], the same of `ends`, and the heads
-    gold[gold_from[i]:…], -1 first. `order`: sentences as they come. The average of `weights` over sentences is weights
-    - sums / clock; `clock`, from 1.0, counts them. `change`: float64, of MIRA, zeros as many as weights.
-    """
+    MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `most`; returns (wrong links, clock). Sentence i has
+    features[feature_from[i]:feature_from[i + 1]], the same of `ends`, and the heads gold[gold_from[i]:…], -1 first.
+    `order`: sentences as they come. The average of `weights` over sentences is weights - sums / clock; `clock`, from
+    1.0, counts them. `change`: float64, of MIRA, zeros as many as weights."""
     wrong = 0
     for i in order:
         own = features[feature_from[i] : feature_from[i + 1]]
@@ -98,11 +96,9 @@ def link_pass(
 
 @kernel
 def label_pass(order, features, feature_from, gold, root_label, weights, sums, clock):
-    """One pass of the perceptron over links for their labels; returns (wrong labels, clock).
-
-    Link i has features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess.
-    weights, sums: float32 (features, labels); otherwise as `link_pass`.
-    """
+    """One pass of the perceptron over links for their labels; returns (wrong labels, clock). Link i has
+    features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess. weights, sums:
+    float32 (features, labels); otherwise as `link_pass`."""
     wrong, n_labels = 0, weights.shape[1]
     scores = np.empty(n_labels)
     for i in order:

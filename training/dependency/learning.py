@@ -1,21 +1,98 @@
-"""Online learners: of links over a listing, averaged perceptron or MIRA, and their mean, the Bayes point; of labels, a
-perceptron over what stands around each link of the gold trees, several of them averaged."""
+"""Features of training sentences, listed once on disk and mapped into memory by every learner; online learners of links
+over a listing, averaged perceptron or MIRA, whose mean is the Bayes point; and of labels, a perceptron over what stands
+around each link of the gold trees, several of them averaged."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.kernels.linear.feature_table import make_families
 from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
-from spacy_dtparse.kernels.linear.links import make_guide
+from spacy_dtparse.kernels.linear.links import list_features, make_guide, tree_keys
 
 from ..data.corpus import folds_of
+from ..data.tallies import tallied
 from ..runs.resuming import save_arrays, saved_arrays
 from .kernels import label_pass, link_pass
-from .listing import Example, Listed, open_listing
 from .options import DependencyOptions
+
+Labels = Sequence[Sequence[str]]
+
+
+class Listed(NamedTuple):
+    """As `kernels.link_pass` takes them."""
+
+    features: np.ndarray
+    feature_from: np.ndarray
+    ends: np.ndarray
+    end_from: np.ndarray
+    gold: np.ndarray
+    gold_from: np.ndarray
+
+
+@dataclass(frozen=True)
+class Example:
+    """`atoms`: see `kernels.linear.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None, and the atoms
+    of its labels, or None."""
+
+    atoms: np.ndarray
+    heads: np.ndarray
+    guide: np.ndarray | None = None
+    guide_labels: np.ndarray | None = None
+
+
+def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
+    """The keys of features that gold links have in `least` sentences or more, uint64, ascending: the paper's oracle
+    instantiation."""
+    room = np.empty(1 << 16, np.uint64)
+
+    def keys(example: Example) -> np.ndarray:
+        nonlocal room
+        given = example.atoms, make_guide(example.guide, example.guide_labels), example.heads
+        while (count := tree_keys(*given, room)) > len(room):
+            room = np.empty(2 * count, np.uint64)
+        return np.unique(room[:count])
+
+    batches = (examples[start : start + 2000] for start in range(0, len(examples), 2000))
+    found, counts = tallied(np.concatenate(list(map(keys, batch))) for batch in batches)
+    return found[counts >= least]
+
+
+def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -> Listed:
+    """List the features of every link of every sentence in `folder`, numbered by their place in `keys`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, numbers = make_families(keys)
+    room = np.empty(1 << 20, INDEX)
+    sizes = []
+    with (folder / "features.i32").open("wb") as features, (folder / "ends.i32").open("wb") as ends:
+        for example in examples:
+            n, guide = len(example.heads) - 1, make_guide(example.guide, example.guide_labels)
+            own_ends = np.zeros((n + 1) * n, INDEX)
+            while (count := list_features(example.atoms, guide, rows, numbers, own_ends, room)) > len(room):
+                room = np.empty(2 * count, INDEX)
+            features.write(room[:count].tobytes())
+            ends.write(own_ends.tobytes())
+            sizes.append((count, len(own_ends), n + 1))
+    gold = np.concatenate([example.heads for example in examples]).astype(INDEX)
+    starts = np.cumsum([(0, 0, 0), *sizes], axis=0).T
+    np.savez(folder / "listing.npz", feature_from=starts[0], end_from=starts[1], gold_from=starts[2], gold=gold)
+    return open_listing(folder)
+
+
+def open_listing(folder: Path) -> Listed:
+    """The listing in `folder`, its large parts mapped into memory."""
+    with np.load(folder / "listing.npz") as small:
+        arrays = dict(small)
+    for name in ("features", "ends"):
+        file = folder / f"{name}.i32"
+        # Mapped copy-on-write: a kernel is compiled for writable arrays, as it is elsewhere.
+        arrays[name] = np.asarray(np.memmap(file, INDEX, "c")) if file.stat().st_size else np.zeros(0, INDEX)
+    return Listed(**arrays)
 
 
 def learn(
@@ -24,10 +101,9 @@ def learn(
     """(Averaged weights float32 (F,), wrong links of each pass) of one learner over the sentences `chosen`. `key`: what
     its shuffles depend on beside the seed."""
     weights, sums, clock = np.zeros(n_features), np.zeros(n_features), 1.0
-    mira = options.method == "mira"
+    mira, projective = options.method == "mira", options.decoder == "projective"
     most, change = (float(options.step), np.zeros(n_features)) if mira else (0.0, np.zeros(0))
     wrong_links: list[int] = []
-    projective = options.decoder == "projective"
     for epoch in range(options.epochs):
         order = np.random.default_rng((options.seed, *key, epoch)).permutation(chosen)
         wrong, clock = link_pass(order, *listed, weights, sums, clock, projective, most, change)
@@ -62,38 +138,32 @@ def members_weights(folder: Path, keys: Sequence[Sequence[int]]) -> Iterator[np.
             yield arrays["weights"].astype(np.float64)
 
 
-def label_list(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def label_list(labels: Labels) -> tuple[str, ...]:
     """The label of the root's dependent, then the others, the most frequent first."""
     counts = Counter(label for sentence in labels for label in sentence if label != "root")
     return ("root", *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def train_labels(
-    examples: Sequence[Example],
-    labels: Sequence[Sequence[str]],
-    names: Sequence[str],
-    options: DependencyOptions,
-    members: int | None = None,
+    examples: Sequence[Example], labels: Labels, names: Sequence[str], options: DependencyOptions, members: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(Keys uint64 (F,), weights float64 (F, labels)): the mean of `members` (by default the options'
-    `label_members`) averaged perceptrons on gold trees."""
-    members = options.label_members if members is None else members
+    """(Keys uint64 (F,), weights float64 (F, labels)): the mean of `members` (by default the options' `label_members`)
+    averaged perceptrons on gold trees."""
+    members = members or options.label_members
     numbers_of = {name: number for number, name in enumerate(names)}
-    found, ends_of_links, total = [], [np.zeros(1, np.int64)], 0
+    found, sizes = [], [np.zeros(1, np.int64)]
     for example in examples:
         n = len(example.heads) - 1
         keys, ends = np.empty(n * MAX_LABEL_KEYS, np.uint64), np.zeros(n + 1, np.int64)
-        count = tree_label_keys(example.atoms, make_guide(example.heads), keys, ends)
-        found.append(keys[:count].copy())
-        ends_of_links.append(total + ends[1:])
-        total += count
+        found.append(keys[: tree_label_keys(example.atoms, make_guide(example.heads), keys, ends)].copy())
+        sizes.append(np.diff(ends))
     table, numbers, times = np.unique(np.concatenate(found), return_inverse=True, return_counts=True)
     frequent = times >= options.label_least
     table, known = table[frequent], frequent[numbers]
     listed = (np.cumsum(frequent) - 1)[numbers[known]].astype(INDEX)
-    starts = np.append(0, np.cumsum(known))[np.concatenate(ends_of_links)]
+    starts = np.append(0, np.cumsum(known))[np.cumsum(np.concatenate(sizes))]
     gold = np.array([numbers_of[label] for sentence in labels for label in sentence], INDEX)
-    links = np.flatnonzero(gold != 0)
+    links = np.flatnonzero(gold)
     mean = np.zeros((len(table), len(names)))
     for member in range(members):
         weights, sums, clock = np.zeros(mean.shape, np.float32), np.zeros(mean.shape, np.float32), 1.0

@@ -7,8 +7,6 @@ from spacy_dtparse.checks import check, one_of, real_number, whole_number
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.model.linear.dependency import DECODERS, MAX_STAGES
 
-METHODS = ("perceptron", "mira")
-
 
 @dataclass(frozen=True)
 class DependencyOptions:
@@ -20,9 +18,7 @@ class DependencyOptions:
     of such a parser. `seed`: of all shuffles. `max_words`: longer sentences are left out of training. `least`: how
     often a link feature must occur. `max_features`: kept of each stage, the greatest weights. `label_members`,
     `label_epochs`, `label_least`, `max_label_weights`: the same for the labels; without members there is no labeller.
-
-    Raises ConfigError for values out of range.
-    """
+    Raises ConfigError for values out of range."""
 
     rules: TextRules = field(default_factory=TextRules)
     decoder: str = "projective"
@@ -45,7 +41,7 @@ class DependencyOptions:
     def __post_init__(self) -> None:
         positive = "members epochs guide_members least max_features label_epochs label_least max_label_weights"
         check(self, {
-            "decoder": one_of(*DECODERS), "method": one_of(*METHODS), "stages": whole_number(1, MAX_STAGES),
+            "decoder": one_of(*DECODERS), "method": one_of("perceptron", "mira"), "stages": whole_number(1, MAX_STAGES),
             "seed": whole_number(0), "label_members": whole_number(0), "folds": whole_number(2),
             "max_words": whole_number(2), "step": real_number(0, above=True),
             **dict.fromkeys(positive.split(), whole_number(1)),

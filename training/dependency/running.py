@@ -31,17 +31,13 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 
-Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]
-"""Tags training sentences by taggers that have not seen them; see `loglinear_tagger.running.jackknifed_tags`."""
+Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]  # see loglinear_tagger's `jackknifed_tags`
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     """The sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose heads
-    come by the rules of the language.
-
-    `tags`: a line of fine tags for each sentence, in place of the file's own. `block`: see `data.treebanks.blocks`.
-    Raises ConfigError, TrainingDataError.
-    """
+    come by the rules of the language. `tags`: a line of fine tags for each sentence, in place of the file's own.
+    `block`: see `data.treebanks.blocks`. Raises ConfigError, TrainingDataError."""
     path, *parts = text.split(",")
     given = dict(part.partition("=")[::2] for part in parts)
     unknown = sorted(set(given) - {"tags", "limit", "block"})
@@ -52,7 +48,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
         if "tags" in given:
             sentences = _retagged(sentences, Path(given["tags"]))
     else:
-        file = TreebankFile.parse(",".join([path, *(part for part in parts if part.startswith("tags="))]))
+        file = TreebankFile.parse(f"{path},tags={given['tags']}" if "tags" in given else path)
         rules = head_rules(lang)
         sentences = [from_tree(s.tree, rules, s.tags) for s in file.read()]
     if "block" in given:
@@ -65,18 +61,18 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
 
 
 def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
-    lines = read_tags(path, "a line of tags for each sentence")
-    if len(lines) != len(sentences):
-        raise TrainingDataError(f"{path}: {len(lines)} lines of tags for {len(sentences)} sentences; give one for each")
-    made = []
-    for number, (sentence, line) in enumerate(zip(sentences, lines, strict=True), 1):
-        tags = tuple(line.split())
-        if len(tags) != len(sentence.heads):
-            raise TrainingDataError(
-                f"{path}:{number}: {len(tags)} tags for {len(sentence.heads)} tokens; give one for each"
-            )
-        made.append(replace(sentence, columns=sentence.columns._replace(tags=tags)))
-    return made
+    rows = [tuple(line.split()) for line in read_tags(path, "a line of tags for each sentence")]
+    if len(rows) != len(sentences):
+        raise TrainingDataError(f"{path}: {len(rows)} lines of tags for {len(sentences)} sentences; give one for each")
+    for number, (sentence, tags) in enumerate(zip(sentences, rows, strict=True), 1):
+        n = len(sentence.heads)
+        if len(tags) != n:
+            raise TrainingDataError(f"{path}:{number}: {len(tags)} tags for {n} tokens; give one for each")
+    return _with_tags(sentences, rows)
+
+
+def _with_tags(sentences: Sequence[DependencySentence], rows: Sequence[tuple[str, ...]]) -> list[DependencySentence]:
+    return [replace(s, columns=s.columns._replace(tags=tags)) for s, tags in zip(sentences, rows, strict=True)]
 
 
 def find_tagger(name: str) -> Language | SequenceTagger:
@@ -98,8 +94,7 @@ def tagged(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentenc
     """The sentences with a pipeline's fine tags, or a tagger's parts of speech."""
     if isinstance(nlp, SequenceTagger):
         return retagged(nlp, sentences)
-    tags = tag_lists(nlp, [sentence.columns.words for sentence in sentences])
-    return [replace(s, columns=s.columns._replace(tags=found)) for s, found in zip(sentences, tags, strict=True)]
+    return _with_tags(sentences, tag_lists(nlp, [sentence.columns.words for sentence in sentences]))
 
 
 def guided(parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
@@ -130,16 +125,13 @@ def fit_dependency(
     model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
     pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
     not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
-    whose trees guide the first stage, for options with such rules; the same holds for it. `folds`,
-    `jackknife`: how many taggers each tag the part of the training sentences that they have not seen, and how; one of
-    them all tags the others, and is written beside `out`, with the suffix .tagger.
-
-    Raises TrainingDataError and ConfigError for what cannot be used.
-    """
+    whose trees guide the first stage, for options with such rules; the same holds for it. `folds`, `jackknife`: how
+    many taggers each tag the part of the training sentences that they have not seen, and how; one of them all tags the
+    others, and is written beside `out`, with the suffix .tagger. Raises TrainingDataError and ConfigError for what
+    cannot be used."""
     began = time.perf_counter()
     lang = facts.get("lang", "en")
-    sentences = [s for text in train for s in read_treebank_file(text, lang)]
-    held_out = [s for text in dev for s in read_treebank_file(text, lang)]
+    sentences, held_out = ([s for text in texts for s in read_treebank_file(text, lang)] for texts in (train, dev))
     tags = "gold" if tagger is None else f"predicted by {tagger}"
     if tagger is not None:
         nlp = find_tagger(tagger)

@@ -1,6 +1,6 @@
 """Labelled sentences: files of a token to the line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +15,15 @@ class LabelledSentence(NamedTuple):
     labels: tuple[str, ...]
 
 
+Sentences = Sequence[LabelledSentence]
+
+
 def read_labelled(path: str | Path) -> list[LabelledSentence]:
     """The sentences of a file with "word<TAB>tag<TAB>label" or "word<TAB>label" in each line, blank lines between
     sentences. Raises TrainingDataError with file and line for other lines, or where both kinds occur."""
-    path, sentences = Path(path), []
-    rows: list[list[str]] = []
-    width = 0
+    sentences, rows, width = [], list[list[str]](), 0
     try:
-        lines = path.read_text(encoding="utf8").split("\n")
+        lines = Path(path).read_text(encoding="utf8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise TrainingDataError(f"{path}: cannot read the labels ({error}); give a UTF-8 file") from error
     for number, line in enumerate([*lines, ""], 1):
@@ -45,8 +46,5 @@ def read_labelled(path: str | Path) -> list[LabelledSentence]:
 
 def write_labelled(sentences: Iterable[LabelledSentence]) -> str:
     """The text that `read_labelled` reads."""
-    parts = []
-    for words, tags, labels in sentences:
-        columns = (words, tags, labels) if tags else (words, labels)
-        parts += ["\t".join(row) + "\n" for row in zip(*columns, strict=True)] + ["\n"]
-    return "".join(parts)
+    columns = (zip(*filter(None, sentence), strict=True) for sentence in sentences)
+    return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in columns)

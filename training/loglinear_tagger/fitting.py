@@ -1,39 +1,44 @@
-"""From labelled sentences to a tagger's model, and how good it is."""
+"""From labelled sentences to a tagger's model, and how good it is; from files to a model file; labels and parts of
+speech for its own training sentences."""
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spacy_dtparse import __version__
 from spacy_dtparse.errors import DtparseError, TrainingDataError
+from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.features.linear.tagparts import TagParts
 from spacy_dtparse.model.linear.features import LabelStage, pack_pairs
 from spacy_dtparse.model.linear.tagger import TaggerModel
 from spacy_dtparse.parsers.tagging import SequenceTagger
 
-from ..data.corpus import fold_numbers
-from ..runs.resuming import digest, own_folder
-from ..runs.telling import Tell
-from .corpus import LabelledSentence
-from .learners import Likelihood, train_gis, train_lbfgs, train_online
-from .listing import list_features, make_data
+from ..data.corpus import fold_numbers, folds_of
+from ..data.dependencies import DependencySentence, part_labels, with_labels
+from ..runs.files import write_atomically
+from ..runs.resuming import digest, own_folder, run_folder
+from ..runs.telling import Tell, teller
+from .corpus import LabelledSentence, Sentences, read_labelled, write_labelled
+from .learners import Likelihood, list_features, make_data, train_gis, train_lbfgs, train_online
 from .options import SequenceOptions
 
-BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)
-"""Those of the C&C parser's passes (Clark & Curran 2007)."""
-_HELD_OUT = 10
-"""Without development sentences one block of sentences in so many is kept from an online learner, for the scale."""
-_UNLIKELY = 1e-30
-"""Probability that a label counts as having at least, so that one sentence cannot decide on the scale alone."""
+Paths = Sequence[Path]
+Betas = Sequence[float]
+BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)  # those of the C&C parser's passes (Clark & Curran 2007)
+_HELD_OUT = 10  # without development sentences one block in so many is kept from an online learner, for the scale
+_UNLIKELY = 1e-30  # the least probability that counts, so that one sentence cannot decide on the scale alone
 
 
 def fit_tagger(
-    train: Sequence[LabelledSentence],
-    dev: Sequence[LabelledSentence],
+    train: Sentences,
+    dev: Sentences,
     options: SequenceOptions,
     workdir: Path,
     meta: dict[str, Any],
@@ -83,11 +88,12 @@ def fit_tagger(
     return model
 
 
-def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sequence[LabelledSentence]) -> float:
+def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sentences) -> float:
     """The scale (1 / temperature) that makes the labels of sentences the most probable, by golden sections of its
     logarithm to a part in a hundred."""
     used = [s for s in sentences if s.words]
 
+    @cache
     def loss(log_scale: float) -> float:
         tagger = SequenceTagger(TaggerModel(parts, stage, math.exp(log_scale), {}))
         return -sum(_log_probability(tagger, sentence) for sentence in used)
@@ -96,16 +102,13 @@ def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sequence[LabelledSe
     low, high = math.log(0.001 / greatest), math.log(100.0 / greatest)
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = loss(left), loss(right)
     while high - low > 0.01:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
+        if loss(left) <= loss(right):
+            high, right = right, left
             left = high - ratio * (high - low)
-            at_left = loss(left)
         else:
-            low, left, at_left = left, right, at_right
+            low, left = left, right
             right = low + ratio * (high - low)
-            at_right = loss(right)
     return round(math.exp((low + high) / 2), 6) or 1e-6
 
 
@@ -119,14 +122,11 @@ def _log_probability(tagger: SequenceTagger, sentence: LabelledSentence) -> floa
     return total
 
 
-def judge(
-    tagger: SequenceTagger, sentences: Sequence[LabelledSentence], betas: Sequence[float] = BETAS
-) -> dict[str, Any]:
+def judge(tagger: SequenceTagger, sentences: Sentences, betas: Betas = BETAS) -> dict[str, Any]:
     """`accuracy`: share of words whose most probable label is right; `sequence_accuracy`: of the best sequence's;
     `betas`: for each β the share of words whose right label is offered, and how many labels a word has."""
     words = right = in_sequence = 0
-    counts = {beta: [0, 0] for beta in betas}
-    least = min(betas, default=1.0)
+    counts, least = {beta: [0, 0] for beta in betas}, min(betas, default=1.0)
     for sentence in sentences:
         words += len(sentence.words)
         path = tagger.tag(sentence.words, sentence.tags)
@@ -134,15 +134,120 @@ def judge(
         for offered, label in zip(tagger.multitag(sentence.words, sentence.tags, least), sentence.labels, strict=True):
             right += offered[0][0] == label
             for beta, count in counts.items():
-                kept = [name for name, chance in offered if chance >= beta * offered[0][1]]
-                count[0] += label in kept
-                count[1] += len(kept)
-    total = max(words, 1)
-    return {
-        "words": words,
-        "accuracy": right / total,
-        "sequence_accuracy": in_sequence / total,
-        "betas": {
-            str(beta): {"accuracy": hits / total, "labels": offered / total} for beta, (hits, offered) in counts.items()
-        },
-    }
+                names = [name for name, chance in offered if chance >= beta * offered[0][1]]
+                count[0] += label in names
+                count[1] += len(names)
+    n = max(words, 1)
+    offers = {str(beta): {"accuracy": hits / n, "labels": kept / n} for beta, (hits, kept) in counts.items()}
+    return {"words": words, "accuracy": right / n, "sequence_accuracy": in_sequence / n, "betas": offers}
+
+
+def _read(paths: Paths) -> list[LabelledSentence]:
+    return [sentence for path in paths for sentence in read_labelled(path)]
+
+
+def model_facts(facts: Mapping[str, Any], sentences: Sentences, options: SequenceOptions) -> dict[str, Any]:
+    """What a model's meta says: `facts`, and what it is trained on and how."""
+    counts = {"sentences": len(sentences), "tokens": sum(len(sentence.words) for sentence in sentences)}
+    return {"version": __version__, **facts, **counts, "options": options.facts()}
+
+
+def fit_files(
+    train: Paths,
+    dev: Paths,
+    options: SequenceOptions,
+    facts: dict[str, Any],
+    out: Path,
+    workdir: Path | None = None,
+    workers: int = 2,
+    betas: Betas = (),
+) -> dict[str, Any]:
+    """Train on files (see `read_labelled`), write `out` and return its scores on `dev` (see `judge`), {} without.
+    `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed. Raises TrainingDataError and
+    ConfigError for what cannot be used."""
+    began = time.perf_counter()
+    sentences, held_out = _read(train), _read(dev)
+    with run_folder(workdir) as folder:
+        meta, tell = model_facts(facts, sentences, options), teller(workdir)
+        tagger = SequenceTagger(fit_tagger(sentences, held_out, options, folder, meta, workers, tell))
+        scores = tagger.meta["dev"] = judge(tagger, held_out, betas) if held_out else {}
+        write_atomically(out, tagger.to_bytes())
+        tell(out=str(out), megabytes=out.stat().st_size / 1e6, seconds=time.perf_counter() - began)
+    return scores
+
+
+def jackknifed(
+    sentences: Sentences, options: SequenceOptions, folds: int, folder: Path, workers: int, betas: Betas, say: Tell
+) -> tuple[list[LabelledSentence], dict[str, Any]]:
+    """The sentences with labels of taggers that have not seen them, and the scores (see `judge`) of all folds together.
+    A finished fold is kept in the `folder`; `workers`: folds at a time. Raises TrainingDataError where there are fewer
+    blocks of sentences than folds."""
+    of = folds_of(len(sentences), folds)
+    if len(np.unique(of)) < folds:
+        raise TrainingDataError(
+            f"{len(sentences)} sentences are too few for {folds} folds of blocks of ten; give more, or fewer folds"
+        )
+
+    def one(fold: int) -> tuple[list[LabelledSentence], dict[str, Any]]:
+        held, rest = list(compress(sentences, of == fold)), list(compress(sentences, of != fold))
+        tagger = SequenceTagger(fit_tagger(rest, (), options, folder / f"fold{fold}", {}))
+        found = [s._replace(labels=tuple(tagger.tag(s.words, s.tags))) for s in held]
+        scores = judge(tagger, held, betas)
+        say(fold=fold, words=scores["words"], accuracy=scores["accuracy"])
+        return found, scores
+
+    with ThreadPoolExecutor(workers) as pool:
+        labelled, scores = zip(*pool.map(one, range(folds)), strict=True)
+    words, sources = [own["words"] for own in scores], [iter(found) for found in labelled]
+    return [next(sources[fold]) for fold in of.tolist()], {**_mean(scores, words), "words": sum(words)}
+
+
+def jackknife(
+    train: Paths, options: SequenceOptions, out: Path, folds: int, workdir: Path | None, workers: int, betas: Betas = ()
+) -> dict[str, Any]:
+    """Write the sentences of files as `jackknifed` labels them to `out`, and return its scores. Raises as it does."""
+    sentences = _read(train)
+    with run_folder(workdir) as folder:
+        found, scores = jackknifed(sentences, options, folds, folder, workers, betas, teller(workdir))
+    write_atomically(out, write_labelled(found).encode())
+    return scores
+
+
+def jackknifed_tags(
+    train: Sequence[DependencySentence],
+    rules: TextRules,
+    folds: int,
+    folder: Path,
+    workers: int = 2,
+    say: Tell = lambda **_: None,
+    meta: Mapping[str, Any] | None = None,
+    options: SequenceOptions | None = None,
+) -> tuple[list[DependencySentence], SequenceTagger]:
+    """The training sentences with parts of speech of taggers that have not seen them, and a tagger of them all for
+    others. A finished fold is kept in the `folder`; `workers`: folds at a time; `meta`: facts for the tagger's model.
+    Raises TrainingDataError where there are fewer blocks of sentences than folds."""
+    options = options or SequenceOptions()
+    gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, rules)) for s in train]
+    found, scores = jackknifed(gold, options, folds, folder, workers, (), say)
+    say(tags_words=scores["words"], tags_accuracy=scores["accuracy"])
+    facts = {**(meta or {}), "jackknifed": scores["accuracy"]}
+    model = fit_tagger(gold, (), options, folder / "all", facts, workers, say)
+    sentences = [with_labels(sentence, own.labels) for sentence, own in zip(train, found, strict=True)]
+    return sentences, SequenceTagger(model)
+
+
+def _mean(scores: Sequence[Any], words: Sequence[int]) -> Any:
+    """The mean of numbers, or of all that dictionaries hold, weighted by numbers of words."""
+    if isinstance(scores[0], dict):
+        return {name: _mean([own[name] for own in scores], words) for name in scores[0]}
+    return sum(own * n for own, n in zip(scores, words, strict=True)) / max(sum(words), 1)
+
+
+def report(scores: dict[str, Any]) -> str:
+    """Scores as lines of text."""
+    return "\n".join([
+        f"{scores['words']} words, accuracy {100 * scores['accuracy']:.2f} %, "
+        f"of the best sequence {100 * scores['sequence_accuracy']:.2f} %",
+        *(f"beta {beta}: right label offered {100 * values['accuracy']:.2f} %, {values['labels']:.3f} labels a word"
+          for beta, values in scores["betas"].items()),
+    ])  # fmt: skip

@@ -1,27 +1,15 @@
-"""Features of labelled sentences, passes of online learners over them, and expectations of log-linear models.
-
-Sentences come as `SequenceData`: atoms, starts, gold.
-"""
+"""Features of labelled sentences, passes of online learners over them, and expectations of log-linear models. Sentences
+come as `SequenceData`: atoms, starts, gold."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.kernels.linear import tagging as t
 from spacy_dtparse.kernels.linear.feature_table import find_features
-from spacy_dtparse.kernels.linear.tagging import (
-    EDGE,
-    ENTRY,
-    FIRST_LABEL,
-    MAX_HISTORY_KEYS,
-    MAX_TOKEN_KEYS,
-    START,
-    history_keys,
-    to_probabilities,
-    token_keys,
-)
 
-MAX_KEYS = MAX_TOKEN_KEYS + MAX_HISTORY_KEYS
+MAX_KEYS = t.MAX_TOKEN_KEYS + t.MAX_HISTORY_KEYS
 
 
 class LearnerTables(NamedTuple):
@@ -40,7 +28,7 @@ class LearnerTables(NamedTuple):
 @inner_kernel
 def _all_keys(atoms, row, last, second, keys):
     """Write the keys of a token's features with these labels before it; returns their number, at most MAX_KEYS."""
-    return history_keys(atoms, row, last, second, keys, token_keys(atoms, row, keys))
+    return t.history_keys(atoms, row, last, second, keys, t.token_keys(atoms, row, keys))
 
 
 @inner_kernel
@@ -63,13 +51,13 @@ def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, ro
     features = np.empty(MAX_KEYS, np.int32)
     count, most = np.int64(0), np.int64(0)
     for sentence in range(first, last):
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+        for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             keys = room[count:]
             found = _all_keys(atoms, row, gold[row - 1], gold[row - 2], keys)
             if slots.shape[0]:
                 found = find_features(keys, found, slots, numbers, features)
                 for k in range(found):
-                    keys[k] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - FIRST_LABEL)
+                    keys[k] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - t.FIRST_LABEL)
             count += found
             most = max(most, np.int64(found))
     return count, most
@@ -89,16 +77,18 @@ def _pair(starts, labels, feature, label):
 
 
 @inner_kernel
-def _learn(features, count, tables, n_labels, label, amount, clock, sums, missing, n_missing):
-    """Add `amount` to the weights of a label; returns the new count of pairs in `missing`."""
-    for k in range(count):
-        pair = _pair(tables.starts, tables.labels, features[k], label)
-        if pair >= 0:
-            tables.weights[pair] += amount
-            sums[pair] += amount * clock
-        elif n_missing < missing.shape[0]:
-            missing[n_missing] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(label)
-            n_missing += 1
+def _learn(features, count, tables, n_labels, right, wrong, step, clock, sums, missing, n_missing):
+    """Add `step` to the weights of the right label, and take it from the wrong one's; returns the new count of pairs in
+    `missing`."""
+    for label, amount in ((right, step), (wrong, -step)):
+        for k in range(count):
+            pair = _pair(tables.starts, tables.labels, features[k], label)
+            if pair >= 0:
+                tables.weights[pair] += amount
+                sums[pair] += amount * clock
+            elif n_missing < missing.shape[0]:
+                missing[n_missing] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(label)
+                n_missing += 1
     return n_missing
 
 
@@ -107,8 +97,8 @@ def _both(features, count, tables, right, wrong):
     """How many features have a weight with the one label, and with the other."""
     total = 0
     for k in range(count):
-        total += _pair(tables.starts, tables.labels, features[k], right) >= 0
-        total += _pair(tables.starts, tables.labels, features[k], wrong) >= 0
+        for label in (right, wrong):
+            total += _pair(tables.starts, tables.labels, features[k], label) >= 0
     return total
 
 
@@ -116,20 +106,18 @@ def _both(features, count, tables, right, wrong):
 def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greedy, step, missing):
     """One pass of a learner that looks at a token at a time: the perceptron where `step` is 0, else MIRA with steps of
     at most `step` and a margin of 1 (Crammer & Singer 2003); returns (wrong labels, clock, pairs in `missing`).
-
     `order`: sentences as they come. `greedy`: whether the labels before a token are the learner's own, else gold ones.
     The average of weights over tokens is weights - sums / clock; `clock`, from 1.0, counts them. `missing`: uint64,
-    takes pairs that are to be learned and have no weight, as `gold_features` writes them, until it is full.
-    """
+    takes pairs that are to be learned and have no weight, as `gold_features` writes them, until it is full."""
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
     scores = np.empty(n_labels)
     wrong, n_missing = 0, 0
     for sentence in order:
-        last, second = np.int32(START), np.int32(START)
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+        last, second = np.int32(t.START), np.int32(t.START)
+        for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             count = _score_labels(atoms, row, last, second, tables, keys, features, scores)
-            right, rival = gold[row] - FIRST_LABEL, -1
-            entry = atoms[row, ENTRY]
+            right, rival = gold[row] - t.FIRST_LABEL, -1
+            entry = atoms[row, t.ENTRY]
             for k in range(tables.allowed_from[entry], tables.allowed_from[entry + 1]):
                 label = tables.allowed[k]
                 if label != right and (rival < 0 or scores[label] > scores[rival]):
@@ -147,13 +135,10 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
                 wrong += chosen != right
                 if amount > 0.0:
                     n_missing = _learn(
-                        features, count, tables, n_labels, right, amount, clock, sums, missing, n_missing
-                    )
-                    n_missing = _learn(
-                        features, count, tables, n_labels, rival, -amount, clock, sums, missing, n_missing
+                        features, count, tables, n_labels, right, rival, amount, clock, sums, missing, n_missing
                     )
             clock += 1.0
-            second, last = last, np.int32(FIRST_LABEL + chosen) if greedy else gold[row]
+            second, last = last, np.int32(t.FIRST_LABEL + chosen) if greedy else gold[row]
     return wrong, clock, n_missing
 
 
@@ -165,12 +150,12 @@ def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
     scores, chances, by_label = np.empty(n_labels), np.empty(n_labels), np.zeros(n_labels)
     likelihood = 0.0
     for sentence in range(first, last):
-        for row in range(starts[sentence] + EDGE, starts[sentence + 1] - EDGE):
+        for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             count = _score_labels(atoms, row, gold[row - 1], gold[row - 2], tables, keys, features, scores)
-            entry = atoms[row, ENTRY]
+            entry = atoms[row, t.ENTRY]
             start, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
-            normaliser = to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
-            likelihood += scores[gold[row] - FIRST_LABEL] - normaliser
+            normaliser = t.to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
+            likelihood += scores[gold[row] - t.FIRST_LABEL] - normaliser
             for k in range(start, end):
                 by_label[tables.allowed[k]] = chances[k - start]
             for k in range(count):

@@ -1,29 +1,108 @@
-"""The learners of taggers. Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003). By
-maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the probability
-of each label given the gold labels before it (Ratnaparkhi 1996).
-"""
+"""The learners of taggers, and what they learn from: arrays of labelled sentences, their features, and which labels
+each feature has weights for. Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003).
+By maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the
+probability of each label given the gold labels before it (Ratnaparkhi 1996)."""
 
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.kernels.linear.feature_table import make_slots
+from spacy_dtparse.kernels.linear.tagging import COLUMNS, EDGE, FIRST_LABEL, START
 
+from ..data.tallies import tallied
 from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import Tell
-from .kernels import expectations, online_pass
-from .lbfgs import Lbfgs
-from .listing import Listing, SequenceData, with_pairs
+from .corpus import LabelledSentence
+from .kernels import MAX_KEYS, LearnerTables, expectations, gold_features, online_pass
 from .options import SequenceOptions
 
-SHARDS = 8
-"""Parts of the sentences whose sums are added in order, so that a model does not depend on the number of threads."""
-_SAVE_EVERY = 10
-"""Iterations between two states on disk."""
+SHARDS = 8  # parts of the sentences, whose sums are added in order: a model does not depend on the number of threads
+_CHUNK = 1000  # sentences whose features are counted at once
+_SAVE_EVERY = 10  # iterations between two states on disk
 _NEWTON_STEPS = 8
-_MOST_MISSING = 20_000_000
-"""Pairs without a weight that a pass can note."""
+_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # of the Wolfe conditions
+_MOST_TRIALS, _MEMORY = 30, 7  # steps that are tried in an iteration of L-BFGS, and that are remembered
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+_MOST_MISSING = 20_000_000  # pairs without a weight that a pass can note
+
+
+class SequenceData(NamedTuple):
+    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
+    `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at
+    edges."""
+
+    atoms: np.ndarray
+    starts: np.ndarray
+    gold: np.ndarray
+
+
+def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> SequenceData:
+    """The arrays of sentences; a label that `parts` lacks becomes the first one."""
+    starts = np.cumsum([0, *(len(s.words) + 2 * EDGE for s in sentences)]).astype(OFFSET)
+    atoms, gold = np.empty((int(starts[-1]), COLUMNS), INDEX), np.full(int(starts[-1]), START, INDEX)
+    for sentence, start, end in zip(sentences, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        atoms[start:end] = parts.encode(sentence.words, sentence.tags)
+        gold[start + EDGE : end - EDGE] = FIRST_LABEL + parts.labels.encode(sentence.labels, default=0)
+    return SequenceData(atoms, starts, gold)
+
+
+class Listing(NamedTuple):
+    """`keys`: features, uint64, ascending; `slots`, `numbers`: their table; `codes`: pairs that have a weight, feature
+    times labels plus label, uint64, ascending; `seen`: how often each occurs, float64; `most`: features of a token."""
+
+    keys: np.ndarray
+    slots: np.ndarray
+    numbers: np.ndarray
+    codes: np.ndarray
+    seen: np.ndarray
+    most: int
+
+    def tables(self, parts: TagParts, codes: np.ndarray, weights: np.ndarray) -> LearnerTables:
+        """The tables of pairs with float64 weights, which online learners write to."""
+        n = np.uint64(len(parts.labels))
+        starts = np.searchsorted(codes, np.arange(len(self.keys) + 1, dtype=np.uint64) * n).astype(INDEX)
+        labels = (codes % n).astype(INDEX)
+        return LearnerTables(self.slots, self.numbers, starts, labels, weights, parts.allowed_from, parts.allowed)
+
+
+def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:
+    """The features that occur at least `least` times, with the labels that they occur with."""
+    keys, times, _ = _counted(data, np.zeros(0, np.uint64), np.zeros(0, INDEX), 0)
+    keys = keys[times >= least]
+    slots, numbers = make_slots(keys)
+    codes, seen, most = _counted(data, slots, numbers, len(parts.labels))
+    return Listing(keys, slots, numbers, codes, seen.astype(np.float64), most)
+
+
+def _counted(
+    data: SequenceData, slots: np.ndarray, numbers: np.ndarray, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(What `gold_features` writes, ascending, how often each, the most of a token), of chunks of sentences."""
+    n, most = len(data.starts) - 1, [0]
+
+    def chunk(first: int) -> np.ndarray:
+        last = min(first + _CHUNK, n)
+        room = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
+        count, own_most = gold_features(*data, first, last, slots, numbers, n_labels, room)
+        most.append(int(own_most))
+        return room[:count]
+
+    return *tallied(map(chunk, range(0, n, _CHUNK))), max(most)
+
+
+def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs with further ones, and float64 values of pairs with 0 for those."""
+    merged = np.union1d(codes, more)
+    grown = np.zeros((len(values), len(merged)))
+    grown[:, np.searchsorted(merged, codes)] = values
+    return merged, grown
 
 
 def train_online(
@@ -71,8 +150,7 @@ class Likelihood:
             sums = np.zeros(len(weights))
             return expectations(*self._data, first, last, tables, len(self._parts.labels), sums), sums
 
-        total = np.zeros(len(weights))
-        self.likelihood = 0.0
+        total, self.likelihood = np.zeros(len(weights)), 0.0
         with ThreadPoolExecutor(self._workers) as pool:
             for likelihood, sums in pool.map(shard, self._edges[:-1], self._edges[1:]):
                 self.likelihood += likelihood
@@ -117,13 +195,82 @@ def train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, 
     return weights
 
 
+class Lbfgs:
+    """Minimising a smooth function of many variables: limited-memory BFGS (Nocedal & Wright 1999, algorithm 7.5), at
+    some iteration. `function`: gives value and gradient at a point, both float64. `point`: where it begins, or goes on
+    after `iterations`, of which it remembers the latest `steps` and `changes` of the gradient."""
+
+    def __init__(self, function: Function, point: np.ndarray, iterations: Any = 0, steps: Any = (), changes: Any = ()):
+        self._function, self.point, self.iterations = function, point, int(iterations)
+        self.value, self.gradient = function(point)
+        self._pairs = deque(zip(steps, changes, strict=True), maxlen=_MEMORY)
+
+    def advance(self) -> bool:
+        """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
+        found = self._search(self._direction())
+        if found is None and self._pairs:
+            self._pairs.clear()  # steepest descent: what was remembered misleads
+            found = self._search(self._direction())
+        if found is None:
+            return False
+        point, value, gradient = found
+        step, change = point - self.point, gradient - self.gradient
+        if float(step @ change) > 1e-10 * float(change @ change):
+            self._pairs.append((step, change))
+        self.point, self.value, self.gradient = point, value, gradient
+        self.iterations += 1
+        return True
+
+    def _direction(self) -> np.ndarray:
+        """Minus the inverse Hessian, as the remembered steps have it, times the gradient (two-loop recursion)."""
+        direction = -self.gradient
+        shares = []
+        for step, change in reversed(self._pairs):
+            share = float(step @ direction) / float(step @ change)
+            direction -= share * change
+            shares.append(share)
+        if self._pairs:
+            step, change = self._pairs[-1]
+            direction *= float(step @ change) / float(change @ change)
+        else:
+            direction /= max(1.0, float(np.sqrt(direction @ direction)))
+        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
+            direction += (share - float(change @ direction) / float(step @ change)) * step
+        return direction
+
+    def _search(self, direction: np.ndarray) -> tuple[np.ndarray, float, np.ndarray] | None:
+        """A step that meets the weak Wolfe conditions, by bisection; None where none is found."""
+        slope = float(self.gradient @ direction)
+        if slope >= 0.0:
+            return None
+        low, high, length = 0.0, np.inf, 1.0
+        best: tuple[np.ndarray, float, np.ndarray] | None = None
+        for _ in range(_MOST_TRIALS):
+            point = self.point + length * direction
+            value, gradient = self._function(point)
+            if not value <= self.value + _SUFFICIENT * length * slope:
+                high = length
+            else:
+                best = point, value, gradient
+                if float(gradient @ direction) >= _CURVATURE * slope:
+                    return best
+                low = length
+            length = 2.0 * low if high == np.inf else (low + high) / 2.0
+        return best
+
+    def state(self) -> dict[str, Any]:
+        """All that another one goes on from, by name."""
+        pairs = np.array(self._pairs).reshape(len(self._pairs), 2, len(self.point))
+        return {"point": self.point, "iterations": self.iterations, "steps": pairs[:, 0], "changes": pairs[:, 1]}
+
+
 def train_lbfgs(
     function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
 ) -> np.ndarray:
     """As `train_gis`."""
     if state.is_file():
         with saved_arrays(state) as arrays:
-            search = Lbfgs.from_state(function, arrays)
+            search = Lbfgs(function, **arrays)
     else:
         search = Lbfgs(function, np.zeros(len(listing.codes)))
     while search.iterations < options.iterations:

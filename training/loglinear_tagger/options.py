@@ -8,8 +8,6 @@ from spacy_dtparse.checks import check, one_of, real_number, whole_number
 from spacy_dtparse.model.linear.features import LEVELS
 
 ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
-ONLINE = ("perceptron", "mira")
-HISTORIES = ("gold", "greedy")
 
 
 @dataclass(frozen=True)
@@ -20,10 +18,7 @@ class SequenceOptions:
     `iterations`, at most; `sigma`, standard deviation of the Gaussian prior; `tolerance`, the relative gain of an
     iteration below which training ends. `least`: how often a feature must occur. `least_word`, `plain`, `least_affix`,
     `cutoff`: see `TagParts.build`. `max_weights`: kept in the model, the greatest; `levels`: the greatest weight in
-    units of the grid on which weights are stored.
-
-    Raises ConfigError for values out of range.
-    """
+    units of the grid on which weights are stored. Raises ConfigError for values out of range."""
 
     estimator: str = "perceptron"
     epochs: int = 10
@@ -45,7 +40,7 @@ class SequenceOptions:
     def __post_init__(self) -> None:
         positive = "epochs iterations least least_word plain least_affix cutoff max_weights"
         check(self, {
-            "estimator": one_of(*ESTIMATORS), "history": one_of(*HISTORIES), "levels": whole_number(1, LEVELS),
+            "estimator": one_of(*ESTIMATORS), "history": one_of("gold", "greedy"), "levels": whole_number(1, LEVELS),
             **dict.fromkeys(("grow", "seed"), whole_number(0)), **dict.fromkeys(positive.split(), whole_number(1)),
             **dict.fromkeys(("step", "sigma", "tolerance"), real_number(0, math.inf, above=True, below=True)),
         })  # fmt: skip
@@ -53,7 +48,7 @@ class SequenceOptions:
     @property
     def online(self) -> bool:
         """Whether the estimator learns sentence by sentence, and its scores are no log-probabilities."""
-        return self.estimator in ONLINE
+        return self.estimator in ("perceptron", "mira")
 
     def facts(self) -> dict[str, Any]:
         """Plain data, for a model's meta and for checks."""

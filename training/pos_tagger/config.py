@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The token-to-vector network (spaCy's ``HashEmbedCNN.v2``) that tagger and senter share.
-
-    ``embed_size`` is the number of rows of the NORM table; PREFIX, SUFFIX and SHAPE have half as many.
-    The defaults give about 6.5 MB of parameters.
-    """
+    """The token-to-vector network (spaCy's ``HashEmbedCNN.v2``) that tagger and senter share. ``embed_size`` is the
+    number of rows of the NORM table; PREFIX, SUFFIX and SHAPE have half as many. The defaults give about 6.5 MB of
+    parameters."""
 
     width: int = 96
     depth: int = 4
@@ -83,15 +81,13 @@ class TaggingConfig:
 
     def fingerprint(self) -> str:
         """A short hash of all settings; equal settings give equal fingerprints."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
+# Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold.
 JACKKNIFE = TaggingConfig()
-"""Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold."""
-
+# Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit.
 FINAL = TaggingConfig(
     augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.08),
     fit=FitConfig(epochs=4.0),
 )
-"""Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit."""

@@ -1,6 +1,11 @@
 """Training documents: consecutive sentences in one of several typographies, drawn anew at every pass."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, repeat
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -11,28 +16,26 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from training.pos_tagger.config import AugmentConfig, FitConfig
-from training.pos_tagger.splitting import WordSplitter
 from training.pos_tagger.treebanks import Sentence
 
-FINAL_TAG = "."
 SPACE_TAG = "_SP"
 _CURLY = {('"', "``"): "“", ('"', "''"): "”", ("'", "``"): "‘"}
 _BREAKS = ("\n", "\n\n", " ", "  ")
+_SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
+_INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,000"
+_MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
 
 def curly_words(sentence: Sentence) -> tuple[str, ...]:
     """The words with typographic quotes, apostrophes and dashes; tags tell opening from closing quotes."""
-    return tuple(
-        "—" if word == "--" else _CURLY.get((word, tag), word.replace("'", "’"))
-        for word, tag in zip(sentence.words, sentence.tags, strict=True)
-    )
+    pairs = zip(sentence.words, sentence.tags, strict=True)
+    return tuple("—" if pair[0] == "--" else _CURLY.get(pair, pair[0].replace("'", "’")) for pair in pairs)
 
 
 def title_words(sentence: Sentence) -> tuple[str, ...]:
     """The words with capitals as in English titles (short function words stay as they are)."""
-    small = {"IN", "DT", "CC", "TO"}
     return tuple(
-        word if tag in small or not word.islower() else word[:1].upper() + word[1:]
+        word if tag in ("IN", "DT", "CC", "TO") or not word.islower() else word[:1].upper() + word[1:]
         for word, tag in zip(sentence.words, sentence.tags, strict=True)
     )
 
@@ -52,14 +55,60 @@ class TokenizerNorms:
         words = tuple(words)
         result: list[str | None] = []
         while (start := len(result)) < len(words):
-            for size in range(min(self._longest, len(words) - start), 0, -1):
-                norms = self._rules.get(words[start : start + size])
-                if norms is not None:
-                    break
-            else:
-                norms = (None,)
-            result.extend(norms)
+            pieces = (words[start : start + size] for size in range(min(self._longest, len(words) - start), 0, -1))
+            result += next((self._rules[piece] for piece in pieces if piece in self._rules), (None,))
         return result
+
+
+class WordSplitter:
+    """Splits treebank words as spaCy's tokenizer would ("T-cell" as "T", "-", "cell"), and guesses the parts' tags.
+    GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM, and spaCy's tokenizer in
+    users' texts, split most of them. Sentences split like that keep the tagger from meeting such words in unknown
+    surroundings, and the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in
+    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule."""
+
+    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence]) -> None:
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for sentence in evidence:
+            for word, tag in zip(sentence.words, sentence.tags, strict=True):
+                counts[word][tag] += 1
+        # Equal counts: the alphabetically first tag, so that the order of the evidence does not matter.
+        self._majority = {word: min(tags, key=lambda tag: (-tags[tag], tag)) for word, tags in counts.items()}
+        self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
+
+    def split(self, sentence: Sentence) -> Sentence | None:
+        """The sentence with its words split, or None when none of them is. Words are split at hyphens, slashes and a
+        few signs ("Ca2+", "5'") and before a final full stop ("Fig."): users' texts often differ from treebanks there,
+        and the tags can be guessed."""
+        words: list[str] = []
+        tags: list[str] = []
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            pieces = self._pieces(word)
+            split = len(pieces) > 1 and _splittable(pieces)
+            words += pieces if split else [word]
+            tags += self._tags(pieces, tag) if split else [tag]
+        return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
+
+    def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
+        result = [self._guess(piece, whole) for piece in pieces]
+        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGN_TAGS)
+        if whole not in {"JJ", "CD"} or "-" not in pieces:
+            result[last] = whole
+        elif result[last] not in _MODIFIER:
+            result[last] = "JJ"
+        return result
+
+    def _guess(self, piece: str, whole: str) -> str:
+        known = _SIGN_TAGS.get(piece) or self._majority.get(piece) or self._majority.get(piece.lower())
+        if known or piece[0].isdigit():
+            return known or "CD"
+        return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
+
+
+def _splittable(pieces: tuple[str, ...]) -> bool:
+    if (pieces[0] in _SIGN_TAGS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
+        return False  # "'ve" on its own, "an'": a text would have them in one piece with their neighbours
+    return all(piece in _SIGN_TAGS or _INNER.sub("", piece).isalnum() for piece in pieces)
 
 
 class _Token(NamedTuple):
@@ -71,66 +120,53 @@ class _Token(NamedTuple):
     start: bool
 
 
+@dataclass
 class DocumentSampler:
-    """Draws the training documents of one pass from groups of consecutive sentences, as spaCy's Examples.
+    """Draws the training documents of one pass from groups of consecutive sentences, as spaCy's Examples. `groups` are
+    lists of sentences that follow one another in a treebank; a group listed twice is seen twice a pass. Documents never
+    cross groups. All drawing comes from generators seeded by `fit.seed`. `splitter` splits words where `augment` wants
+    that. The Docs have the vocabulary of `nlp`."""
 
-    `groups` are lists of sentences that follow one another in a treebank; a group listed twice is seen
-    twice a pass. Documents never cross groups. All drawing comes from generators seeded by `fit.seed`.
-    `splitter` splits words where `augment` wants that. The Docs have the vocabulary of `nlp`.
-    """
+    groups: Sequence[Sequence[Sentence]]
+    augment: AugmentConfig
+    fit: FitConfig
+    nlp: Language
+    splitter: WordSplitter | None = None
 
-    def __init__(
-        self,
-        groups: Sequence[Sequence[Sentence]],
-        augment: AugmentConfig,
-        fit: FitConfig,
-        nlp: Language,
-        splitter: WordSplitter | None = None,
-    ) -> None:
-        self._groups = groups
-        self._augment = augment
-        self._lengths = fit.run_lengths
-        self._random = np.random.default_rng(fit.seed)
-        self._spacing = np.random.default_rng([fit.seed, 1])
-        self._vocab = nlp.vocab
-        self._norms = TokenizerNorms(nlp)
-        self._splitter = splitter
-
-    def words_per_pass(self) -> int:
-        """Number of training words of one pass, before augmentation."""
-        return sum(len(sentence.tags) for group in self._groups for sentence in group)
+    def __post_init__(self) -> None:
+        self._random, self._spacing = (np.random.default_rng(seed) for seed in (self.fit.seed, [self.fit.seed, 1]))
+        self._norms = TokenizerNorms(self.nlp)
 
     def one_pass(self) -> Iterator[Example]:
         """All documents of one pass, in random order."""
         runs: list[Sequence[Sentence]] = []
-        for group in self._groups:
+        for group in self.groups:
             start = 0
             while start < len(group):
-                runs.append(group[start : start + int(self._random.choice(self._lengths))])
+                runs.append(group[start : start + int(self._random.choice(self.fit.run_lengths))])
                 start += len(runs[-1])
         for index in self._random.permutation(len(runs)):
-            tokens = self._document(runs[index])
-            if tokens:
+            if tokens := self._document(runs[index]):
                 yield self._example(tokens)
 
     def _example(self, tokens: list[_Token]) -> Example:
         words, norms, tags, starts = (list(column) for column in zip(*tokens, strict=True))
-        seen = Doc(self._vocab, words=words)
+        seen = Doc(self.nlp.vocab, words=words)
         for token, norm in zip(seen, norms, strict=True):
             if norm is not None:
                 token.norm_ = norm
-        return Example(seen, Doc(self._vocab, words=words, tags=tags, sent_starts=starts))
+        return Example(seen, Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
 
     def _document(self, sentences: Sequence[Sentence]) -> list[_Token]:
         # Typography, line breaks and lower case belong to a document, the rest to a sentence.
-        augment = self._augment
+        augment = self.augment
         curly, norms, lower = self._random.random(3)
         wrapped = self._spacing.random()
         tokens: list[_Token] = []
         for sentence in sentences:
             case, split, drop = self._random.random(3)
-            if self._splitter is not None and split < augment.split_hyphens:
-                sentence = self._splitter.split(sentence) or sentence
+            if self.splitter is not None and split < augment.split_hyphens:
+                sentence = self.splitter.split(sentence) or sentence
             exceptions = True  # whether the tokenizer's exceptions set the norms
             if lower < augment.lower:
                 words = tuple(word.lower() for word in sentence.words)
@@ -144,10 +180,9 @@ class DocumentSampler:
                 words, exceptions = sentence.words, norms < augment.tokenizer_norms
             if not words:
                 continue
-            exceptional = self._norms(words) if exceptions else [None] * len(words)
-            starts = [True] + [False] * (len(words) - 1)
-            part = list(map(_Token, words, exceptional, sentence.tags, starts))
-            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == FINAL_TAG
+            exceptional = self._norms(words) if exceptions else repeat(None)
+            part = list(map(_Token, words, exceptional, sentence.tags, chain([True], repeat(False))))
+            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == "."
             if dropped:
                 part.pop()
             tokens += self._wrap(part) if wrapped < augment.wrapped else part
@@ -159,13 +194,11 @@ class DocumentSampler:
         """The part with a line break every 8 to 16 words, or with more than one blank here and there."""
         lines = self._spacing.random() < 0.5
         result: list[_Token] = []
-        start = 0
-        while start < len(part):
-            stop = start + int(self._spacing.integers(8, 17) if lines else self._spacing.integers(1, 9))
-            result += part[start:stop]
-            if stop < len(part):
+        while part:
+            size = int(self._spacing.integers(*((8, 17) if lines else (1, 9))))
+            result, part = result + part[:size], part[size:]
+            if part:
                 result.append(_space(0 if lines else int(self._spacing.integers(2, 4))))
-            start = stop
         return result
 
 

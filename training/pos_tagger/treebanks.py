@@ -23,11 +23,9 @@ class Sentence:
 
 
 def read_sentences(path: Path) -> list[Sentence]:
-    """The sentences of a file of bracketed trees, in file order; empty elements (``-NONE-``) are left out.
-
-    A tree without any word gives a Sentence of no words, so that line numbers stay in step with the trees.
-    Raises TreeFormatError, naming file, line and column, at a malformed tree.
-    """
+    """The sentences of a file of bracketed trees, in file order; empty elements (``-NONE-``) are left out. A tree
+    without any word gives a Sentence of no words, so that line numbers stay in step with the trees. Raises
+    TreeFormatError, naming file, line and column, at a malformed tree."""
     sentences = []
     for tree in read_trees(path):
         leaves = [leaf for leaf in zip(tree.words, tree.tags, strict=True) if leaf[1] != EMPTY_TAG]
@@ -54,15 +52,14 @@ class Treebank:
         path, weight = (Path(text), int(number)) if text and number.isdigit() else (Path(argument), 1)
         if weight < 1:
             raise ValueError(f"{argument}: the weight must be a whole number of at least 1")
-        name = path.resolve().name
-        dev: list[Sentence] = []
+        name, dev = path.resolve().name, list[Sentence]()
         if path.suffix == ".conllu":
             other = path.with_name(path.name.replace("train", "dev"))
             name, train = path.resolve().parent.name, _conllu(path)
             dev = _conllu(other) if other != path and other.is_file() else []
         elif (path / "train.mrg").is_file():
-            train = read_sentences(path / "train.mrg")
-            dev = read_sentences(path / "dev.mrg") if (path / "dev.mrg").is_file() else []
+            files = (path / "train.mrg", path / "dev.mrg")
+            train, dev = (read_sentences(file) if file.is_file() else [] for file in files)
         elif any(path.glob("*.npz")):
             train = [Sentence(s.words, s.tags) for shard in all_shards([path]) for s in read_shard(shard).sentences]
         else:
@@ -89,8 +86,6 @@ def tag_set(treebanks: Sequence[Treebank]) -> list[str]:
 
 def accuracy(gold: Sequence[Sentence], predicted: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Right tags and all tags."""
-    right = total = 0
-    for sentence, tags in zip(gold, predicted, strict=True):
-        right += sum(a == b for a, b in zip(sentence.tags, tags, strict=True))
-        total += len(sentence.tags)
-    return right, total
+    rows = zip(gold, predicted, strict=True)
+    same = [a == b for sentence, tags in rows for a, b in zip(sentence.tags, tags, strict=True)]
+    return sum(same), len(same)

@@ -1,19 +1,30 @@
-"""Plans of runs: choosing some by name, and doing one after the other without one bad run taking the others along."""
+"""Plans of runs: choosing some by name, doing one after the other without one bad run taking the others along, and the
+results as Markdown tables in the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
+import re
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, TypeVar
 
+from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
+from ..runs.files import read_result
 
-class Named(Protocol):
-    """What a plan is made of."""
+NO, RESULT = "–", "result.json"
+Results = Mapping[str, dict[str, Any]]  # a run's result by its name
+Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # of which runs it needs one, and what makes it
 
-    @property
-    def name(self) -> str:
-        """By which a run is asked for."""
+
+@dataclass(frozen=True)
+class Named:
+    """What a plan is made of; it is asked for by its name."""
+
+    name: str
 
 
 R = TypeVar("R", bound=Named)
@@ -21,23 +32,19 @@ R = TypeVar("R", bound=Named)
 
 def chosen(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
     """The named runs in the plan's order, or all. Raises ConfigError for a name that is not in the plan."""
-    known = {run.name for run in plan}
+    known = [run.name for run in plan]
     unknown = [name for name in names or () if name not in known]
     if unknown:
-        allowed = ", ".join(run.name for run in plan)
-        raise ConfigError(f"there is no run {', '.join(map(repr, unknown))}; allowed are {allowed}")
+        raise ConfigError(f"there is no run {', '.join(map(repr, unknown))}; allowed are {', '.join(known)}")
     return [run for run in plan if not names or run.name in names]
 
 
 def run_each(
     runs: Sequence[R], execute: Callable[[R], tuple[dict[str, Any], bool]], told: Callable[[dict[str, Any]], str]
 ) -> None:
-    """Do the runs in order and print a line for each.
-
-    `execute`: gives a run's result and whether it was made now. `told`: the result's figures in a few words. A run that
-    cannot be done is said on standard error and passed over; in the end TrainingDataError names all such runs. A run
-    alone raises its own error.
-    """
+    """Do the runs in order and print a line for each. `execute`: gives a run's result and whether it was made now.
+    `told`: the result's figures in a few words. A run that cannot be done is said on standard error and passed over; in
+    the end TrainingDataError names all such runs. A run alone raises its own error."""
     failed = []
     for run in runs:
         began = time.perf_counter()
@@ -48,8 +55,50 @@ def run_each(
                 raise
             print(f"training: error: {run.name}: {error}", file=sys.stderr)
             failed.append(run.name)
-            continue
-        took = f"{time.perf_counter() - began:.0f} s" if made else "done before"
-        print(f"{run.name}: {told(result)}{took}", flush=True)
+        else:
+            took = f"{time.perf_counter() - began:.0f} s" if made else "done before"
+            print(f"{run.name}: {told(result)}{took}", flush=True)
     if failed:
         raise TrainingDataError(f"{len(failed)} of {len(runs)} runs failed: {', '.join(failed)}")
+
+
+def origin(command: Sequence[str]) -> dict[str, Any]:
+    """What a result says about how and when it was made."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"command": list(command), "version": __version__, "date": now}
+
+
+def load_results(folder: Path, plan: Sequence[Named], *keys: str) -> dict[str, dict[str, Any]]:
+    """The results of the plan's runs below `folder`; see `read_result`."""
+    return {run.name: held for run in plan if (held := read_result(folder / run.name / RESULT, *keys)) is not None}
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table, the first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, *rows)]
+    return "\n".join([lines[0], "|---|" + "---:|" * (len(head) - 1), *lines[1:]])
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A fraction as a percentage, without the sign."""
+    return NO if value is None else f"{100 * value:.{digits}f}"
+
+
+def fill_blocks(page: Path, prefix: str, tables: Tables, results: Results) -> list[str]:
+    """Fill the blocks of the file `page` and return the names of those that were filled. A block without results stays
+    as it is. Raises ConfigError for a block of an unknown name."""
+    filled: list[str] = []
+
+    def block(match: re.Match[str]) -> str:
+        name = match[2]
+        if name not in tables:
+            raise ConfigError(f"{page}: there is no table {name!r}; allowed are {', '.join(tables)}")
+        runs, make = tables[name]
+        if not set(runs) & set(results):
+            return match[0]
+        filled.append(name)
+        return f"{match[1]}{make(results)}\n{match[3]}"
+
+    pattern = re.compile(rf"(<!-- {prefix}: ([\w-]+) -->\n).*?(<!-- /{prefix} -->)", re.DOTALL)
+    page.write_text(pattern.sub(block, page.read_text(encoding="utf8")), encoding="utf8")
+    return filled

@@ -3,41 +3,35 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
-from ..data.corpus import Sentence, read_treebank
+from ..data.corpus import Sentence, read_tags, read_treebank
 from ..data.treebanks import corpus_files, every, read_files
 
-SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
-"""Sections of the Wall Street Journal part, as in the papers."""
-
-PTB = "ptb"
-"""The name of a treebank given by its sections: of its files of tags, and in results."""
+SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}  # of the WSJ part, as in the papers
+PTB = "ptb"  # the name of a treebank given by its sections: of its files of tags, and in results
 
 
-@dataclass(frozen=True)
-class Sources:
-    """Sentences by part. `test` is empty unless it was asked for. `names`: of the treebanks."""
+class Sources(NamedTuple):
+    """Sentences by part. `test` is empty unless it was asked for."""
 
     train: tuple[Sentence, ...]
     dev: tuple[Sentence, ...]
-    test: tuple[Sentence, ...]
-    names: tuple[str, ...]
+    test: tuple[Sentence, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Sentences per treebank and part, and a digest of trees and tags: what tells one set of data from another."""
         digest = hashlib.blake2b(digest_size=12)
-        for sentence in (*self.train, *self.dev, *self.test):
+        for sentence in chain(*self):
             tree = sentence.tree
-            digest.update(
-                repr((tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight)).encode()
-            )
-        parts = {"train": self.train, "dev": self.dev, "test": self.test}
-        counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in parts.items()}
+            told = tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight
+            digest.update(repr(told).encode())
+        counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in self._asdict().items()}
         return {"sentences": counts, "digest": digest.hexdigest()}
 
 
@@ -45,52 +39,41 @@ def corpus_sources(folder: Path, names: Sequence[str], tags: Path | None, scale:
     """The train and dev parts of `folder`/NAME; see `treebanks.corpus_files`. Every part is thinned out by `scale`."""
     if not names:
         raise ConfigError("--corpus needs --names, the treebanks of the folder that are used")
-    train = read_files(corpus_files(folder, names, "train", tags))
-    dev = read_files(corpus_files(folder, names, "dev", tags))
-    return Sources(every(train, scale), every(dev, scale), (), tuple(dict.fromkeys(s.source for s in train)))
+    parts = (read_files(corpus_files(folder, names, part, tags)) for part in ("train", "dev"))
+    return Sources(*(every(part, scale) for part in parts))
 
 
 def section_files(root: Path, part: str) -> list[Path]:
     """The files of the sections of `part`, in order: root/SS/wsj_*.mrg, or .prd where there is no .mrg of that name.
-
-    Raises TrainingDataError when a section has none.
-    """
-    files = []
-    for section in SECTIONS[part]:
-        folder = root / f"{section:02}"
+    Raises TrainingDataError when a section has none."""
+    files, sections = [], [f"{section:02}" for section in SECTIONS[part]]
+    for section in sections:
+        folder = root / section
         found = {path.stem: path for ending in ("prd", "mrg") for path in folder.glob(f"wsj_*.{ending}")}
         if not found:
             raise TrainingDataError(
-                f"{folder} has no wsj_*.mrg or wsj_*.prd; {part} needs the sections "
-                f"{', '.join(f'{s:02}' for s in SECTIONS[part])} of {root}, a folder each"
+                f"{folder} has no wsj_*.mrg or wsj_*.prd; {part} needs the sections {', '.join(sections)} of {root}, "
+                "a folder each"
             )
         files += [found[stem] for stem in sorted(found)]
     return files
 
 
 def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bool = False) -> Sources:
-    """The Penn Treebank by its WSJ sections; section 23 is opened only with `test`.
-
-    `tags`: folder with ptb.train.tags, ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`.
-    Raises TrainingDataError for missing sections and for tags that do not fit.
-    """
-    parts: dict[str, tuple[Sentence, ...]] = {"test": ()}
+    """The Penn Treebank by its WSJ sections; section 23 is opened only with `test`. `tags`: folder with ptb.train.tags,
+    ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`. Raises TrainingDataError for missing sections
+    and for tags that do not fit."""
+    parts = []
     for part in ("train", "dev", "test") if test else ("train", "dev"):
-        sentences = [
-            replace(sentence, source=PTB) for path in section_files(root, part) for sentence in read_treebank(path)
-        ]
+        sentences = [replace(found, source=PTB) for path in section_files(root, part) for found in read_treebank(path)]
         if tags is not None:
             sentences = _tagged(sentences, tags / f"{PTB}.{part}.tags", root)
-        parts[part] = every(sentences, scale)
-    return Sources(parts["train"], parts["dev"], parts["test"], (PTB,))
+        parts.append(every(sentences, scale))
+    return Sources(*parts)
 
 
 def _tagged(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]:
-    try:
-        lines = path.read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a line of tags per tree") from error
-    rows = [tuple(line.split()) for line in lines]
+    rows = [tuple(line.split()) for line in read_tags(path, "a line of tags per tree")]
     wrong = next((n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None)
     if wrong is not None or len(rows) != len(sentences):
         where = f"line {wrong + 1} does not fit its tree" if wrong is not None else f"{len(rows)} lines"

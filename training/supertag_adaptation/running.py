@@ -25,9 +25,8 @@ from ..data.corpus import Sentence
 from ..data.spines import categorised
 from ..data.treebanks import TreebankFile, read_files
 from ..loglinear_tagger.corpus import LabelledSentence
-from ..loglinear_tagger.fitting import fit_tagger
+from ..loglinear_tagger.fitting import fit_tagger, model_facts
 from ..loglinear_tagger.options import SequenceOptions
-from ..loglinear_tagger.running import model_facts
 from ..runs.files import read_result, write_atomically
 from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import teller

@@ -7,7 +7,7 @@ from pathlib import Path
 from spacy_dtparse.features.linear.linkparts import LinkParts, TextRules
 from training.data.dependencies import DependencySentence, read_conllu
 from training.dependency.fitting import make_examples
-from training.dependency.listing import Example
+from training.dependency.learning import Example
 from training.dependency.options import DependencyOptions
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"

@@ -22,8 +22,7 @@ from tests.training.dependency.samples import CONLLU, FEW, SAMPLE, examples_of, 
 from training.cli import main
 from training.data.corpus import folds_of
 from training.dependency.fitting import fit_model, judge, tree_heads
-from training.dependency.learning import learn, members_weights, train_member
-from training.dependency.listing import feature_keys, open_listing, write_listing
+from training.dependency.learning import feature_keys, learn, members_weights, open_listing, train_member, write_listing
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
 from training.runs.processes import worker_pool

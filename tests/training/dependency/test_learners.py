@@ -16,8 +16,7 @@ from tests.reference.link_learning import LabelWeights, label_online_pass, numbe
 from tests.training.dependency.samples import FEW, examples_of, sentences
 from tests.unit.kernels.harness import SLOW
 from training.dependency.kernels import label_pass, link_pass
-from training.dependency.learning import label_list, train_labels
-from training.dependency.listing import feature_keys, open_listing, write_listing
+from training.dependency.learning import feature_keys, label_list, open_listing, train_labels, write_listing
 
 
 class Listing:

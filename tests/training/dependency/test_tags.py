@@ -17,9 +17,8 @@ from training.data.dependencies import DependencySentence, part_labels, retagged
 from training.dependency.fitting import judge
 from training.dependency.running import read_treebank_file
 from training.loglinear_tagger.corpus import LabelledSentence
-from training.loglinear_tagger.fitting import fit_tagger
+from training.loglinear_tagger.fitting import fit_tagger, jackknifed_tags
 from training.loglinear_tagger.options import SequenceOptions
-from training.loglinear_tagger.running import jackknifed_tags
 
 QUICK = SequenceOptions(epochs=2)
 

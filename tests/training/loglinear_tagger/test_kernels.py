@@ -12,9 +12,7 @@ from tests.reference import tagging as slow
 from tests.tagger_models import SENTENCES, allowed_labels, small_parts
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from training.loglinear_tagger.kernels import expectations, online_pass
-from training.loglinear_tagger.lbfgs import Lbfgs
-from training.loglinear_tagger.learners import Likelihood, gis_step
-from training.loglinear_tagger.listing import list_features, make_data, with_pairs
+from training.loglinear_tagger.learners import Lbfgs, Likelihood, gis_step, list_features, make_data, with_pairs
 
 pytestmark = KERNEL_MARKS
 
@@ -144,7 +142,7 @@ def test_lbfgs_finds_minima_and_goes_on_from_a_state() -> None:
         if search.iterations == 12:
             halfway.append(search.state())
     assert values == sorted(values, reverse=True) and search.point == pytest.approx([1.0, 1.0], abs=1e-6)
-    again = Lbfgs.from_state(rosenbrock, halfway[0])
+    again = Lbfgs(rosenbrock, **halfway[0])
     while again.iterations < 100 and again.advance():
         pass
     assert again.point.tolist() == search.point.tolist() and again.iterations == search.iterations

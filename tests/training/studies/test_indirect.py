@@ -28,9 +28,9 @@ from training.dtree.boosting.tree import Tree, single_leaf
 from training.dtree.examples import STORES, collect_atoms, write_stores
 from training.dtree.fit import build_lexicon
 from training.dtree.recipe import LearnerConfig
-from training.studies.turian2006.indirect import IndirectStore
-from training.studies.turian2006.reduced_tables import (
+from training.studies.turian2006.indirect import (
     UNKNOWN,
+    IndirectStore,
     atom_templates,
     is_hashed,
     reduce_table,

@@ -1,5 +1,2 @@
-"""Turian & Melamed's two papers of 2006, table by table: which runs there are, running them, and their tables.
-
-`plan` (the runs as data), `running` (one run to its result.json), `measuring` (what it left behind), `statistics`
-(what an ensemble looks like and a tree costs), `tables` and `report` (results beside the papers').
-"""
+"""Turian & Melamed's two papers of 2006, table by table: `running` (the runs as data, and one of them to its
+result.json), `measuring` (what it left behind), `tables` (results beside the papers')."""

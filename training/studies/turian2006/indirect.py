@@ -1,8 +1,7 @@
-"""The indirect store: derivations are kept, rows are extracted again when they are needed.
-
-Turian & Melamed 2006b (section 4.2). Where we differ: a sample extracts only the windows it holds; an example
-that walks down a tree extracts only the templates of the nodes it comes by.
-"""
+"""The indirect store: derivations are kept, rows are extracted again when they are needed. Turian & Melamed 2006b
+(section 4.2). Where we differ: a sample extracts only the windows it holds; an example that walks down a tree extracts
+only the templates of the nodes it comes by. The templates of a table are numbered through: unary, tuples, grouped, then
+the sequence."""
 
 from __future__ import annotations
 
@@ -27,22 +26,18 @@ from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 from ...dtree.boosting.store import array_files, check_atoms, mapped, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
 from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
-from .indirect_kernels import Derivations, extract_rows, percolate_rows
-from .reduced_tables import UNKNOWN, atom_templates, is_hashed, make_stages
+from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
 
-SOURCE = "derivations"
-"""The folder beside the stores' own that all of them read."""
-
-BUNDLES = ("grammar", "heads", "table", "atoms")
+SOURCE = "derivations"  # the folder beside the stores' own that all of them read
+BUNDLES: dict[str, Any] = {"grammar": Grammar, "heads": HeadTable, "table": k.TemplateTable, "atoms": AtomMap}
 """NamedTuples of arrays that the source folder holds, a file per array."""
+UNKNOWN = -1  # template of an atom that no derivation has; no row can hold it
 
 
 class Source(NamedTuple):
-    """What rows are extracted from; all arrays, mapped from files and shared between stores and processes.
-
-    `template` int32 (n_atoms,): the template an atom comes from, numbered through unary, tuples, grouped and sequence
-    of `table`, or UNKNOWN. `entry` uint64 (n_atoms,): its place in `atoms.direct`, or its hash key.
-    """
+    """What rows are extracted from; all arrays, mapped from files and shared between stores and processes. `template`
+    int32 (n_atoms,): the template an atom comes from, or UNKNOWN. `entry` uint64 (n_atoms,): its place in
+    `atoms.direct`, or its hash key."""
 
     grammar: Grammar
     heads: HeadTable
@@ -54,11 +49,9 @@ class Source(NamedTuple):
 
 
 class IndirectStore:
-    """The rows of one store ("window", "shift" or "top") of a set of derivations; see `Store`.
-
-    In memory: one int32 per atom of the map, 2 bytes per example for `percolate`, and what `rows` returns.
-    The derivations, the map and the label data are mapped from files.
-    """
+    """The rows of one store ("window", "shift" or "top") of a set of derivations; see `Store`. In memory: one int32 per
+    atom of the map, 2 bytes per example for `percolate`, and what `rows` returns. The derivations, the map and the
+    label data are mapped from files."""
 
     def __init__(self, source: Source, row_starts: np.ndarray, name: str):
         self.source, self.row_starts = source, row_starts
@@ -69,24 +62,19 @@ class IndirectStore:
         self._buffers = state_buffers(source.grammar, *longest)
         self._scratch = make_feature_scratch(source.table, self.n_atoms)
         self._rows = np.empty(1 << 12, dtype=INDEX)
-        self._leaf = np.empty(0, dtype=NODE)
+        self._leaf = np.empty(self.n_examples, dtype=NODE)
         self._direct = np.full(len(source.atoms.direct), -1, dtype=INDEX)
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Store.rows`; raises IndexError for examples that do not exist, or ids that do not ascend."""
         ids = np.ascontiguousarray(ids, dtype=OFFSET)
         if len(ids) and (ids[0] < 0 or ids[-1] >= self.n_examples or bool((np.diff(ids) < 0).any())):
-            raise IndexError(
-                f"example numbers from {ids.min()} to {ids.max()}; they must ascend and be from 0 to "
-                f"{self.n_examples - 1}"
-            )
+            low, high, most = ids.min(), ids.max(), self.n_examples - 1
+            raise IndexError(f"example numbers from {low} to {high}; they must ascend and be from 0 to {most}")
         indptr = np.zeros(len(ids) + 1, dtype=OFFSET)
-        s, done = self.source, 0
+        given, done = (self._store, *self.source[:5], self.row_starts, self._buffers, self._scratch, ids), 0
         while True:
-            done = extract_rows(
-                self._store, s.grammar, s.heads, s.table, s.atoms, s.derivations, self.row_starts,
-                self._buffers, self._scratch, ids, done, indptr, self._rows,
-            )  # fmt: skip
+            done = extract_rows(*given, done, indptr, self._rows)
             if done == len(ids):
                 return indptr, self._rows[: indptr[-1]]
             needed = int(indptr[done] * len(ids) / max(1, done)) + len(self._scratch.atoms)
@@ -99,34 +87,27 @@ class IndirectStore:
         inner = tree.atom >= 0
         numbers = np.unique(tree.atom[inner])
         check_atoms(tree, self.n_atoms)
-        if len(self._leaf) == 0:
-            self._leaf = np.empty(self.n_examples, dtype=NODE)
         if len(numbers) == 0:
             self._leaf[:] = 0
             return self._leaf
         s = self.source
-        compact = tree.atom.astype(INDEX)
+        compact, stage = tree.atom.astype(INDEX), np.full(len(tree.atom), -1, dtype=INDEX)
         compact[inner] = np.searchsorted(numbers, tree.atom[inner])
         of = s.template[numbers]
         templates = np.unique(of[of != UNKNOWN])
         stages = make_stages(s.table, templates)
-        stage = np.full(len(tree.atom), -1, dtype=INDEX)
         stage[inner] = np.where(of != UNKNOWN, np.searchsorted(templates, of), -1)[compact[inner]]
-        hashed = np.flatnonzero(is_hashed(s.table, of))
-        direct = np.flatnonzero((of != UNKNOWN) & ~is_hashed(s.table, of))
+        by_key = is_hashed(s.table, of)
+        hashed, direct = np.flatnonzero(by_key), np.flatnonzero((of != UNKNOWN) & ~by_key)
         keys, values = hash_table(s.entry[numbers[hashed]], hashed)
         entries = s.entry[numbers[direct]].astype(OFFSET)
-        state = np.array([len(numbers), len(hashed), 0], dtype=OFFSET)
-        number_of = AtomMap(self._direct, keys, values, state)
+        number_of = AtomMap(self._direct, keys, values, np.array([len(numbers), len(hashed), 0], dtype=OFFSET))
         self._direct[entries] = direct
+        scratch = make_feature_scratch(stages.table, len(numbers))
+        seen, ready = np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET)
+        given = self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts, self._buffers
         try:
-            percolate_rows(
-                self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts,
-                self._buffers, make_feature_scratch(stages.table, len(numbers)),
-                np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET), compact, stage,
-                np.ascontiguousarray(tree.yes, dtype=INDEX), np.ascontiguousarray(tree.no, dtype=INDEX),
-                self._leaf,
-            )  # fmt: skip
+            percolate_rows(*given, scratch, seen, ready, compact, stage, tree.yes, tree.no, self._leaf)
         finally:
             self._direct[entries] = -1
         return self._leaf
@@ -142,22 +123,35 @@ class IndirectStore:
         atoms: AtomMap,
         derivations: Iterable[Derivation],
     ) -> dict[str, dict[str, Any]]:
-        """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings.
-
-        Label data is that of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them.
-        """
-        folder = Path(folder)
+        """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings. Label data is that
+        of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them."""
         source_folder = folder / SOURCE
         table, _ = compile_templates(templates, lexicon.sizes)
-        n_atoms, hashed = int(atoms.state[0]), np.flatnonzero(atoms.keys)
+        n_atoms, hashed, held = int(atoms.state[0]), np.flatnonzero(atoms.keys), np.flatnonzero(atoms.direct >= 0)
         parts = np.zeros((n_atoms if len(hashed) else 0, k.PARTS_WIDTH), dtype=INDEX)
         replayer = Replayer(grammar, heads, table, atoms, n_atoms, parts)
-        totals = _write_derivations(folder, replayer, len(lexicon.labels), derivations)
-        bundles: tuple[Any, ...] = (grammar, heads, table, atoms)
-        for name, bundle in zip(BUNDLES, bundles, strict=True):
+        types: dict[str, Any] = {f"{SOURCE}/{name}": INDEX for name in ("tokens", "actions")}
+        types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
+        totals = {store: {"rows": 0, "postings": 0} for store in STORES}
+        with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
+            for name in (name for name in files if name.endswith("_starts")):
+                files[name].append([0])
+            for derivation in derivations:
+                for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
+                    file = files[f"{SOURCE}/{name}s"]
+                    file.append(array.ravel())
+                    files[f"{SOURCE}/{name}_starts"].append([file.count // array.shape[1]])
+                for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
+                    totals[store]["rows"] += len(rows)
+                    totals[store]["postings"] += replayer.n_atoms_of(rows)
+                    for name, array in data._asdict().items():
+                        files[f"{store}/{name}"].append(array)
+                for store in STORES:
+                    files[f"{store}/row_starts"].append([totals[store]["rows"]])
+        given: tuple[Any, ...] = (grammar, heads, table, atoms)
+        for name, bundle in zip(BUNDLES, given, strict=True):
             for part, array in bundle._asdict().items():
                 np.save(source_folder / f"{name}.{part}.npy", array)
-        held = np.flatnonzero(atoms.direct >= 0)
         entry = np.zeros(n_atoms, dtype=HASH)
         entry[atoms.direct[held]] = held.astype(HASH)
         entry[atoms.values[hashed]] = atoms.keys[hashed]
@@ -186,39 +180,104 @@ class IndirectStore:
 def open_source(path: str) -> Source:
     """The source of stores in the folder `path`; opened once per process."""
     folder = Path(path)
-    kinds: tuple[Any, ...] = (Grammar, HeadTable, k.TemplateTable, AtomMap)
-    grammar, heads, table, atoms = (
-        kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields))
-        for name, kind in zip(BUNDLES, kinds, strict=True)
-    )
+    bundles: dict[str, Any] = {
+        name: kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields)) for name, kind in BUNDLES.items()
+    }
     names = ("tokens", "token_starts", "actions", "action_starts", "template", "entry")
     tokens, token_starts, actions, action_starts, template, entry = (mapped(folder / f"{name}.npy") for name in names)
     derivations = Derivations(tokens.reshape(-1, k.TOKEN_COLUMNS), token_starts, actions.reshape(-1, 3), action_starts)
-    return Source(grammar, heads, table, atoms, derivations, template, entry)
+    return Source(**bundles, derivations=derivations, template=template, entry=entry)
 
 
-def _write_derivations(
-    folder: Path, replayer: Replayer, n_labels: int, derivations: Iterable[Derivation]
-) -> dict[str, dict[str, Any]]:
-    """Write the derivations, and each store's label data and row starts; returns the stores' rows and postings."""
-    types: dict[str, Any] = {f"{SOURCE}/{name}": INDEX for name in ("tokens", "actions")}
-    types |= {f"{SOURCE}/{name}_starts": OFFSET for name in ("token", "action")}
-    totals = {store: {"rows": 0, "postings": 0} for store in STORES}
-    with array_files(folder, {**types, **example_types(("row_starts", OFFSET))}) as files:
-        for name in ("token", "action"):
-            files[f"{SOURCE}/{name}_starts"].append([0])
-        for store in STORES:
-            files[f"{store}/row_starts"].append([0])
-        for derivation in derivations:
-            for name, array in (("token", derivation.tokens), ("action", derivation.actions)):
-                file = files[f"{SOURCE}/{name}s"]
-                file.append(array.ravel())
-                files[f"{SOURCE}/{name}_starts"].append([file.count // array.shape[1]])
-            for store, rows, data in example_rows(replayer, derivation, n_labels):
-                totals[store]["rows"] += len(rows)
-                totals[store]["postings"] += replayer.n_atoms_of(rows)
-                for name, array in data._asdict().items():
-                    files[f"{store}/{name}"].append(array)
-            for store in STORES:
-                files[f"{store}/row_starts"].append([totals[store]["rows"]])
-    return totals
+_PACKED = ("places", "slots", "unary", "unary_base", "tuples", "grouped", "grouped_base")
+_HEAD_GROUPS = (k.HEAD_LEFT, k.HEAD_RIGHT, k.NON_HEAD)
+
+
+def sequence_template(table: k.TemplateTable) -> int:
+    """Number of the sequence template, which comes last (whether the table has it or not)."""
+    return len(table.unary) + len(table.tuples) + len(table.grouped)
+
+
+def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
+    """Whether the atoms of each of `templates` are found by hash key; bool, of the same shape."""
+    place = templates - len(table.unary)
+    return ((place >= 0) & (place < len(table.tuples))) | (templates == sequence_template(table))
+
+
+def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
+    """The template of every atom, int32 (n_atoms,), or UNKNOWN. `parts`: what `record_parts` wrote while all
+    derivations were replayed. It leaves out sequences that are too long for it, so a hashed atom it does not know is a
+    sequence, where the table has that template."""
+    n_unary, n_tuples = len(table.unary), len(table.tuples)
+    sequence = sequence_template(table)
+    template = np.full(int(atoms.state[0]), UNKNOWN, dtype=INDEX)
+    held = np.flatnonzero(atoms.direct >= 0)
+    bases = np.concatenate([table.unary_base, table.grouped_base])
+    place = np.searchsorted(bases, held, side="right") - 1
+    template[atoms.direct[held]] = np.where(place < n_unary, place, place + n_tuples)
+    hashed = atoms.values[atoms.keys != 0]
+    if len(hashed):
+        unseen = sequence if table.sequence[0] >= 0 else UNKNOWN
+        of_seed = np.full(n_tuples + 1, unseen, dtype=INDEX)  # from a tuple's number in the hash to its row
+        of_seed[table.tuples[:, 3]] = n_unary + np.arange(n_tuples)
+        template[hashed] = np.where(parts[hashed, 1] > 0, of_seed[parts[hashed, 0]], unseen)
+    return template
+
+
+def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
+    """`table` with only the given templates (numbers, ascending) and the places and slots they need. A template keeps
+    its place in the direct map or its hash seed, so its atoms are found as with the full table."""
+    n_unary, sequence = len(table.unary), sequence_template(table)
+    wanted = np.zeros(sequence + 1, dtype=bool)
+    wanted[templates] = True
+    unary, tuples, grouped = np.split(wanted[:sequence], [n_unary, n_unary + len(table.tuples)])
+    new_tuples = table.tuples[tuples]
+    members = new_tuples[:, :3]
+    slot_used, place_used = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.places), dtype=bool)
+    slot_used[table.unary[unary]] = True
+    slot_used[members[members >= 0]] = True
+    slots = table.slots[slot_used]
+    place_used[slots[:, 0]] = True
+    is_child = table.places[:, 0] == k.CHILD
+    for place in np.flatnonzero(is_child)[::-1]:  # a child comes after its parent
+        place_used[table.places[place, 2]] |= place_used[place]
+    new_place = np.cumsum(place_used) - 1
+    new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry stands for an unused member, -1
+    places = table.places[place_used]
+    is_child = is_child[place_used]
+    places[is_child, 2] = new_place[places[is_child, 2]]
+    slots[:, 0] = new_place[slots[:, 0]]
+    new_tuples[:, :3] = new_slot[members]
+    bounds = np.zeros_like(table.bounds)
+    for column, kept in ((0, place_used), (2, slot_used), (4, unary), (6, wanted[n_unary:])):
+        before = np.concatenate([[0], np.cumsum(kept)])
+        bounds[:, column : column + 2] = before[table.bounds[:, column : column + 2]]
+    new_unary = new_slot[table.unary[unary]].astype(INDEX), table.unary_base[unary]
+    new_grouped = table.grouped[grouped], table.grouped_base[grouped]
+    last = table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX)
+    return k.TemplateTable(places, slots, *new_unary, new_tuples, table.groups, *new_grouped, last, bounds)
+
+
+def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
+    """The given templates, each a stage of its own, in their order."""
+    singles = [reduce_table(table, np.array([template])) for template in templates]
+    sizes = np.zeros(4, dtype=INDEX)  # places, slots, unary templates and tuples so far
+    bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)
+    flags = np.zeros((len(singles), 3), dtype=INDEX)
+    for s, one in enumerate(singles):
+        one.places[one.places[:, 0] == k.CHILD, 2] += sizes[0]
+        one.slots[:, 0] += sizes[0]
+        one.tuples[:, :3] += np.where(one.tuples[:, :3] >= 0, sizes[1], 0).astype(INDEX)
+        one.unary[:] += sizes[1]
+        bounds[s] = one.bounds + np.repeat(sizes, 2)
+        sizes += np.array([len(one.places), len(one.slots), len(one.unary), len(one.tuples)], dtype=INDEX)
+        shared = np.diff(one.bounds[k.SHARED].reshape(4, 2), axis=1)[:, 0]
+        groups = one.groups[one.grouped[:, 1]]
+        flags[s, 0] = shared[2] + shared[3] > 0
+        flags[s, 1] = shared[1] > 0 and not flags[s, 0]
+        flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
+    empty = reduce_table(table, np.zeros(0, dtype=np.int64))
+    packed = {name: np.concatenate([getattr(one, name) for one in (empty, *singles)]) for name in _PACKED}
+    grouped_at = np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX)
+    sequence = np.array([one.sequence for one in singles], dtype=INDEX).reshape(len(singles), 1)
+    return Stages(empty._replace(**packed), bounds, grouped_at, sequence, flags)

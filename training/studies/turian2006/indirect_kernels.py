@@ -1,8 +1,6 @@
 """Kernels of the indirect store: many derivations replayed per call, atoms extracted only where they are wanted.
-
 States, windows and atoms are those of `spacy_dtparse.kernels`; nothing here makes a feature. The rows of a store are
-numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by window.
-"""
+numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by window."""
 
 from functools import partial
 from typing import NamedTuple
@@ -13,11 +11,7 @@ from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable, extract, window_head
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
-WINDOW, SHIFT, TOP = 0, 1, 2
-"""Which rows a store holds: all windows, the shift candidates, the windows that TOP may cover."""
-
-LAST_MARK = 2**31 - 2**24
-
+WINDOW, SHIFT, TOP = 0, 1, 2  # which rows a store holds: all windows, shift candidates, windows that TOP may cover
 bare = partial(kernel, _nrt=False)
 """For kernels that allocate nothing: numba then leaves out the reference counts of array arguments, atomic
 operations on every call that cost several times as much as extracting one template."""
@@ -42,11 +36,10 @@ def _begin(grammar, derivations, d, buffers, scratch):
     for t in range(n):
         buffers.tags[t] = tokens[t, TAG]
     start_sentence(tokens, n, buffers.tags, buffers.nodes, buffers.frontier)
-    if scratch.mark[0] > LAST_MARK:
+    if scratch.mark[0] > 2**31 - 2**24:
         scratch.mark[0] = 0
         scratch.stamp[:] = 0
-    cursor = n if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
-    return tokens, actions, np.int64(0), cursor, n
+    return tokens, actions, np.int64(0), n if grammar.options[0] == SHIFT_REDUCE else np.int64(0), n
 
 
 @bare
@@ -60,60 +53,33 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
     if store == SHIFT:
         if grammar.options[0] != SHIFT_REDUCE or cursor <= low:
             return np.int64(0)
-        windows_i[0] = cursor - 1
-        windows_j[0] = cursor
+        windows_i[0], windows_j[0] = cursor - 1, cursor
         return np.int64(1)
-    top = np.int64(grammar.options[4])
-    kept = np.int64(0)
+    top, kept = np.int64(grammar.options[4]), np.int64(0)
     for w in range(count):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
         if label_allowed(grammar, nodes, frontier, low, size, i, j, top):
-            windows_i[kept] = i
-            windows_j[kept] = j
+            windows_i[kept], windows_j[kept] = i, j
             kept += 1
     return kept
 
 
 @bare
-def _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch):
-    """Atoms of the SHARED part for windows that start at i, into scratch.atoms; returns how many."""
+def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, count):
+    """Append the atoms of a part of the table to `count` ones in scratch.atoms; returns how many there are."""
+    nodes, frontier, n = buffers.nodes, buffers.frontier, tokens.shape[0]
     scratch.mark[0] += 1
-    return np.int64(
-        extract(
-            table, atoms, SHARED, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
-            i, j, i, scratch, np.int64(0),
-        )
-    )  # fmt: skip
-
-
-@bare
-def _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared):
-    """Atoms of the OWN part, appended after `shared` ones in scratch.atoms; returns how many there are."""
-    scratch.mark[0] += 1
-    return np.int64(
-        extract(
-            table, atoms, OWN, buffers.nodes, buffers.frontier, low, size, tokens, tokens.shape[0],
-            i, j, h, scratch, shared,
-        )
-    )  # fmt: skip
-
-
-@bare
-def _head(heads, buffers, i, j, scratch):
-    return np.int64(window_head(heads, buffers.nodes, buffers.frontier, i, j, scratch.children))
+    return np.int64(extract(table, atoms, part, nodes, frontier, low, size, tokens, n, i, j, h, scratch, count))
 
 
 @bare
 def extract_rows(
-    store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr,
-    out_atoms,
-):  # fmt: skip
+    store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr, out_atoms
+):
     """Write the atoms of rows `ids` (ascending), beginning with ids[done], to `out_indptr` and `out_atoms`.
-
     `row_starts` int64 (D + 1,): first row of each derivation. Only derivations with a wanted row are replayed, and only
-    wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full.
-    """
-    n_ids = ids.shape[0]
+    wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full."""
+    n_ids, nodes, frontier = ids.shape[0], buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         if done == n_ids:
             break
@@ -129,9 +95,9 @@ def extract_rows(
                 i, j = np.int64(buffers.windows_i[w]), np.int64(buffers.windows_j[w])
                 if i != start:
                     start = i
-                    shared = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
-                h = _head(heads, buffers, i, j, scratch)
-                found = _own_atoms(table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
+                    shared = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, np.int64(0))
+                h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
+                found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 at = out_indptr[done]
                 if at + found > out_atoms.shape[0]:
                     return done
@@ -142,21 +108,15 @@ def extract_rows(
             row += count
             if done == n_ids or ids[done] >= end:
                 break
-            low, cursor, size = infer(
-                grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
-                np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                scratch.children,
-            )  # fmt: skip
+            i, j, label = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+            low, cursor, size = infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.children)
     return done
 
 
 class Stages(NamedTuple):
-    """K templates that are extracted one by one, out of one `table` that holds each with its own places.
-
-    `bounds` int32 (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of
-    `table.grouped`. `flags` int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if
-    it looks at the head.
-    """
+    """K templates that are extracted one by one, out of one `table` that holds each with its own places. `bounds` int32
+    (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of `table.grouped`. `flags`
+    int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if it looks at the head."""
 
     table: TemplateTable
     bounds: np.ndarray
@@ -181,14 +141,12 @@ def percolate_rows(
     store, grammar, heads, stages, atoms, derivations, row_starts, buffers, scratch, seen, ready,
     atom, stage, yes, no, out,
 ):  # fmt: skip
-    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,).
-
-    Every row walks down from the root; a template is extracted when the walk first comes to one of its atoms, and a
-    SHARED one once for all windows with the same start. `atoms`: AtomMap that numbers the tree's atoms from 0 and knows
-    no others. `atom`, `stage`, `yes`, `no` int32 (N,): the tree in these numbers, and the template of each node's atom
-    in `stages`, -1 if no row can hold it. `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry.
-    """
-    mark = np.int64(0)
+    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,). Every row walks down from the root; a
+    template is extracted when the walk first comes to one of its atoms, and a SHARED one once for all windows with the
+    same start. `atoms`: AtomMap that numbers the tree's atoms from 0 and knows no others. `atom`, `stage`, `yes`, `no`
+    int32 (N,): the tree in these numbers, and the template of each node's atom in `stages`, -1 if no row can hold it.
+    `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry."""
+    mark, nodes, frontier = np.int64(0), buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         row, end = row_starts[d], row_starts[d + 1]
         if row == end:
@@ -212,15 +170,14 @@ def percolate_rows(
                         table = _stage_table(stages, s)
                         found, stamp = np.int64(0), mark
                         if stages.flags[s, 0] == 1 or stages.flags[s, 1] == 1:
-                            found = _shared_atoms(table, atoms, buffers, low, size, tokens, i, j, scratch)
+                            found = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, found)
                         if stages.flags[s, 0] == 1:
                             stamp = common
                         else:
                             if stages.flags[s, 2] == 1 and h < 0:
-                                h = _head(heads, buffers, i, j, scratch)
-                            found = _own_atoms(
-                                table, atoms, buffers, low, size, tokens, i, j, max(h, i), scratch, found
-                            )
+                                h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
+                            h_or_i = max(h, i)
+                            found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h_or_i, scratch, found)
                         for a in range(found):
                             seen[scratch.atoms[a]] = stamp
                         ready[s] = stamp
@@ -230,8 +187,5 @@ def percolate_rows(
                 row += 1
             if row == end:
                 break
-            low, cursor, size = infer(
-                grammar, heads, buffers.nodes, buffers.frontier, low, cursor, size,
-                np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2]),
-                scratch.children,
-            )  # fmt: skip
+            i, j, label = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
+            low, cursor, size = infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.children)

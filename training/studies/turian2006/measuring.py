@@ -1,6 +1,9 @@
-"""What a run leaves behind, measured: accuracy and search, examples, ensembles, memory."""
+"""What a run leaves behind, measured: accuracy and search, examples, memory; what an ensemble looks like (Turian &
+Melamed 2006b, section 4.2), and what a tree costs (Table 2)."""
 
 import json
+import math
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,29 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser
 
 from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
-from ...dtree.boosting.labels import open_label_data
-from ...dtree.boosting.learner import ensemble_scores
+from ...dtree.boosting.labels import LabelData, open_label_data
+from ...dtree.boosting.learner import STEPS, LabelLearner, Progress, ensemble_scores
 from ...dtree.boosting.path import RUN_FILE
-from ...dtree.boosting.store import open_store
+from ...dtree.boosting.store import Store, open_store
 from ...dtree.boosting.task import load_scores, load_state
-from ...dtree.boosting.tree import first_trees
+from ...dtree.boosting.tree import first_trees, n_leaves, n_parameters
 from ...dtree.fit import Fit
 from ...dtree.recipe import FitRecipe
 from ...runs.files import read_lines
 from .indirect import IndirectStore
-from .statistics import ensemble_statistics, margin_statistics, profile_trees
 
-LABEL = "NP"
-"""The classifier that is looked at closely: the papers' bottleneck."""
-
-SCALE_LAMBDA, SCALE_TREES = 1.0, 3
-"""λ and counted trees of a "scale" run: as low as to make trees of full size."""
+LABEL = "NP"  # the classifier that is looked at closely: the papers' bottleneck
+SCALE_LAMBDA, SCALE_TREES = 1.0, 3  # λ of a "scale" run, so low as to make trees of full size, and counted trees
+OTHER_DRAWS = Progress(draws=1_000_000)  # of samples that training does not come to
+MAX_RELAXED, RELAX = 40, 0.9  # λ is lowered at most so many times, each by this factor, when the root cannot be split
 
 
 def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None) -> dict[str, Any]:
@@ -39,25 +41,24 @@ def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int 
     if isinstance(parser, DtreeParser):
         parser = parser.with_settings(budget=budget, confident=float("inf"), gate=0)
     record = score_parser(parser, sentences, [sentence.tags for sentence in sentences])
-    status = record["status"]
-    return {
-        **record,
-        "budget": budget,
-        "optimal": status.get("optimal", 0) / len(sentences),
-        "cut_short": status.get("complete", 0) / len(sentences),
-    }
+    optimal, cut_short = (record["status"].get(status, 0) / len(sentences) for status in ("optimal", "complete"))
+    return {**record, "budget": budget, "optimal": optimal, "cut_short": cut_short}
 
 
-def example_counts(folder: Path, sentences: int) -> dict[str, Any]:
-    """Rows and postings of the stores in a working folder, and positive examples by label.
+def open_window(folder: Path) -> tuple[Store, LabelData]:
+    """The window store in a working folder."""
+    path = (folder / "stores" / "window").resolve()
+    return open_store(str(path)), open_label_data(path)
 
-    `per_sentence`: rows of the window store, each an example of every label but TOP, for each sentence.
-    """
+
+def example_counts(folder: Path, sentences: int, labels: Sequence[str] | None = None) -> dict[str, Any]:
+    """Rows and postings of the stores in a working folder, and positive examples by label (`labels`: all of them, by
+    default those that were trained). `per_sentence`: rows of the window store, each an example of every label but TOP,
+    for each sentence."""
     totals = json.loads((folder / "stores.json").read_text(encoding="utf8"))["totals"]
-    gold = open_label_data(folder / "stores" / "window").gold
-    path = folder / "path" / RUN_FILE
-    labels = json.loads(path.read_text(encoding="utf8"))["labels"] if path.is_file() else {}
-    counts = np.bincount(gold[gold >= 0].astype(np.int64), minlength=1)
+    numbers = _trained_labels(folder) if labels is None else {name: number for number, name in enumerate(labels)}
+    gold = open_window(folder)[1].gold
+    counts = np.bincount(gold[gold >= 0].astype(np.int64), minlength=max(numbers.values(), default=0) + 1)
     log = {line["what"]: line for line in read_lines(folder / "fit.jsonl")}
     rows = totals["window"]["rows"]
     return {
@@ -65,22 +66,23 @@ def example_counts(folder: Path, sentences: int) -> dict[str, Any]:
         "per_sentence": rows / sentences,
         "atoms_per_example": totals["window"]["postings"] / max(1, rows),
         "atoms": log["atoms"]["atoms"] if "atoms" in log else None,
-        "positives": {
-            name: int(counts[number])
-            for name, (number, store) in labels.items()
-            if store == "window" and number < len(counts)
-        },
+        "positives": {name: int(counts[number]) for name, number in numbers.items()},
     }
+
+
+def _trained_labels(folder: Path) -> dict[str, int]:
+    """The numbers of the labels of the window store that a run has learned."""
+    labels = json.loads((folder / "path" / RUN_FILE).read_text(encoding="utf8"))["labels"]
+    return {name: int(number) for name, (number, store) in labels.items() if store == "window"}
 
 
 def label_at(folder: Path, row: dict[str, Any]) -> tuple[LabelEnsemble, int] | None:
     """(LABEL's ensemble at a level of the λ path, its number); None when the run has no such label."""
-    labels = json.loads((folder / "path" / RUN_FILE).read_text(encoding="utf8"))["labels"]
-    if LABEL not in labels:
+    number = _trained_labels(folder).get(LABEL)
+    if number is None:
         return None
-    ensemble = load_state(folder / "path", LABEL).ensemble
     trees = row[LABEL]["trees"] if LABEL in row else row["trees_of"][LABEL]
-    return first_trees(ensemble, trees), int(labels[LABEL][0])
+    return first_trees(load_state(folder / "path", LABEL).ensemble, trees), number
 
 
 def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | None:
@@ -89,54 +91,112 @@ def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | Non
     if held is None:
         return None
     ensemble, number = held
-    store = open_store(str((folder / "stores" / "window").resolve()))
+    store, data = open_window(folder)
     score = load_scores(folder / "path", LABEL, ensemble, store.n_examples)
     if score is None:
         score = ensemble_scores(store, ensemble)
-    positive = open_label_data(folder / "stores" / "window").gold == number
-    return {"label": LABEL, **ensemble_statistics(ensemble), "margins": margin_statistics(score, positive)}
+    return {**ensemble_statistics(ensemble), "margins": margin_statistics(score, data.gold == number)}
 
 
 def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float) -> dict[str, Any]:
     """Build the stores of the sentences and grow a few LABEL trees; sizes, seconds, this process's peak memory.
-
-    `minutes` bounds the growing, not the building. Stores of a killed run are used again.
-    """
+    `minutes` bounds the growing, not the building. Stores of a killed run are used again."""
     began = time.perf_counter()
     fit = Fit(recipe, sentences, [], folder, large=IndirectStore.build_all)
     fit.prepare()
     prepared = time.perf_counter() - began
-    path = (folder / "stores" / "window").resolve()
-    store, data = open_store(str(path)), open_label_data(path)
+    store, data = open_window(folder)
     names = list(fit.lexicon.labels)
-    counts = np.bincount(data.gold[data.gold >= 0].astype(np.int64), minlength=len(names))
-    examples = {
-        **example_counts(folder, fit.report["sentences"]),
-        "positives": {name: int(count) for name, count in zip(names, counts, strict=False)},
-    }
     found: dict[str, Any] = {
-        "label": LABEL,
         "corpus": fit.report,
-        "examples": examples,
+        "examples": example_counts(folder, fit.report["sentences"], names),
         "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
         "prepare_seconds": round(prepared, 1),
-        "bytes_per_example": {name: array.dtype.itemsize for name, array in zip(data._fields, data, strict=True)},
     }
     if LABEL in names:
-        at = names.index(LABEL), LABEL
-        found["profile"] = profile_trees(
-            store, data, *at, recipe.learner, SCALE_LAMBDA, SCALE_TREES, seconds=60 * minutes
-        )
-    found["peak_bytes"] = peak_memory()
-    return found
+        learner = LabelLearner(store, data, names.index(LABEL), LABEL, recipe.learner, progress=OTHER_DRAWS)
+        found["profile"] = profile_trees(learner, SCALE_LAMBDA, SCALE_TREES, 60 * minutes)
+    return {**found, "peak_bytes": peak_memory()}
 
 
 def peak_memory() -> int | None:
     """The largest resident memory of this process so far, mapped files included, in bytes; None where unknown."""
-    try:
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return None
+    status = Path("/proc/self/status")
+    found = re.search(r"^VmHWM:\s*(\d+)", status.read_text(encoding="ascii"), re.M) if status.is_file() else None
+    return int(found[1]) * 1024 if found else None
+
+
+def spread(values: np.ndarray) -> dict[str, float] | None:
+    """Mean and standard deviation; None of no values."""
+    return {"mean": float(np.mean(values)), "sd": float(np.std(values))} if len(values) else None
+
+
+def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
+    """(splits above each node, how many of them were answered "no"), int64 (N,). A child's number is above its
+    parent's, so one pass in order will do."""
+    splits, negated = np.zeros((2, len(ensemble.atom)), dtype=OFFSET)
+    for node in np.flatnonzero(ensemble.atom >= 0).tolist():
+        yes, no = int(ensemble.yes[node]), int(ensemble.no[node])
+        splits[yes] = splits[no] = splits[node] + 1
+        negated[yes], negated[no] = negated[node], negated[node] + 1
+    return splits, negated
+
+
+def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
+    """Counts and spreads of one label's trees. `leaves`, `nonzero_leaves`: over all trees. `splits`: of a tree.
+    `splits_above`: between the root and a non-zero leaf. `negated`: share of the tests above non-zero leaves that are
+    negated; `all_negated`: share of non-zero leaves above which every test is. `confidence`: |value| of the non-zero
+    leaves. Spreads are None without any."""
+    splits, negated = above_nodes(ensemble)
+    live = np.flatnonzero(ensemble.value)
+    ends = np.append(ensemble.roots[1:], len(ensemble.atom))
+    inner = np.concatenate([[0], np.cumsum(ensemble.atom >= 0)])
+    total = int(splits[live].sum())
+    sizes = {"trees": len(ensemble.roots), "leaves": n_leaves(ensemble), "nonzero_leaves": n_parameters(ensemble)}
+    return {
+        **sizes,
+        "splits": spread(inner[ends] - inner[ensemble.roots]),
+        "splits_above": spread(splits[live]),
+        "negated": int(negated[live].sum()) / total if total else None,
+        "all_negated": float(np.mean(negated[live] == splits[live])) if len(live) else None,
+        "confidence": spread(np.abs(ensemble.value[live])),
+    }
+
+
+def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
+    """Spreads of y·h over correct and incorrect examples; `score` int32 (n,) in units of CONFIDENCE_GRID, `positive`
+    bool (n,)."""
+    h = score * CONFIDENCE_GRID
+    counts = {"n_correct": int(positive.sum()), "n_incorrect": int((~positive).sum())}
+    wrong = float(np.mean((h > 0) != positive))
+    return {"correct": spread(h[positive]), "incorrect": spread(-h[~positive]), **counts, "wrong_sign": wrong}
+
+
+def profile_trees(
+    learner: LabelLearner, penalty: float, n_trees: int, seconds: float = math.inf, at_least: int = 1
+) -> dict[str, Any]:
+    """Grow `n_trees` trees and time the steps. λ starts at `penalty` and is lowered when the root cannot be split.
+    After `seconds` it ends early, with `at_least` so many trees. The first tree is not counted: kernels are compiled or
+    loaded in it, and buffers come into being. Returns `ms`: spread per step and in `total`, in milliseconds, None when
+    no tree could be grown; `trees`, `splits`, `weight_lost`: counts or spreads over the counted trees; `lambda`: of the
+    last one."""
+    end = time.monotonic() + seconds
+    times: list[list[float]] = []
+    sizes, lost, relaxed = [], [], 0
+    while len(times) <= n_trees and relaxed < MAX_RELAXED:
+        before, n_before = dict(learner.seconds), learner.n_trees
+        left_out = learner.step(penalty)
+        if left_out is None:
+            penalty, relaxed = penalty * RELAX, relaxed + 1
+            continue
+        times.append([1000 * (learner.seconds[step] - before[step]) for step in STEPS])
+        lost.append(left_out)
+        if learner.n_trees > n_before:
+            sizes.append(int(np.count_nonzero(learner.ensemble.atom[learner.ensemble.roots[-1] :] >= 0)))
+        if len(times) >= at_least and time.monotonic() > end:
+            break
+    counted, ms = np.array(times[1:] or times), None
+    if times:
+        ms = {**dict(zip(STEPS, map(spread, counted.T), strict=True)), "total": spread(counted.sum(axis=1))}
+    sizes_and_lost = {"splits": spread(np.array(sizes)), "weight_lost": spread(np.array(lost))}
+    return {"trees": len(counted), "lambda": penalty, "ms": ms, **sizes_and_lost}

@@ -1,10 +1,10 @@
-"""One run of the plan: train (or measure), evaluate, write result.json. Everything resumes after a kill."""
+"""The runs that the papers' tables need, as data, and one of them: train (or measure), evaluate, write result.json.
+Everything resumes after a kill."""
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,38 +16,76 @@ from spacy_dtparse.parsers.pcfg import PcfgParser
 
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
-from ...dtree.boosting.labels import open_label_data
-from ...dtree.boosting.learner import ensemble_scores
+from ...dtree.boosting.learner import LabelLearner, ensemble_scores
 from ...dtree.boosting.rows import LOG_FILE, best_row, seconds_used
-from ...dtree.boosting.store import open_store
 from ...dtree.fit import Fit
 from ...dtree.recipe import NO_FACTS, FitRecipe
 from ...pcfg import PcfgOptions, train_pcfg
 from ...pcfg.latent_training import LatentOptions, train_latent
 from ...runs.files import read_lines, read_result, write_atomically, write_json
 from ...runs.processes import worker_pool
-from ..pages import RESULT
+from ...runs.settings import changed
+from ..plans import RESULT, Named, origin
 from ..sources import Sources
+from . import measuring
 from .indirect import IndirectStore
-from .measuring import LABEL, example_counts, judge, label_at, label_statistics, measure_scale
-from .plan import Run, run_recipe
-from .statistics import profile_variants
 
-TRAINED = "trained.json"
-DEV_WORDS = 15
-"""Sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on."""
-
+RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
+DEV_WORDS = 15  # sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on
 LATENT_CYCLES = 4
+PROFILED = 20  # counted trees of each variant of a "profile" run
+VARIANTS: dict[str, Any] = {
+    "sampled": {},
+    "no_subtraction": {"subtraction": False},
+    "no_sampling": {"sample_size": None},
+}
+
+
+@dataclass(frozen=True)
+class Run(Named):
+    """One run. `changes`: settings that differ from the recipe 2006, by dotted name. `kind`: "fit" trains and
+    evaluates; "profile" grows some more trees on what run `of` left behind; "scale" builds the stores of sentences of
+    any length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall clock that training may take
+    (after it the run ends within its λ level; evaluation comes on top)."""
+
+    kind: str
+    about: str
+    minutes: float
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    of: str | None = None
+
+
+PLAN = (  # in the order in which they are run; the minutes add up to less than 6 hours
+    Run("r2l", "fit", "right-to-left, baseline atoms", 40),
+    Run("l2r", "fit", "left-to-right", 40, {"strategy": "l2r"}),
+    Run("bottom_up", "fit", "any order", 40, {"strategy": "bottom_up"}),
+    Run("kitchen_sink", "fit", "right-to-left, all atoms", 45, {"templates": "kitchen_sink", "memory_gib": 12}),
+    Run("hard", "fit", "gain with a hard threshold", 25, {"learner.gain": "hard"}),
+    Run("stumps", "fit", "one split per tree", 25, {"learner.max_splits": 1}),
+    Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
+    Run("profile", "profile", "NP trees on the run r2l's", 10, of="r2l"),
+    Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, of="kitchen_sink"),
+    Run("full_length", "scale", "sentences of any length, indirect storage", 40,
+        {"max_words": None, "memory_gib": 0, "atom_sentences": 4000}),
+    Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
+    Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
+)  # fmt: skip
+
+
+def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
+    """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown ones. A run of
+    another run has that run's recipe."""
+    owner = next((other for other in PLAN if other.name == run.of), run)
+    changes = [f"{name}={json.dumps(value)}" for name, value in owner.changes.items()]
+    return FitRecipe.from_dict(changed(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of one call share.
-
-    `out`: a run has the folder `out`/NAME and the model `out`/NAME.model. `budget`: inferences the search may score
-    for a sentence at the end. `settings`: NAME=VALUE for every recipe. `minutes`: instead of the plan's. `baseline`: a
-    parser's file, used instead of training a PCFG. `command`: kept in the results.
-    """
+    """What all runs of one call share. `out`: a run has the folder `out`/NAME and the model `out`/NAME.model. `budget`:
+    inferences the search may score for a sentence at the end. `settings`: NAME=VALUE for every recipe. `minutes`:
+    instead of the plan's. `baseline`: a parser's file, used instead of training a PCFG. `command`: kept in the
+    results."""
 
     sources: Sources
     out: Path
@@ -56,10 +94,6 @@ class Job:
     minutes: float | None = None
     baseline: Path | None = None
     command: tuple[str, ...] = ()
-
-    def minutes_of(self, run: Run) -> float:
-        """Wall clock for the training of `run`."""
-        return run.minutes if self.minutes is None else self.minutes
 
     def held_out(self, part: str) -> list[Sentence]:
         """The short sentences of "dev" or "test". Raises TrainingDataError when there are none in dev."""
@@ -74,19 +108,17 @@ class Job:
 
 
 def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
-    """(the run's result, whether it was made now); a result of the same facts is not made again.
-
-    Raises TrainingDataError and ConfigError for what cannot be used, such as a folder of another run.
-    """
+    """(the run's result, whether it was made now); a result of the same facts is not made again. Raises
+    TrainingDataError and ConfigError for what cannot be used, such as a folder of another run."""
     recipe = run_recipe(run, job.settings)
     settings = recipe.to_dict()
     for section, name in NO_FACTS:
         (settings[section] if section else settings).pop(name)
-    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes_of(run), "data": job.sources.facts()}
+    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes or run.minutes, "data": job.sources.facts()}
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
-        facts = {key: value for key, value in facts.items() if key not in ("recipe", "minutes")}
-        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline is not None else None
+        del facts["recipe"], facts["minutes"]
+        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline else None
     facts = json.loads(json.dumps(facts))
     path = job.out / run.name / RESULT
     held = read_result(path)
@@ -95,31 +127,23 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     found = MAKERS[run.kind](run, job, recipe, json.loads(json.dumps(trained)))
-    result = {
-        "facts": facts,
-        "about": run.about,
-        "command": list(job.command),
-        "version": __version__,
-        "seed": recipe.seed,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "seconds_now": round(time.perf_counter() - began, 1),
-        **found,
-    }
+    made = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - began, 1)}
+    result = {"facts": facts, **made, **origin(job.command), **found}
     write_json(path, result)
     return result, True
 
 
 def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
-    dev = job.held_out("dev")
-    done = folder / TRAINED
-    if not (done.is_file() and model_file.is_file() and json.loads(done.read_text(encoding="utf8"))["facts"] == facts):
-        log = folder / "path" / LOG_FILE
-        used = seconds_used(read_lines(log)) if log.is_file() else 0.0
-        left = max(1.0, 60 * job.minutes_of(run) - used)
-        limit = recipe.path.budget_seconds
+    dev, done, log = job.held_out("dev"), folder / "trained.json", folder / "path" / LOG_FILE
+    trained = read_result(done) if model_file.is_file() else None
+    if trained is None or trained["facts"] != facts:
+        left, limit = (
+            max(1.0, 60 * (job.minutes or run.minutes) - seconds_used(read_lines(log))),
+            recipe.path.budget_seconds,
+        )
         timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
-        names = job.sources.names
+        names = [sentence.source for sentence in job.sources.train]
         meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
         meta.pop("notices")
         fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
@@ -127,33 +151,30 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         write_atomically(model_file, DtreeParser(model).to_bytes())
         trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
         write_json(done, trained)
-    trained = json.loads(done.read_text(encoding="utf8"))
     parser = load_parser(model_file)
-    rows = read_lines(folder / "path" / LOG_FILE)
+    rows = read_lines(log)
     best = best_row(rows)
     if best is None:
         raise TrainingDataError(f"{folder}: no λ level was trained; allow more time or a smaller path.lambda_floor")
     return {
-        "stopped": trained["stopped"],
-        "corpus": trained["corpus"],
+        **{key: trained[key] for key in ("stopped", "corpus")},
         "train_seconds": round(seconds_used(rows), 1),
         "best": _short(best),
         "rows": [_short(row) for row in rows],
         **_judged(parser, job, job.budget),
-        "dev_greedy": judge(parser, dev, 0),
-        "examples": example_counts(folder, trained["corpus"]["sentences"]),
-        "ensemble": label_statistics(folder, best),
+        "dev_greedy": measuring.judge(parser, dev, 0),
+        "examples": measuring.example_counts(folder, trained["corpus"]["sentences"]),
+        "ensemble": measuring.label_statistics(folder, best),
     }
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A line of the λ path's log, without what is kept for every label but LABEL."""
-    mine = row["labels"].get(LABEL, {})
-    kept = {key: row.get(key) for key in ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1")}
+    mine = row["labels"].get(measuring.LABEL, {})
+    kept = ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1", "seconds", "weight_lost")
     label = {key: mine.get(key) for key in ("trees", "parameters", "leaves")}
     label["weight_lost"] = mine.get("weight_lost") if mine.get("grown") else None
-    measured = {"f1_evalb": row["scores"].get("f1_evalb"), "seconds": row["seconds"], "weight_lost": row["weight_lost"]}
-    return {**kept, **measured, LABEL: label}
+    return {**{key: row[key] for key in kept}, "f1_evalb": row["scores"].get("f1_evalb"), measuring.LABEL: label}
 
 
 def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
@@ -161,37 +182,31 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     held = read_result(folder / RESULT)
     if held is None:
         raise TrainingDataError(f"run {run.name!r} grows trees on what run {run.of!r} left; do that one first (--runs)")
-    at = label_at(folder, held["best"])
+    at = measuring.label_at(folder, held["best"])
     if at is None:
-        raise TrainingDataError(f"run {run.of!r} has no label {LABEL}, so there is nothing to profile")
+        raise TrainingDataError(f"run {run.of!r} has no label {measuring.LABEL}, so there is nothing to profile")
     ensemble, number = at
-    path = (folder / "stores" / "window").resolve()
-    store, data = open_store(str(path)), open_label_data(path)
-    penalty = held["best"]["lambda"] * recipe.path.decay
-    variants = profile_variants(
-        store, data, number, LABEL, recipe.learner, penalty, ensemble, ensemble_scores(store, ensemble),
-        job.minutes_of(run),
-    )  # fmt: skip
-    return {
-        "label": LABEL,
-        "examples": store.n_examples,
-        "atoms": store.n_atoms,
-        "atoms_per_example": held["examples"]["atoms_per_example"],
-        "variants": variants,
-    }
+    store, data = measuring.open_window(folder)
+    penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
+    seconds, grown = 20 * (job.minutes or run.minutes), {}  # a third of the minutes
+    for name, changes in VARIANTS.items():
+        given = replace(recipe.learner, **changes), ensemble, score.copy(), measuring.OTHER_DRAWS
+        learner = LabelLearner(store, data, number, measuring.LABEL, *given)
+        grown[name] = measuring.profile_trees(learner, penalty, PROFILED, seconds, 2)
+    length = held["examples"]["atoms_per_example"]
+    return {"examples": store.n_examples, "atoms": store.n_atoms, "atoms_per_example": length, "variants": grown}
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
-        task = (recipe, job.sources.train, job.out / run.name, job.minutes_of(run))
-        return pool.submit(measure_scale, *task).result()
+        given = recipe, job.sources.train, job.out / run.name, job.minutes or run.minutes
+        return pool.submit(measuring.measure_scale, *given).result()
 
 
 def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
     """A PCFG of either kind on the short sentences; neither `recipe` nor the plan's minutes say anything to it."""
     job.held_out("dev")  # there must be some
-    began, extra = time.perf_counter(), {}
-    options: dict[str, Any] | None = None
+    began, found = time.perf_counter(), dict[str, Any](options=None)
     if run.kind == "pcfg" and job.baseline is not None:
         parser = load_parser(job.baseline)
     else:
@@ -199,23 +214,22 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[
         if run.kind == "pcfgla":
             latent = LatentOptions(cycles=LATENT_CYCLES, given_tags=True)
             model = train_latent(train, latent, meta, threads=2, workdir=job.out / run.name / "cycles")
-            options, extra = model.meta["options"], {"values": int(model.latent[0].sizes.sum())}
+            found = {"options": model.meta["options"], "values": int(model.latent[0].sizes.sum())}
         else:
             chosen = PcfgOptions()
             model = train_pcfg(train, chosen, meta)
-            options = {"markov": asdict(chosen.markov), "smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+            kept = {"smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+            found["options"] = {"markov": asdict(chosen.markov), **kept}
         parser = PcfgParser(model)
         write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
-    seconds = round(time.perf_counter() - began, 1)
-    return {"options": options, "train_seconds": seconds, **extra, **_judged(parser, job, None)}
+    return {**found, "train_seconds": round(time.perf_counter() - began, 1), **_judged(parser, job, None)}
 
 
 def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
     """`judge` on dev, and on test where there is any."""
     parts = {part: job.held_out(part) for part in ("dev", "test")}
-    return {part: judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
+    return {part: measuring.judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
 
 
-Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]
+Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]  # the last: the facts of its training
 MAKERS: dict[str, Maker] = {"fit": _fit, "profile": _profile, "scale": _scale, "pcfg": _pcfg, "pcfgla": _pcfg}
-"""What makes a result of each kind, from the run, the job, the recipe and the facts of its training."""

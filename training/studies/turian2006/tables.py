@@ -1,8 +1,6 @@
-"""Results as Markdown, beside the figures that the papers print.
-
-`PAPER` has only what stands in the texts of Turian & Melamed 2006a ("Advances in discriminative parsing", ACL) and
-2006b ("Computational challenges in parsing by classification", HLT-NAACL workshop).
-"""
+"""Results as Markdown, beside the figures that the papers print. `PAPER` has only what stands in the texts of Turian &
+Melamed 2006a ("Advances in discriminative parsing", ACL) and 2006b ("Computational challenges in parsing by
+classification", HLT-NAACL workshop)."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,35 +8,29 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.errors import ConfigError
-
 from ...dtree.boosting.rows import plot_path
-from .. import pages
-from ..pages import NO, Results, Tables, markdown, percent
-from .plan import PLAN
+from ..plans import NO, Results, Tables, markdown, percent
 
 PAPER: dict[str, Any] = {
-    # 2006a, Table 2: λ, active features in thousands, recall, precision, F1
+    # 2006a, Table 2: λ, active features, recall, precision, F1; section 4.1: % greedy optimal, % cut short
     "strategies": {
-        "l2r": (0.040, 11.9, 89.86, 89.63, 89.74),
-        "bottom_up": (0.020, 13.7, 89.92, 89.84, 89.88),
-        "r2l": (0.014, 14.0, 90.66, 89.81, 90.23),
+        "l2r": ("0.040", "11.9 K", "89.86", "89.63", "89.74", NO, 0),
+        "bottom_up": ("0.020", "13.7 K", "89.92", "89.84", "89.88", NO, 28),
+        "r2l": ("0.014", "14.0 K", "90.66", "89.81", "90.23", 85, 0),
     },
-    "cut_short": {"l2r": 0, "bottom_up": 28, "r2l": 0},  # 2006a, section 4.1, % of sentences
-    "greedy_optimal": {"r2l": 85},
-    # 2006a, section 4.2: atoms, dev F1, thousands of parameters
-    "atoms": {"r2l": ("300 K", 90.23, 14.0), "kitchen_sink": ("1.1 M", 90.55, 6.3)},
+    # 2006a, section 4.2: atoms, active ones of an example, parameters, dev F1
+    "atoms": {"r2l": ("300 K", NO, "14.0 K", "90.23"), "kitchen_sink": ("1.1 M", 440, "6.3 K", "90.55")},
     # 2006a, Table 4: recall, precision, F1 on section 23
     "parsers": (
-        ("Turian & Melamed (2005)", 86.47, 87.80, 87.13),
-        ("Bikel (2004)", 87.85, 88.75, 88.30),
-        ("Taskar et al. (2004)", 89.10, 89.14, 89.12),
-        ("kitchen sink", 89.26, 89.55, 89.40),
+        ("Turian & Melamed (2005)", "86.47", "87.80", "87.13"),
+        ("Bikel (2004)", "87.85", "88.75", "88.30"),
+        ("Taskar et al. (2004)", "89.10", "89.14", "89.12"),
+        ("kitchen sink", "89.26", "89.55", "89.40"),
     ),
-    # 2006b, Table 2: mean and standard deviation in seconds
+    # 2006b, Table 2: mean and standard deviation in ms
     "profile": {
-        "sample": (1.5, 0.07), "extract": (38.2, 0.13), "build": (127.6, 27.60), "percolate": (31.4, 4.91),
-        "leaves": (6.2, 1.75), "total": (204.9, 32.6),
+        "sample": "1,500 ± 70", "extract": "38,200 ± 130", "build": "127,600 ± 27,600", "percolate": "31,400 ± 4,910",
+        "leaves": "6,200 ± 1,750", "total": "204,900 ± 32,600",
     },
 }  # fmt: skip
 
@@ -68,44 +60,32 @@ def pair(values: Mapping[str, float] | None, digits: int = 1) -> str:
 
 def strategies(results: Results) -> str:
     """2006a, Table 2, and what section 4.1 says about the search."""
-    rows = []
+    rows, have = [], {name: results[name] for name in NAMES if name in results}
     for name, short in NAMES.items():
-        if name in results:
-            found = results[name]
-            dev = found["dev"]
+        if name in have:
+            found, dev = have[name], have[name]["dev"]
             rows.append(
                 (short, *_level(found), *_accuracy(dev), percent(dev["evalb"]["f1"]), _f1(found)[1],
                  percent(dev["greedy_optimal"], 1), percent(dev["cut_short"], 1), f"{dev['tokens_per_second']:,.0f}")
             )  # fmt: skip
-        penalty, thousands, *figures = PAPER["strategies"][name]
-        optimal, cut = PAPER["greedy_optimal"].get(name, NO), PAPER["cut_short"][name]
-        rows.append(
-            (f"{short}, paper", f"{penalty:.3f}", f"{thousands} K", *(f"{figure:.2f}" for figure in figures), NO, NO,
-             optimal, cut, NO)
-        )  # fmt: skip
+        printed = PAPER["strategies"][name]
+        rows.append((f"{short}, paper", *printed[:5], NO, NO, *printed[5:], NO))
     head = (
-        "strategy", "λ", "parameters", "recall", "precision", "F1", "F1 evalb", "F1 greedy", "greedy optimal %",
-        "cut short %", "tokens/s",
-    )  # fmt: skip
-    return markdown(head, rows) + "\n\n" + " ".join(_said(results))
-
-
-def _said(results: Results) -> list[str]:
-    """Answers to the questions of the table, from the figures."""
-    have = {name: results[name] for name in NAMES if name in results}
+        "strategy, λ, parameters, recall, precision, F1, F1 evalb, F1 greedy, greedy optimal %, cut short %, tokens/s"
+    )
     said = []
     if len(have) == len(NAMES):
         order = sorted(have, key=lambda name: -have[name]["dev"]["all"]["f1"])
         said.append("Best to worst by F1: " + ", ".join(NAMES[n] for n in order) + " (paper: r2l, b.u., l2r).")
     if "bottom_up" in have:
-        dev = have["bottom_up"]["dev"]
+        budget, cut_short = have["bottom_up"]["dev"]["budget"], percent(have["bottom_up"]["dev"]["cut_short"], 1)
         said.append(
-            f"With {dev['budget']:,} scored inferences the b.u. search was cut short in "
-            f"{percent(dev['cut_short'], 1)} % of the sentences."
+            f"With {budget:,} scored inferences the b.u. search was cut short in {cut_short} % of the sentences."
         )
     stops = ", ".join(f"{NAMES[name]} {_stop(found)}" for name, found in have.items())
-    sizes = {found["dev"]["sentences"] for found in have.values()}
-    return [*said, f"Dev: {', '.join(f'{size:,}' for size in sorted(sizes))} sentences. Training ended: {stops}."]
+    sizes = ", ".join(f"{size:,}" for size in sorted({found["dev"]["sentences"] for found in have.values()}))
+    said.append(f"Dev: {sizes} sentences. Training ended: {stops}.")
+    return markdown(head.split(", "), rows) + "\n\n" + " ".join(said)
 
 
 def _stop(found: dict[str, Any]) -> str:
@@ -113,12 +93,8 @@ def _stop(found: dict[str, Any]) -> str:
     return f"{reasons[found['stopped']]} ({found['train_seconds'] / 60:.0f} min)"
 
 
-def curves(results: Results) -> str:
+def curves(results: Results, titles: Mapping[str, str] = NAMES) -> str:
     """2006a, Figure 1, as a table: greedy dev F1 of the last λ level with at most that many parameters."""
-    return _curve_table(results, NAMES)
-
-
-def _curve_table(results: Results, titles: Mapping[str, str]) -> str:
     rows = []
     for name, title in titles.items():
         if name in results:
@@ -139,11 +115,10 @@ def atoms(results: Results) -> str:
             found = results[name]
             number, length = found["examples"]["atoms"] or 0, found["examples"]["atoms_per_example"]
             rows.append((title, f"{number:,}", f"{length:.0f}", *_level(found), *_f1(found)))
-        count, f1, thousands = PAPER["atoms"][name]
-        active = 440 if name == "kitchen_sink" else NO
-        rows.append((f"{title}, paper", count, active, NO, f"{thousands} K", f"{f1:.2f}", NO))
+        count, active, parameters, f1 = PAPER["atoms"][name]
+        rows.append((f"{title}, paper", count, active, NO, parameters, f1, NO))
     head = ("atoms", "number", "per example", "λ", "parameters", "F1", "F1 greedy")
-    return markdown(head, rows) + "\n\n" + _curve_table(results, ATOMS)
+    return markdown(head, rows) + "\n\n" + curves(results, ATOMS)
 
 
 def parsers(results: Results) -> str:
@@ -158,33 +133,23 @@ def parsers(results: Results) -> str:
         if name in results:
             record = results[name][part]
             rows.append((f"{title} ({part})", *_accuracy(record), percent(record["evalb"]["f1"])))
-    for title, *figures in PAPER["parsers"]:
-        rows.append((f"{title}, paper (test)", *(f"{figure:.2f}" for figure in figures), NO))
+    rows += [(f"{title}, paper (test)", *figures, NO) for title, *figures in PAPER["parsers"]]
     return markdown(("parser", "recall", "precision", "F1", "F1 evalb"), rows)
-
-
-VARIANTS = {"sampled": "", "no_subtraction": ", no subtraction", "no_sampling": ", no sampling"}
 
 
 def profile(results: Results) -> str:
     """2006b, Table 2: milliseconds per step of an NP tree."""
-    steps = tuple(PAPER["profile"])
-    rows, notes = [], []
-    for name, title in (("profile", "baseline"), ("profile_kitchen_sink", "kitchen sink")):
-        if name not in results:
-            continue
-        found = results[name]
-        for variant, words in VARIANTS.items():
-            measured = found["variants"][variant]
+    steps, rows, notes = PAPER["profile"], [], []
+    titles = {"profile": "baseline", "profile_kitchen_sink": "kitchen sink"}
+    for title, found in ((title, results[name]) for name, title in titles.items() if name in results):
+        for variant, measured in found["variants"].items():
+            words = "" if variant == "sampled" else f", {variant.replace('_', ' ')}"
             if measured["ms"] is not None:
                 cells = [pair(measured["ms"][step]) for step in steps]
                 rows.append((f"{title}{words} ({measured['trees']} trees)", *cells, pair(measured["splits"])))
-        notes.append(
-            f"{title}: {found['examples']:,} examples of {found['atoms_per_example']:.0f} atoms on average, "
-            f"{found['atoms']:,} atoms."
-        )
-    paper = [f"{1000 * mean:,.0f} ± {1000 * sd:,.0f}" for mean, sd in PAPER["profile"].values()]
-    rows.append(("kitchen sink, paper", *paper, "40.8 ± 7.8"))
+        size, length = f"{found['examples']:,} examples", f"{found['atoms_per_example']:.0f} atoms on average"
+        notes.append(f"{title}: {size} of {length}, {found['atoms']:,} atoms.")
+    rows.append(("kitchen sink, paper", *steps.values(), "40.8 ± 7.8"))
     notes.append("Paper: 1,650,000 examples of 440 atoms, 1.1 M atoms, on an AMD Opteron 242.")
     return markdown(("ms", *steps, "splits"), rows) + "\n\n" + " ".join(notes)
 
@@ -201,18 +166,15 @@ def ensemble(results: Results) -> str:
     columns = {}
     for name, title in ATOMS.items():
         held = results.get(name, {}).get("ensemble")
-        if held is None:
-            continue
-        lost = [row["NP"]["weight_lost"] for row in results[name]["rows"] if row["NP"]["weight_lost"] is not None]
-        columns[title] = (
-            f"{held['trees']:,}", f"{held['leaves']:,}", f"{held['nonzero_leaves']:,}", pair(held["splits"]),
-            pair(held["splits_above"]), percent(held["negated"], 1), percent(held["all_negated"], 1),
-            pair(held["confidence"], 3), pair(held["margins"]["correct"]), pair(held["margins"]["incorrect"]),
-            percent(min(lost) if lost else None),
-        )  # fmt: skip
-    rows = [
-        (title, *(column[k] for column in columns.values()), theirs) for k, (title, theirs) in enumerate(paper.items())
-    ]
+        if held is not None:
+            lost = [row["NP"]["weight_lost"] for row in results[name]["rows"] if row["NP"]["weight_lost"] is not None]
+            columns[title] = (
+                *(f"{held[count]:,}" for count in ("trees", "leaves", "nonzero_leaves")), pair(held["splits"]),
+                pair(held["splits_above"]), percent(held["negated"], 1), percent(held["all_negated"], 1),
+                pair(held["confidence"], 3), pair(held["margins"]["correct"]), pair(held["margins"]["incorrect"]),
+                percent(min(lost, default=None)),
+            )  # fmt: skip
+    rows = list(zip(paper, *columns.values(), paper.values(), strict=True))
     return markdown(("NP classifier", *columns, "paper"), rows)
 
 
@@ -225,18 +187,14 @@ def choices(results: Results) -> str:
     fixed = results["r2l"]["best"]["lambda"] if "r2l" in results else None
     rows = []
     for name, title in titles.items():
-        if name not in results:
-            continue
-        found = results[name]
-        rows.append(
-            (title, *_level(found), *_f1(found), *(at_lambda(found, value) for value in (fixed, 1.0, 10.0)),
-             f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}")
-        )  # fmt: skip
-    head = (
-        "r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy",
-        f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}", "at λ 1", "at λ 10", "training",
-    )  # fmt: skip
-    return markdown(head, rows) + "\n\n" + _curve_table(results, titles)
+        if name in results:
+            found = results[name]
+            others = (at_lambda(found, value) for value in (fixed, 1.0, 10.0))
+            stop = f"{found['train_seconds'] / 60:.0f} min, {_stop(found).partition(' (')[0]}"
+            rows.append((title, *_level(found), *_f1(found), *others, stop))
+    at = f"greedy at λ {NO if fixed is None else format(fixed, '.3g')}"
+    head = ("r2l, baseline atoms", "best λ", "parameters", "F1", "F1 greedy", at, "at λ 1", "at λ 10", "training")
+    return markdown(head, rows) + "\n\n" + curves(results, titles)
 
 
 def at_lambda(found: dict[str, Any], value: float | None) -> str:
@@ -244,8 +202,8 @@ def at_lambda(found: dict[str, Any], value: float | None) -> str:
     rows = [row for row in found["rows"] if row["f1"] is not None and not row["partial"]]
     if value is None or not rows:
         return NO
-    nearest = min(rows, key=lambda row: abs(math.log(row["lambda"] / value)))
-    return percent(nearest["f1"]) if abs(math.log(nearest["lambda"] / value)) < 0.11 else NO
+    distance, f1 = min(((abs(math.log(row["lambda"] / value)), row["f1"]) for row in rows), key=lambda pair: pair[0])
+    return percent(f1) if distance < 0.11 else NO
 
 
 def scale(results: Results) -> str:
@@ -257,11 +215,10 @@ def scale(results: Results) -> str:
         found = results["full_length"]
         measured = found.get("profile") or {}
         ms, memory = measured.get("ms"), found["peak_bytes"]
-        rows.append(
-            ("any length", *_sizes(found), "direct" if found["direct"] else "indirect",
-             NO if memory is None else f"{memory / 1e9:.2f} GB",
-             NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s")
-        )  # fmt: skip
+        storage = "direct" if found["direct"] else "indirect"
+        size = NO if memory is None else f"{memory / 1e9:.2f} GB"
+        seconds = NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s"
+        rows.append(("any length", *_sizes(found), storage, size, seconds))
         if ms is not None:
             steps = ", ".join(f"{step} {spread['mean'] / 1000:.1f}" for step, spread in ms.items())
             said.append(
@@ -274,60 +231,44 @@ def scale(results: Results) -> str:
         ("≤ 15 words, paper", "9,753", "1,650,000", "168.8", NO, "indirect", "0.4 GB", "204.9 s"),
         ("any length, paper", "39,832", "41,700,000", "1,050", NO, NO, NO, "940 s or more, estimated"),
     ]
-    head = (
-        "sentences", "number", "examples of each label", "per sentence", "right for NP", "storage", "memory",
-        "per tree",
-    )  # fmt: skip
-    return markdown(head, rows) + "".join(said)
+    head = "sentences, number, examples of each label, per sentence, right for NP, storage, memory, per tree"
+    return markdown(head.split(", "), rows) + "".join(said)
 
 
 def _sizes(found: dict[str, Any]) -> tuple[str, ...]:
-    examples = found["examples"]
-    return (
-        f"{found['corpus']['sentences']:,}", f"{examples['rows']['window']:,}", f"{examples['per_sentence']:.1f}",
-        f"{examples['positives'].get('NP', 0):,}",
-    )  # fmt: skip
+    examples, right = found["examples"], found["examples"]["positives"].get("NP", 0)
+    sizes = f"{found['corpus']['sentences']:,}", f"{examples['rows']['window']:,}"
+    return *sizes, f"{examples['per_sentence']:.1f}", f"{right:,}"
 
 
 TABLES: Tables = {
-    "strategies": (("r2l", "l2r", "bottom_up"), strategies),
-    "curves": (("r2l", "l2r", "bottom_up"), curves),
-    "atoms": (("r2l", "kitchen_sink"), atoms),
+    "strategies": (tuple(NAMES), strategies),
+    "curves": (tuple(NAMES), curves),
+    "atoms": (tuple(ATOMS), atoms),
     "parsers": (("pcfg", "pcfgla", "r2l", "kitchen_sink"), parsers),
     "profile": (("profile", "profile_kitchen_sink"), profile),
-    "ensemble": (("r2l", "kitchen_sink"), ensemble),
+    "ensemble": (tuple(ATOMS), ensemble),
     "choices": (("r2l", "uniform", "stumps", "hard"), choices),
     "scale": (("full_length",), scale),
 }
 
 
-def load_results(folder: Path) -> dict[str, dict[str, Any]]:
-    """The results of the plan's runs below `folder`, by name. Raises ConfigError when there is none."""
-    results = pages.load_results(folder, PLAN)
-    if not results:
-        raise ConfigError(f"{folder} has no RUN/{pages.RESULT}; make some with: python -m training reproduce")
-    return results
-
-
 def weight_lost(row: dict[str, Any]) -> float | None:
     """Percent of the NP examples' weight that samples left out at a λ level, None when no NP tree was grown."""
-    lost = row["NP"]["weight_lost"]
-    return None if lost is None else 100 * lost
+    return None if row["NP"]["weight_lost"] is None else 100 * row["NP"]["weight_lost"]
 
 
-def draw_plots(results: pages.Results, folder: Path) -> list[Path]:
+def draw_plots(results: Results, folder: Path) -> list[Path]:
     """Draw what there are runs for into `folder`; returns the files. Without matplotlib nothing is drawn."""
-    plots: dict[str, tuple[dict[str, str], Callable[[dict], float | None], str]] = {
-        "2006_f1_parameters.svg": (NAMES, itemgetter("f1"), "dev F1, greedy"),
-        "2006_kitchen_sink.svg": (ATOMS, itemgetter("f1"), "dev F1, greedy"),
-        "2006_weight_lost.svg": (ATOMS, weight_lost, "NP example weight lost by sampling, %"),
-    }
+    plots: tuple[tuple[str, dict[str, str], Callable[[dict], float | None], str], ...] = (
+        ("2006_f1_parameters.svg", NAMES, itemgetter("f1"), "dev F1, greedy"),
+        ("2006_kitchen_sink.svg", ATOMS, itemgetter("f1"), "dev F1, greedy"),
+        ("2006_weight_lost.svg", ATOMS, weight_lost, "NP example weight lost by sampling, %"),
+    )
     drawn = []
-    for file, (names, value, what) in plots.items():
+    for file, names, value, what in plots:
         have = {title: results[run]["rows"] for run, title in names.items() if run in results}
-        if not have:
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        if plot_path(have, folder / file, value, what):
-            drawn.append(folder / file)
+        if have:
+            folder.mkdir(parents=True, exist_ok=True)
+            drawn += [folder / file] if plot_path(have, folder / file, value, what) else []
     return drawn

@@ -1,1 +1,0 @@
-"""The experiments of Matsuzaki, Miyao & Tsujii (2005) on any treebanks: a plan of runs, their results, their tables."""
