@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,16 +27,14 @@ class RuleCounts:
     rules: Counter[Rule] = field(default_factory=Counter)
     tokens: Counter[tuple[Symbol, int]] = field(default_factory=Counter)
 
-    def add(self, tree: BinaryTree, classes: Iterable[int]) -> None:
+    def add(self, tree: BinaryTree, classes: Sequence[int]) -> None:
         """Count the rules of a tree and the classes of its words."""
-        symbols, of = tree.symbols, list(classes)
-        for k, symbol in enumerate(symbols):
-            if tree.token[k] >= 0:
-                self.tokens[symbol, of[tree.token[k]]] += 1
-            elif tree.right[k] >= 0:
-                self.rules[symbol, symbols[tree.left[k]], symbols[tree.right[k]]] += 1
+        for symbol, left, right, token in zip(*tree, strict=True):
+            if token >= 0:
+                self.tokens[symbol, classes[token]] += 1
             else:
-                self.rules[symbol, symbols[tree.left[k]]] += 1
+                children = (tree.symbols[child] for child in (left, right) if child >= 0)
+                self.rules[(symbol, *children)] += 1
 
     def frequencies(self, symbols: Sequence[Symbol]) -> np.ndarray:
         """The share of each symbol among all nodes of the trees, float64 (S,)."""
@@ -85,13 +83,13 @@ def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength:
             "make it smaller, or set smoothing to 0"
         )
     width = markov.vertical - (markov.binarisation != "center-head")  # labels noted in full
-    open_counts: Counter[Rule] = Counter()
+    open_counts: dict[Rule, float] = defaultdict(float)
     of_part: dict[Symbol, dict[Rule, float]] = defaultdict(dict)
     for rule, count in counts.items():
         if rule[0].kind == PART:
             of_part[rule[0]][rule] = count
             if len(rule[0].above) == width:
-                open_counts[_opened(rule, width)] += count  # type: ignore[assignment]
+                open_counts[_noting(rule, width, ANY)] += count
     means: dict[Symbol, dict[Rule, float]] = defaultdict(dict)
     for rule, share in sorted(relative_frequencies(open_counts).items()):
         means[rule[0]][rule] = share
@@ -99,25 +97,19 @@ def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength:
     done = set(todo)
     while todo:
         part = todo.pop()
-        own, label = of_part.get(part, {}), part.above[-1]
+        own = of_part.get(part, {})
         total = sum(own.values()) + strength
-        for rule, share in means[_opened((part,), width)[0]].items():
-            closed = tuple(_closed(symbol, label) for symbol in rule)
+        for rule, share in means[_noting((part,), width, ANY)[0]].items():
+            closed = _noting(rule, width, part.above[-1])
             found[closed] = (own.get(closed, 0.0) + strength * share) / total
-            for symbol in closed[1:]:
-                if symbol.kind == PART and symbol not in done:
-                    done.add(symbol)
-                    todo.append(symbol)
+            new = [symbol for symbol in closed[1:] if symbol.kind == PART and symbol not in done]
+            done.update(new)
+            todo += new
     return found
 
 
-def _opened(rule: Rule, width: int) -> Rule:
+def _noting(rule: Rule, width: int, label: str) -> Rule:
+    """The rule with another uppermost label in the parts that note `width` labels."""
     return tuple(
-        s._replace(above=(*s.above[:-1], ANY)) if s.kind == PART and len(s.above) == width else s for s in rule
+        s._replace(above=(*s.above[:-1], label)) if s.kind == PART and len(s.above) == width else s for s in rule
     )
-
-
-def _closed(symbol: Symbol, label: str) -> Symbol:
-    if symbol.kind == PART and symbol.above and symbol.above[-1] == ANY:
-        return symbol._replace(above=(*symbol.above[:-1], label))
-    return symbol

@@ -8,6 +8,7 @@ one tag (NN below NP, NN below ADJP) share the tag's distribution: each leans on
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,32 +26,26 @@ def tag_shares(
 ) -> dict[int, dict[str, float]]:
     """Smoothed counts class -> tag -> tokens from counts of (tag, class)."""
     by_class: dict[int, dict[str, float]] = defaultdict(dict)
-    all_tags: Counter[str] = Counter()
+    all_tags: Any = Counter()
     for (tag, number), count in sorted(counts.items()):
-        by_class[number][tag] = by_class[number].get(tag, 0.0) + count
-        all_tags[tag] += count  # type: ignore[assignment]
-    unknown = words.classes.number(UNKNOWN)
-    rare: dict[str, float] = defaultdict(float)
+        by_class[number][tag] = count
+        all_tags[tag] += count
+    rare: Any = Counter()
     for number, tags in by_class.items():
         if words.classes[number].startswith("*"):
-            for tag, count in tags.items():
-                rare[tag] += count
-    rare = rare or dict(all_tags)  # type: ignore[assignment]
+            rare.update(tags)
+    rare = rare or all_tags
     for number in range(len(words)):
         total = sum(by_class[number].values())
         name = words.classes[number]
-        if number == unknown:
-            prior: Mapping[str, float] = rare
-        elif total < OFTEN and not name.startswith("*"):
+        prior = rare
+        if total < OFTEN and not name.startswith("*"):
             prior = by_class.get(words.signature_number(name, False)) or rare
-        elif not total:
-            prior = rare
-        else:
+        elif total and name != UNKNOWN:
             continue
         whole = sum(prior.values())
-        new = {tag: unseen_weight * count / whole for tag, count in prior.items()}
-        for tag, count in by_class[number].items():
-            new[tag] = new.get(tag, 0.0) + count
+        new: Any = Counter({tag: unseen_weight * count / whole for tag, count in prior.items()})
+        new.update(by_class[number])
         by_class[number] = new
     return by_class
 
@@ -59,20 +54,19 @@ def emissions(
     counts: Mapping[tuple[Symbol, int], float],
     symbols: Sequence[Symbol],
     words: WordClasses,
-    unseen_weight: float = 1.0,
-    variant_weight: float = 10.0,
+    unseen_weight: float,
+    variant_weight: float,
 ) -> Emissions:
     """The emission probabilities of all tag symbols among `symbols`, from counts of (symbol, class)."""
-    plain: Counter[tuple[str, int]] = Counter()
-    of_symbol: Counter[Symbol] = Counter()
+    plain: dict[tuple[str, int], float] = defaultdict(float)
+    of_symbol: dict[Symbol, float] = defaultdict(float)
     for (symbol, number), count in counts.items():
-        plain[symbol.label, number] += count  # type: ignore[assignment]
-        of_symbol[symbol] += count  # type: ignore[assignment]
+        plain[symbol.label, number] += count
+        of_symbol[symbol] += count
     shares = tag_shares(plain, words, unseen_weight)
-    totals: dict[str, float] = defaultdict(float)
+    totals: Any = Counter()
     for tags in shares.values():
-        for tag, share in tags.items():
-            totals[tag] += share
+        totals.update(tags)
     variants: dict[str, list[int]] = defaultdict(list)
     floor = np.full(len(symbols), np.nan, dtype=SCORE)
     for place, symbol in enumerate(symbols):
@@ -81,17 +75,14 @@ def emissions(
             floor[place] = np.log(0.5 / (totals[symbol.label] + 1.0))
     from_class, entries, weights = np.zeros(len(words) + 1, dtype=OFFSET), [], []
     for number in range(len(words)):
-        found = []
+        found = {}
         for tag, share in shares[number].items():
             probability = share / totals[tag]
-            alone = len(variants[tag]) == 1
             for place in variants[tag]:
-                symbol = symbols[place]
-                lean = variant_weight * probability
+                symbol, lean = symbols[place], variant_weight * probability
                 value = (counts.get((symbol, number), 0.0) + lean) / (of_symbol[symbol] + variant_weight)
-                found.append((place, probability if alone else value))
-        found.sort()
-        entries += [place for place, _ in found]
-        weights += [value for _, value in found]
+                found[place] = probability if len(variants[tag]) == 1 else value
+        entries += sorted(found)
+        weights += [found[place] for place in sorted(found)]
         from_class[number + 1] = len(entries)
     return Emissions(from_class, np.array(entries, dtype=INDEX), np.log(np.array(weights, dtype=SCORE)), floor)
