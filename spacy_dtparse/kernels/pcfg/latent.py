@@ -6,7 +6,8 @@ symbols that a coarser grammar has left there, one after the other. Of a rule X 
 kept that have a probability above 0, of X -> Y only such rows [y, :]; after EM that is about one in twenty.
 
 Numbers of a cell are scaled by a power of two, `scale`, so that the largest inside number is near 1. Outside numbers
-are scaled so that inside times outside is a posterior, up to the inside number of the root.
+are scaled so that inside times outside is a posterior, up to the inside number of the root. With the greatest number in
+place of the sum the chart is that of the Viterbi complete tree, which `viterbi` reads.
 """
 
 import math
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
-from .cky import UNARY_FROM, UNARY_TO, cell_number
+from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 from .posterior import EMPTY, best_scale, normalise, power
 
 ROUNDS = 6
@@ -47,12 +48,24 @@ class LatentRules(NamedTuple):
     pair_from: np.ndarray
 
 
+class LatentChart(NamedTuple):
+    """`where` int32 (cells, S): where a symbol's vector is, -1 where it may not come; `symbols` int32: those of a cell
+    at [symbol_from[cell], symbol_from[cell + 1]). `base`, `whole` float64: inside numbers without and with unary rules
+    on top, times 2 ** `scale` int64 (cells,)."""
+
+    where: np.ndarray
+    symbols: np.ndarray
+    symbol_from: np.ndarray
+    base: np.ndarray
+    whole: np.ndarray
+    scale: np.ndarray
+
+
 @bare_kernel
 def lay_out(allowed, sizes, where, symbols, symbol_from):
     """Give every allowed symbol of every cell a place for its vector.
 
-    `allowed` uint8 (cells, S). Filled: `where` int32 (cells, S), -1 where a symbol may not come; `symbols` int32:
-    those of a cell at [symbol_from[cell], symbol_from[cell + 1]). Returns the length of all vectors.
+    `allowed` uint8 (cells, S). Filled: see `LatentChart`. Returns the length of all vectors.
     """
     used, count = 0, 0
     for cell in range(allowed.shape[0]):
@@ -69,12 +82,13 @@ def lay_out(allowed, sizes, where, symbols, symbol_from):
 
 
 @inner_kernel
-def _region(where, symbols, symbol_from, sizes, cell):
+def _region(chart, sizes, cell):
     """(from, to) of a cell's vectors."""
-    first, last = symbol_from[cell], symbol_from[cell + 1]
-    if first == last:
+    first, last = chart.symbol_from[cell], chart.symbol_from[cell + 1] - 1
+    if first > last:
         return 0, 0
-    return where[cell, symbols[first]], where[cell, symbols[last - 1]] + sizes[symbols[last - 1]]
+    last_symbol = chart.symbols[last]
+    return chart.where[cell, chart.symbols[first]], chart.where[cell, last_symbol] + sizes[last_symbol]
 
 
 @inner_kernel
@@ -96,10 +110,14 @@ def _any(row, at, size):
 
 
 @inner_kernel
-def _add_row(to, at_to, factor, values, at, size):
-    """Add factor times `size` numbers of `values`."""
+def add_row(to, at_to, factor, values, at, size, best):
+    """Add factor times `size` numbers of `values`; with `best` take the greater ones instead."""
     for x in range(size):
-        to[at_to + x] += factor * values[at + x]
+        found, before = factor * values[at + x], to[at_to + x]
+        if best:
+            to[at_to + x] = found if found > before else before
+        else:
+            to[at_to + x] = before + found
 
 
 @inner_kernel
@@ -122,7 +140,7 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
                     if not up:
                         spare[below] += _dot(row, above, rules.values, at, n)
                     elif row[below] > 0.0:
-                        _add_row(spare, above, row[below], rules.values, at, n)
+                        add_row(spare, above, row[below], rules.values, at, n, False)
                     at += n
         change = 0.0
         for k in range(row.shape[0]):
@@ -132,57 +150,95 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
             break
 
 
-@bare_kernel
-def latent_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_from, base, whole, scale, spare):
-    """Inside numbers of all cells.
+@inner_kernel
+def _best_chains(rules, place, of_cell, low, start, row, step):
+    """Chains of unary rules: every number becomes the greatest that a chain gives. No rule has a probability above 1,
+    so a cycle never makes a number greater, and this ends with no cycle among the `step`s."""
+    for k in range(row.shape[0]):
+        row[k] = start[k]
+    changed = True
+    while changed:
+        changed = False
+        for symbol in of_cell:
+            for number in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
+                parent = rules.parent[number]
+                if place[parent] < 0:
+                    continue
+                at, to, n = rules.at[number], place[parent] - low, rules.sizes[parent]
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    value = row[place[symbol] - low + rules.rows[k, 0]]
+                    if value > 0.0:
+                        for x in range(n):
+                            if value * rules.values[at + x] > row[to + x]:
+                                row[to + x] = value * rules.values[at + x]
+                                step[to + x, 0], step[to + x, 1], changed = number, k, True
+                    at += n
 
-    `leaves` int32 (L, 2): symbols that a word may have and where their vectors begin in `emissions` float64; those of
-    word t at [leaf_from[t], leaf_from[t + 1]). `where`, `symbols`, `symbol_from`: see `lay_out`. Filled: `base`,
-    `whole` float64: without and with unary rules on top; `scale` int64 (cells,). `spare` float64: scratch as long as
-    the longest cell.
+
+@inner_kernel
+def _join(rules, number, place, at_left, at_right, factor, base, whole, best):
+    """Add to `base` what a binary rule makes of two children; -1: the right one may not come."""
+    parent = rules.parent[number]
+    if place[parent] < 0 or at_right < 0:
+        return
+    at, size = rules.at[number], rules.sizes[parent]
+    for k in range(rules.row_from[number], rules.row_from[number + 1]):
+        both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
+        if both > 0.0:
+            add_row(base, place[parent], both, rules.values, at, size, best)
+        at += size
+
+
+@bare_kernel
+def latent_inside(rules, words, chart, spare, step):
+    """Fill `base`, `whole` and `scale` of a chart with the inside numbers of all cells, or, where `step` has rows, with
+    the probability of the best complete tree of every latent value of every symbol.
+
+    `words`: `leaves` int32 (L, 2), symbols that a word may have and where their vectors begin in `emissions` float64;
+    those of word t at [leaf_from[t], leaf_from[t + 1]). `spare` float64: scratch as long as the longest cell. `step`
+    int32 (length, 2) or (0, 2), filled: of each number its last unary rule and the row of it, -1 where there is none.
     """
-    n = leaf_from.shape[0] - 1
-    sizes = rules.sizes
-    for j in range(1, n + 1):
+    where, symbols, symbol_from, base, whole, scale = chart
+    sizes, leaf_from, best = rules.sizes, words.leaf_from, step.shape[0] > 0
+    step[:] = -1
+    for j in range(1, leaf_from.shape[0]):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
-            low, high = _region(where, symbols, symbol_from, sizes, cell)
-            scale[cell] = EMPTY
-            if low == high:
-                continue
-            row = base[low:high]
-            row[:] = 0.0
-            place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
+            low, high = _region(chart, sizes, cell)
+            base[low:high] = 0.0
+            whole[low:high] = 0.0
             top = 0 if i == j - 1 else best_scale(scale, i, j)
+            scale[cell] = EMPTY
+            if low == high or top <= EMPTY // 2:
+                continue
+            place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             if i == j - 1:
-                for k in range(leaf_from[i], leaf_from[i + 1]):
-                    to = place[leaves[k, 0]]
-                    if to >= 0:
-                        _add_row(base, to, 1.0, emissions, leaves[k, 1], sizes[leaves[k, 0]])
+                for symbol, at in words.leaves[leaf_from[i] : leaf_from[j]]:
+                    if place[symbol] >= 0:
+                        add_row(base, place[symbol], 1.0, words.emissions, at, sizes[symbol], best)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - top)
-                if top <= EMPTY // 2 or factor <= 0.0:
+                if factor <= 0.0:
                     continue
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
+                    at_left, first, last = where[left, b], rules.ranges[b, BINARY_FROM], rules.ranges[b, BINARY_TO]
+                    if last - first < of_right.shape[0]:  # whatever is the shorter list; the order is the same
+                        for number in range(first, last):
+                            at_right = where[right, rules.right[number]]
+                            _join(rules, number, place, at_left, at_right, factor, base, whole, best)
+                        continue
                     for c in of_right:
-                        at_left, at_right = where[left, b], where[right, c]
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
-                            to = place[rules.parent[number]]
-                            if to < 0:
-                                continue
-                            at, size = rules.at[number], sizes[rules.parent[number]]
-                            for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                                both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
-                                if both > 0.0:
-                                    _add_row(base, to, both, rules.values, at, size)
-                                at += size
-            scale[cell] = normalise(row, top)
+                            _join(rules, number, place, at_left, where[right, c], factor, base, whole, best)
+            scale[cell] = normalise(base[low:high], top)
             if scale[cell] <= EMPTY // 2:
-                whole[low:high] = 0.0
+                continue
+            if best:
+                _best_chains(rules, place, of_cell, low, base[low:high], whole[low:high], step[low:high])
             else:
-                _chains(rules, place, of_cell, low, row, whole[low:high], spare, True)
+                _chains(rules, place, of_cell, low, base[low:high], whole[low:high], spare, True)
 
 
 @inner_kernel
@@ -241,14 +297,13 @@ def _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above):
 
 
 @bare_kernel
-def latent_outside(
-    rules, n, root, least, where, symbols, symbol_from, base, whole, scale, above, anywhere, spare, anchors
-):
+def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors):
     """Outside numbers, and the posteriors of rules that reach `least`, from the root down.
 
     After `latent_inside`. `above`, `anywhere` float64, like `whole`: of symbols on top of their unary chain, and
     anywhere in it. Returns the number of `anchors` ANCHOR, -1 if there is no room for all, -2 if the root has no tree.
     """
+    where, symbols, symbol_from, base, whole, scale = chart
     sizes = rules.sizes
     top = cell_number(0, n)
     if where[top, root] < 0 or scale[top] <= EMPTY // 2 or whole[where[top, root]] <= 0.0:
@@ -261,7 +316,7 @@ def latent_outside(
         for i in range(n - width + 1):
             j = i + width
             cell = cell_number(i, j)
-            low, high = _region(where, symbols, symbol_from, sizes, cell)
+            low, high = _region(chart, sizes, cell)
             if low == high or scale[cell] <= EMPTY // 2:
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
@@ -287,9 +342,8 @@ def latent_outside(
                             up = place[rules.parent[number]]
                             if up < 0 or not _any(anywhere, up, sizes[rules.parent[number]]):
                                 continue
-                            met = _down(
-                                rules, number, up, where[left, b], where[right, c], factor, anywhere, whole, above
-                            )
+                            at_left, at_right = where[left, b], where[right, c]
+                            met = _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above)
                             if count == anchors.shape[0]:
                                 return -1
                             count = _anchor(anchors, count, met / total, least, cell, split, number)
