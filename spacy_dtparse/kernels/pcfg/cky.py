@@ -84,9 +84,7 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
     while count > 0:
         child = queue[head]
         queued[child] = 0
-        head += 1
-        if head == n:
-            head = 0
+        head = 0 if head == n - 1 else head + 1
         count -= 1
         score = row[child]
         tried += ranges[child, UNARY_TO] - ranges[child, UNARY_FROM]
@@ -99,10 +97,7 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
                 back[parent, 1] = -1
                 if queued[parent] == 0 and ranges[parent, UNARY_FROM] < ranges[parent, UNARY_TO]:
                     queued[parent] = 1
-                    place = head + count
-                    if place >= n:
-                        place -= n
-                    queue[place] = parent
+                    queue[head + count if head + count < n else head + count - n] = parent
                     count += 1
     return tried
 
@@ -111,10 +106,9 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
 def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
     """Apply all binary rules to the items of a left cell and the row of a right cell."""
     tried = 0
-    for at in range(left_from, left_to):
-        symbol = items[at]["symbol"]
-        first, last = ranges[symbol, BINARY_FROM], ranges[symbol, BINARY_TO]
-        score = items[at]["score"]
+    for item in items[left_from:left_to]:
+        first, last = ranges[item["symbol"], BINARY_FROM], ranges[item["symbol"], BINARY_TO]
+        score = item["score"]
         tried += last - first
         for number in range(first, last):
             total = score + rules[number]["weight"] + right[rules[number]["right"]]
@@ -149,10 +143,10 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
             if n_ranks == 0:
                 continue
             if i == j - 1:
-                for at in range(leaf_from[i], leaf_from[i + 1]):
-                    symbol = leaves[at]["symbol"]
-                    if leaves[at]["score"] > row[symbol]:
-                        row[symbol] = leaves[at]["score"]
+                for leaf in leaves[leaf_from[i] : leaf_from[j]]:
+                    symbol = leaf["symbol"]
+                    if leaf["score"] > row[symbol]:
+                        row[symbol] = leaf["score"]
                         back[symbol, 0] = LEXICAL
                         back[symbol, 1] = -1
             for split in range(i + 1, j):
@@ -192,24 +186,12 @@ def find_item(items, cells, cell, symbol):
     return -1
 
 
-@inner_kernel
-def left_child(items, ranges, start, end, rule):
-    """The place, among the items [start, end) of a cell, of the left child of a rule (-1: none)."""
-    for at in range(start, end):
-        symbol = items[at]["symbol"]
-        if (ranges[symbol, BINARY_FROM] <= rule < ranges[symbol, BINARY_TO]) or (
-            ranges[symbol, UNARY_FROM] <= rule < ranges[symbol, UNARY_TO]
-        ):
-            return at
-    return -1
-
-
 @bare_kernel
-def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stack):
+def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack):
     """Write the best derivation of `symbol` over [start, end) in pre-order; the number of steps, 0 if it has none,
     -1 if `steps` STEP is too short.
 
-    `stack` int64 (depth, 3): scratch, as long as `steps`.
+    `lefts` int32 (R,): the rules' left or only children. `stack` int64 (depth, 3): scratch, as long as `steps`.
     """
     at = find_item(items, cells, cell_number(start, end), symbol)
     if at < 0:
@@ -218,7 +200,7 @@ def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stac
     stack[0, 0], stack[0, 1], stack[0, 2] = at, start, end
     while depth > 0:
         depth -= 1
-        at, start, end = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        at, start, end = stack[depth]
         if count == steps.shape[0] or depth + 2 > stack.shape[0]:
             return -1
         rule, split = items[at]["rule"], items[at]["split"]
@@ -232,8 +214,7 @@ def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stac
             right = find_item(items, cells, cell_number(split, end), rules[rule]["right"])
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = right, split, end
             depth += 1
-        cell = cell_number(start, middle)
-        left = left_child(items, ranges, cells[cell, 0], cells[cell, 1], rule)
+        left = find_item(items, cells, cell_number(start, middle), lefts[rule])
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, start, middle
         depth += 1
     return count
