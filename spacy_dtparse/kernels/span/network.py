@@ -81,33 +81,30 @@ def read_gaps(network, numbers, firsts, gaps, own):
     read = np.zeros((size, 2 * d), dtype=REAL)
     gap = 0
     for s in range(sentences):
-        for t in range(firsts[s], firsts[s + 1] - 1):
-            for j in range(d):
-                read[gap, j] = inputs[t, j]
-                read[gap, d + j] = inputs[t + 1, d + j]
-            gap += 1
+        first, last = firsts[s], firsts[s + 1]
+        end = gap + last - first - 1
+        read[gap:end, :d] = inputs[first : last - 1, :d]
+        read[gap:end, d:] = inputs[first + 1 : last, d:]
+        gap = end
     projected = np.empty((size, 4 * m), dtype=REAL)
     multiply(read, network.edges, projected)
+    projected[:, : 3 * m] += network.edge_bias[: 3 * m]
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
-        for j in range(m):
-            x = projected[t, j] + network.edge_bias[j]
-            left[t, j] = max(x, LEAK * x)
+        for j in range(2 * m):
+            projected[t, j] = max(projected[t, j], LEAK * projected[t, j])
+        left[t] = projected[t, :m]
     multiply(left, network.bilinear, formed)
+    for t in range(tokens - sentences):
+        own[t] = dot(left[t], network.from_left, m)
     gap = 0
     for s in range(sentences):
-        here = firsts[s + 1] - firsts[s] - 1
-        ends = gaps[4 * m * gap : 4 * m * (gap + here)].reshape((4, here, m))
-        for t in range(here):
-            row = projected[gap + t]
-            own[gap + t] = dot(left[gap + t], network.from_left, m)
-            for j in range(m):
-                ends[LEFT, t, j] = formed[gap + t, j] + network.from_right[j]  # a right end's own, with RIGHT
-                x = row[m + j] + network.edge_bias[m + j]
-                ends[RIGHT, t, j] = max(x, LEAK * x)
-                ends[LABEL_LEFT, t, j] = row[2 * m + j] + network.edge_bias[2 * m + j]
-                ends[LABEL_RIGHT, t, j] = row[3 * m + j]
-        gap += here
+        end = gap + firsts[s + 1] - firsts[s] - 1
+        ends = gaps[4 * m * gap : 4 * m * end].reshape((4, end - gap, m))
+        ends[LEFT] = formed[gap:end] + network.from_right  # a right end's own, with RIGHT
+        for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
+            ends[kind] = projected[gap:end, kind * m : kind * m + m]
+        gap = end
 
 
 @kernel(fastmath=True, error_model="numpy")
