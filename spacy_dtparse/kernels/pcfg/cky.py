@@ -9,6 +9,8 @@ Scores are natural logs of probabilities. Of equal derivations of an item the fi
 smaller split, the smaller rule number; so results do not depend on anything but grammar and sentence.
 """
 
+import math
+
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
@@ -26,6 +28,15 @@ ITEM = np.dtype([("score", np.float64), ("symbol", np.int32), ("rule", np.int32)
 
 STEP = np.dtype([(name, np.int32) for name in ("symbol", "rule", "start", "end")])
 """A step of a derivation in pre-order: symbol, the rule that expands it (LEXICAL: a word), its span [start, end)."""
+
+EDGE = np.dtype(
+    [
+        ("weight", np.float64), ("total", np.float64), ("rule", np.int32), ("split", np.int32), ("left", np.int32),
+        ("right", np.int32),
+    ]
+)  # fmt: skip
+"""A rule that builds an item, its log probability and that of the best derivation with it on top. `split` -1: none;
+`left`, `right`: the children's symbols, -1 for none; `rule`: LEXICAL for a word's."""
 
 LEXICAL = -1
 
@@ -217,4 +228,48 @@ def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack
         left = find_item(items, cells, cell_number(start, middle), lefts[rule])
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, start, middle
         depth += 1
+    return count
+
+
+@inner_kernel
+def _note(edges, count, weight, total, rule, split, left, right):
+    edge = edges[count]
+    edge["weight"], edge["total"] = weight, total
+    edge["rule"], edge["split"], edge["left"], edge["right"] = rule, split, left, right
+    return count + 1
+
+
+@bare_kernel
+def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbol, edges):
+    """Write all edges EDGE of `symbol` over [start, end); returns their number, -1 if `edges` has no room.
+
+    After `fill_chart`.
+    """
+    count, room = 0, edges.shape[0]
+    if end == start + 1:
+        score, found = -math.inf, False
+        for at in range(leaf_from[start], leaf_from[start + 1]):
+            if leaves[at]["symbol"] == symbol:
+                score, found = max(score, leaves[at]["score"]), True
+        if found:
+            count = _note(edges, count, score, score, LEXICAL, -1, -1, -1)
+    for split in range(start, end):  # at the start stand unary rules
+        binary = split > start
+        left, right = cell_number(start, split if binary else end), cell_number(split, end)
+        for item in items[cells[left, 0] : cells[left, 1]]:
+            child, sister, column = item["symbol"], -1, BINARY_FROM if binary else UNARY_FROM
+            for number in range(ranges[child, column], ranges[child, column + 1]):
+                if rules[number]["parent"] != symbol:
+                    continue
+                weight = rules[number]["weight"]
+                total = weight + item["score"]
+                if binary:
+                    sister = rules[number]["right"]
+                    other = find_item(items, cells, right, sister)
+                    if other < 0:
+                        continue
+                    total += items[other]["score"]
+                if count == room:
+                    return -1
+                count = _note(edges, count, weight, total, number, split if binary else -1, child, sister)
     return count

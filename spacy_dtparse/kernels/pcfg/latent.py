@@ -6,8 +6,11 @@ symbols that a coarser grammar has left there, one after the other. Of a rule X 
 kept that have a probability above 0, of X -> Y only such rows [y, :]; after EM that is about one in twenty.
 
 Numbers of a cell are scaled by a power of two, `scale`, so that the largest inside number is near 1. Outside numbers
-are scaled so that inside times outside is a posterior, up to the inside number of the root. With the greatest number in
-place of the sum the chart is that of the Viterbi complete tree, which `viterbi` reads.
+are scaled so that inside times outside is a posterior, up to the inside number of the root.
+
+With the greatest number in place of the sum the chart is that of the Viterbi complete tree (Matsuzaki, Miyao & Tsujii
+2005, section 3.1). Only its unary rules leave a trace on the way up: a symbol's best binary rule is looked for again on
+the way down, in the few places that the tree goes through.
 """
 
 import math
@@ -27,6 +30,11 @@ ANCHOR = np.dtype([("posterior", np.float64), ("cell", np.int32), ("split", np.i
 """A rule at a place of the chart, with the log of its posterior. `split`: UNARY or WORD where there is none; `rule`: of
 a word its symbol."""
 UNARY, WORD = -1, -2
+
+BEST = np.dtype(
+    [("weight", np.float64), ("symbol", np.int32), ("value", np.int32), ("start", np.int32), ("end", np.int32)]
+)
+"""A node of the best complete tree over [start, end): symbol, latent value, log probability of its expansion."""
 
 
 class LatentRules(NamedTuple):
@@ -101,16 +109,7 @@ def _dot(one, at_one, other, at_other, size):
 
 
 @inner_kernel
-def _any(row, at, size):
-    """Whether one of `size` numbers, none below 0, is above it."""
-    total = 0.0
-    for x in range(size):
-        total += row[at + x]
-    return total > 0.0
-
-
-@inner_kernel
-def add_row(to, at_to, factor, values, at, size, best):
+def _add_row(to, at_to, factor, values, at, size, best):
     """Add factor times `size` numbers of `values`; with `best` take the greater ones instead."""
     for x in range(size):
         found, before = factor * values[at + x], to[at_to + x]
@@ -140,7 +139,7 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
                     if not up:
                         spare[below] += _dot(row, above, rules.values, at, n)
                     elif row[below] > 0.0:
-                        add_row(spare, above, row[below], rules.values, at, n, False)
+                        _add_row(spare, above, row[below], rules.values, at, n, False)
                     at += n
         change = 0.0
         for k in range(row.shape[0]):
@@ -185,7 +184,7 @@ def _join(rules, number, place, at_left, at_right, factor, base, whole, best):
     for k in range(rules.row_from[number], rules.row_from[number + 1]):
         both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
         if both > 0.0:
-            add_row(base, place[parent], both, rules.values, at, size, best)
+            _add_row(base, place[parent], both, rules.values, at, size, best)
         at += size
 
 
@@ -215,7 +214,7 @@ def latent_inside(rules, words, chart, spare, step):
             if i == j - 1:
                 for symbol, at in words.leaves[leaf_from[i] : leaf_from[j]]:
                     if place[symbol] >= 0:
-                        add_row(base, place[symbol], 1.0, words.emissions, at, sizes[symbol], best)
+                        _add_row(base, place[symbol], 1.0, words.emissions, at, sizes[symbol], best)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - top)
@@ -232,7 +231,7 @@ def latent_inside(rules, words, chart, spare, step):
                     for c in of_right:
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
                             _join(rules, number, place, at_left, where[right, c], factor, base, whole, best)
-            scale[cell] = normalise(base[low:high], top)
+            scale[cell] = normalise(base[low:high], range(high - low), top)
             if scale[cell] <= EMPTY // 2:
                 continue
             if best:
@@ -340,7 +339,7 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
                     for c in of_right:
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
                             up = place[rules.parent[number]]
-                            if up < 0 or not _any(anywhere, up, sizes[rules.parent[number]]):
+                            if up < 0 or not anywhere[up : up + sizes[rules.parent[number]]].any():
                                 continue
                             at_left, at_right = where[left, b], where[right, c]
                             met = _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above)
@@ -409,3 +408,113 @@ def read_tree(left, right, anchors, cells, back, top, root, steps):
         waiting += 1
         steps[last - waiting, 0], steps[last - waiting, 1] = first, left[rule]
     return count
+
+
+@inner_kernel
+def _best_binary(rules, start, end, symbol, value, chart):
+    """(Split, rule, left value, right value, probability) of the best binary rule of a latent value; split -1: none."""
+    where, symbols, symbol_from, _, whole, scale = chart
+    best, best_split, best_rule, best_y, best_z, chance = 0.0, -1, -1, 0, 0, 0.0
+    size = rules.sizes[symbol]
+    for split in range(start + 1, end):
+        left, right = cell_number(start, split), cell_number(split, end)
+        factor = power(scale[left] + scale[right] - scale[cell_number(start, end)])
+        if factor <= 0.0:
+            continue
+        for child in symbols[symbol_from[left] : symbol_from[left + 1]]:
+            for number in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
+                of_right = where[right, rules.right[number]]
+                if rules.parent[number] != symbol or of_right < 0:
+                    continue
+                of_left, at = where[left, child], rules.at[number] + value
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    y, z = rules.rows[k, 0], rules.rows[k, 1]
+                    found = whole[of_left + y] * factor * whole[of_right + z] * rules.values[at]
+                    if found > best:
+                        best, best_split, best_rule, best_y, best_z = found, split, number, y, z
+                        chance = rules.values[at]
+                    at += size
+    return best_split, best_rule, best_y, best_z, chance
+
+
+@bare_kernel
+def viterbi_tree(rules, words, root, chart, step, nodes, stack):
+    """The nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; returns their number, 0
+    if there is no tree, -1 if `nodes` has no room. `stack` int64 (depth, 4): scratch, as long as `nodes`.
+    """
+    n = words.leaf_from.shape[0] - 1
+    at = chart.where[cell_number(0, n), root]
+    if at < 0 or chart.whole[at] <= 0.0:
+        return 0
+    count, depth = 0, 1
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = root, 0, 0, n
+    while depth > 0:
+        depth -= 1
+        symbol, value, start, end = stack[depth]
+        if count == nodes.shape[0] or depth + 2 > stack.shape[0]:
+            return -1
+        at = chart.where[cell_number(start, end), symbol] + value
+        number, row, chance = step[at, 0], step[at, 1], 0.0
+        if number >= 0:
+            chance = rules.values[rules.at[number] + (row - rules.row_from[number]) * rules.sizes[symbol] + value]
+            stack[depth, 0], stack[depth, 1] = rules.left[number], rules.rows[row, 0]  # over the same words
+            depth += 1
+        elif end == start + 1:
+            for tag, first in words.leaves[words.leaf_from[start] : words.leaf_from[end]]:
+                if tag == symbol:
+                    chance = max(chance, words.emissions[first + value])
+        else:
+            split, number, y, z, chance = _best_binary(rules, start, end, symbol, value, chart)
+            if split < 0:
+                return 0
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.right[number], z, split, end
+            depth += 1
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.left[number], y, start, split
+            depth += 1
+        if chance <= 0.0:
+            return 0
+        node = nodes[count]
+        node["weight"], node["symbol"], node["value"] = math.log(chance), symbol, value
+        node["start"], node["end"] = start, end
+        count += 1
+    return count
+
+
+@bare_kernel
+def observed_probability(rules, rule, symbol, word, emissions, stack):
+    """The log of the probability of an observed tree: the sum over all annotations (section 2.2); -inf where it has
+    none.
+
+    Its nodes in pre-order: `rule` int32 (N,): the rule that expands a node, -1 for a word's tag; `symbol` int32 (N,);
+    `word` int64 (N,): of a tag, where the word's probabilities begin in `emissions` float64, -1: it has none. `stack`
+    float64 (most nodes that wait for their parent + 1, most latent values): scratch.
+    """
+    depth, total = 0, 0.0
+    for node in range(rule.shape[0] - 1, -1, -1):  # the left child, which stands first, is done last
+        size, row = rules.sizes[symbol[node]], stack[depth]
+        number = rule[node]
+        if number < 0:
+            if word[node] < 0:
+                return -math.inf
+            for x in range(size):
+                row[x] = emissions[word[node] + x]
+        else:
+            row[:size] = 0.0
+            at, n_children = rules.at[number], 1 if rules.right[number] < 0 else 2
+            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                value = stack[depth - 1, rules.rows[k, 0]]
+                if n_children == 2:
+                    value *= stack[depth - 2, rules.rows[k, 1]]
+                _add_row(row, 0, value, rules.values, at, size, False)
+                at += size
+            depth -= n_children
+        high = 0.0
+        for x in range(size):
+            high = max(high, row[x])
+        if high <= 0.0:
+            return -math.inf
+        total += math.log(high)
+        for x in range(size):
+            stack[depth, x] = row[x] / high
+        depth += 1
+    return total + math.log(stack[0, 0])

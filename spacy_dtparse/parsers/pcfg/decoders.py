@@ -9,8 +9,7 @@ import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...kernels.pcfg.cky import LEXICAL
-from ...kernels.pcfg.latent import LatentRules, latent_inside
-from ...kernels.pcfg.viterbi import BEST, observed_probability, viterbi_tree
+from ...kernels.pcfg.latent import BEST, LatentRules, latent_inside, observed_probability, viterbi_tree
 from ...model.pcfg.model import PART, PcfgGrammar
 from .latent import Decoded, Leaves, Step, Vectors, chart_of, leaves_of
 
