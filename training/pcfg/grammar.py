@@ -18,8 +18,7 @@ from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence, training_tree
 from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
-from .counting import Rule, RuleCounts, relative_frequencies, smoothed_frequencies
-from .lexicon import emissions
+from .counting import Rule, RuleCounts, emissions, relative_frequencies, smoothed_frequencies
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class PcfgOptions:
     `markov`: what symbols remember. `recipe`: preprocessing. `smoothing`: see `counting.smoothed_frequencies`.
     `given_tags`: whether the parser may only use the tags it is given. `max_words`: longer training sentences, counted
     after preprocessing, are left out. `min_word_count`: rarer words are known by their signature. `unseen_weight`,
-    `variant_weight`: see `lexicon`. Raises ConfigError for values out of range.
+    `variant_weight`: see `counting`. Raises ConfigError for values out of range.
     """
 
     markov: Markov = field(default_factory=Markov)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,13 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import PcfgGrammar, PcfgModel
+from spacy_dtparse.model.segments import any_positive
 from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence
 from ..runs.resuming import check_facts, save_arrays, saved_arrays
 from .binarise import KINDS, Markov, Symbol, binarise
-from .counting import relative_frequencies
+from .counting import emissions, relative_frequencies
 from .grammar import count_trees, label_tables, make_grammar, trees_of
 from .latent import (
     Backbone,
@@ -36,7 +37,6 @@ from .latent import (
     starts,
     treebank_grammar,
 )
-from .lexicon import emissions
 
 Log = Callable[..., None]
 _FACTS, _ARRAYS = "trees or options", ("sizes", "rules", "words")
@@ -120,7 +120,7 @@ def train_latent(
     export = _Export(run, words)
     coarse = export.observable(treebank_grammar(backbone, data))
     return PcfgModel(
-        export.labels, export.tags, words, coarse, coarse, options.recipe.steps, options.given_tags,
+        *export.tables, words, coarse, coarse, options.recipe.steps, options.given_tags,
         {**(meta or {}), **facts, "options": describe_latent(options)},
         tuple(export.latent(grammar) for grammar in grammars),
         tuple(export.latent(grammar) for grammar in run.pruners),
@@ -130,9 +130,7 @@ def train_latent(
 
 def describe_latent(options: LatentOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
-    found = asdict(replace(options, recipe=Recipe(())))
-    found["recipe"], found["seeds"] = list(options.recipe.steps), list(options.seeds)
-    return found
+    return {**asdict(options), "recipe": list(options.recipe.steps), "seeds": list(options.seeds)}
 
 
 @dataclass
@@ -241,7 +239,7 @@ class _Export:
         known = run.backbone.symbols
         self.order = sorted(range(len(known)), key=lambda s: (KINDS.index(known[s].kind), s))
         self.symbols = [known[s] for s in self.order]
-        self.labels, self.tags = label_tables(known)
+        self.tables = label_tables(known)
 
     def observable(self, grammar: LatentGrammar) -> PcfgGrammar:
         """The treebank grammar, one latent value for each symbol."""
@@ -252,8 +250,7 @@ class _Export:
             if p > 0.0 and not (rule[2] < 0 and rule[0] == rule[1])
         }
         emitted, frequency = self._emissions(grammar)
-        numbers = range(len(known))
-        return make_grammar(self.symbols, numbers, probabilities, frequency, emitted, self.labels, self.tags)
+        return make_grammar(self.symbols, range(len(known)), probabilities, frequency, emitted, *self.tables)
 
     def candidates(self, trees: Sequence[Tree]) -> PcfgGrammar:
         """The grammar of relative frequencies whose best trees are reranked (Matsuzaki et al. 2005, section 4: vertical
@@ -270,25 +267,16 @@ class _Export:
         emitted = emissions(counts.tokens, symbols, self.words, options.unseen_weight, options.variant_weight)
         return make_grammar(
             symbols, [coarse_of[s] for s in symbols], relative_frequencies(counts.rules), counts.frequencies(symbols),
-            emitted, self.labels, self.tags,
+            emitted, *self.tables,
         )  # fmt: skip
 
     def latent(self, grammar: LatentGrammar) -> LatentPart:
         """A latent grammar; of a rule from a symbol to itself nothing is kept."""
-        number = np.argsort(np.array(self.order)).astype(INDEX)
-        rule_at, kept, blocks = grammar.blocks.rule_at, [], []
-        for r, (parent, left, right) in enumerate(self.backbone.rules.tolist()):
-            block = grammar.rules[rule_at[r] : rule_at[r + 1]]
-            if (right < 0 and parent == left) or not block.any():
-                continue
-            kept.append((number[parent], number[left], number[right] if right >= 0 else -1))
-            blocks.append(block)
-        return LatentPart(
-            grammar.sizes[self.order].astype(INDEX),
-            np.array(kept, dtype=INDEX).reshape(-1, 3),
-            np.concatenate(blocks),
-            self._emissions(grammar)[0],
-        )
+        rules, rule_at = self.backbone.rules, grammar.blocks.rule_at
+        number = np.append(np.argsort(self.order), -1).astype(INDEX)  # no right child stays -1
+        kept = any_positive(grammar.rules, rule_at) & ((rules[:, 2] >= 0) | (rules[:, 0] != rules[:, 1]))
+        sizes, blocks = grammar.sizes[self.order].astype(INDEX), grammar.rules[np.repeat(kept, np.diff(rule_at))]
+        return LatentPart(sizes, number[rules[kept]], blocks, self._emissions(grammar)[0])
 
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
         """(Emissions of all latent values, the share of each among all nodes)."""
@@ -299,9 +287,7 @@ class _Export:
         ]
         names = [name for s in self.order for name in values[s]]
         counts: dict[tuple[Symbol, int], float] = {}
-        for start, (tag, number) in zip(
-            grammar.blocks.word_at[:-1].tolist(), self.backbone.pairs.tolist(), strict=True
-        ):
+        for start, (tag, number) in zip(grammar.blocks.word_at, self.backbone.pairs.tolist(), strict=False):
             for x, name in enumerate(values[tag]):
                 if expected.words[start + x] > FEW:
                     counts[name, number] = float(expected.words[start + x])
