@@ -81,30 +81,33 @@ def read_gaps(network, numbers, firsts, gaps, own):
     read = np.zeros((size, 2 * d), dtype=REAL)
     gap = 0
     for s in range(sentences):
-        first, last = firsts[s], firsts[s + 1]
-        end = gap + last - first - 1
-        read[gap:end, :d] = inputs[first : last - 1, :d]
-        read[gap:end, d:] = inputs[first + 1 : last, d:]
-        gap = end
+        for t in range(firsts[s], firsts[s + 1] - 1):
+            for j in range(d):
+                read[gap, j] = inputs[t, j]
+                read[gap, d + j] = inputs[t + 1, d + j]
+            gap += 1
     projected = np.empty((size, 4 * m), dtype=REAL)
     multiply(read, network.edges, projected)
-    projected[:, : 3 * m] += network.edge_bias[: 3 * m]
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
+        row = projected[t]
+        for j in range(3 * m):
+            row[j] += network.edge_bias[j]
         for j in range(2 * m):
-            projected[t, j] = max(projected[t, j], LEAK * projected[t, j])
-        left[t] = projected[t, :m]
+            row[j] = max(row[j], LEAK * row[j])
+        left[t] = row[:m]
     multiply(left, network.bilinear, formed)
-    for t in range(tokens - sentences):
-        own[t] = dot(left[t], network.from_left, m)
     gap = 0
     for s in range(sentences):
-        end = gap + firsts[s + 1] - firsts[s] - 1
-        ends = gaps[4 * m * gap : 4 * m * end].reshape((4, end - gap, m))
-        ends[LEFT] = formed[gap:end] + network.from_right  # a right end's own, with RIGHT
-        for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
-            ends[kind] = projected[gap:end, kind * m : kind * m + m]
-        gap = end
+        here = firsts[s + 1] - firsts[s] - 1
+        ends = gaps[4 * m * gap : 4 * m * (gap + here)].reshape((4, here, m))
+        for t in range(here):
+            own[gap] = dot(left[gap], network.from_left, m)
+            for j in range(m):
+                ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # a right end's own, with RIGHT
+                for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
+                    ends[kind, t, j] = projected[gap, kind * m + j]
+            gap += 1
 
 
 @kernel(fastmath=True, error_model="numpy")
