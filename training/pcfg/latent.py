@@ -271,9 +271,8 @@ def merge(
     losses = np.zeros(int(pair_at[-1]))
     counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
     merge_losses(trees, pair_at, shares, grammar.blocks, counts, word_counts, losses, _room(trees, grammar))
-    order = np.argsort(losses, kind="stable")
-    joined = np.zeros(len(losses), dtype=bool)
-    joined[order[: round(share * len(losses))]] = True
+    ranks = np.argsort(np.argsort(losses, kind="stable"))
+    joined = ranks < round(share * len(losses))
     maps = []
     for s, (size, weight) in enumerate(zip(sizes.tolist(), common, strict=True)):
         steps = np.ones(size, dtype=np.int64)

@@ -19,24 +19,11 @@ from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence
 from ..runs.resuming import check_facts, save_arrays, saved_arrays
+from . import latent as em
 from .binarise import KINDS, Markov, Symbol, binarise
 from .counting import emissions, relative_frequencies
 from .grammar import count_trees, label_tables, make_grammar, trees_of
-from .latent import (
-    Backbone,
-    LatentGrammar,
-    LatentTrees,
-    expectations,
-    latent_totals,
-    log_likelihood,
-    merge,
-    normalised,
-    read_trees,
-    smooth,
-    split,
-    starts,
-    treebank_grammar,
-)
+from .latent import Backbone, LatentGrammar, LatentTrees, starts, treebank_grammar
 
 Log = Callable[..., None]
 _FACTS, _ARRAYS = "trees or options", ("sizes", "rules", "words")
@@ -113,7 +100,7 @@ def train_latent(
     options = options or LatentOptions()
     trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
     binary = [binarise(tree, options.markov) for tree in trees]
-    backbone, data = read_trees(binary, [words.encode(tree.words).tolist() for tree in trees])
+    backbone, data = em.read_trees(binary, [words.encode(tree.words).tolist() for tree in trees])
     run = _Run(backbone, data, options, threads, workdir, log or (lambda **facts: None))
     grammars = [run.grammar(seed) for seed in options.seeds]
 
@@ -170,11 +157,11 @@ class _Run:
     def _learned(self, grammar: LatentGrammar, seed: int, cycle: int) -> LatentGrammar:
         options = self.options
         if cycle == 0:
-            return self._em(split(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True)
-        grammar = split(grammar, 1000 * seed + cycle, options.noise)
+            return self._em(em.split(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True)
+        grammar = em.split(grammar, 1000 * seed + cycle, options.noise)
         grammar = self._em(grammar, seed, cycle, options.iterations, True)
-        expected = expectations(self.train, grammar, self.threads)
-        grammar, loss = merge(self.train, grammar, expected, options.merge_share)
+        expected = em.expectations(self.train, grammar, self.threads)
+        grammar, loss = em.merge(self.train, grammar, expected, options.merge_share)
         self.log(seed=seed, cycle=cycle, step="merge", loss=loss, values=int(grammar.sizes.sum()))
         return self._em(grammar, seed, cycle, options.merge_iterations, False)
 
@@ -185,11 +172,11 @@ class _Run:
         """
         began, best, waited, expected, done, share = time.perf_counter(), -np.inf, 0, None, 0, 1.0
         for done in range(1, steps + 1):
-            expected = expectations(self.train, grammar, self.threads)
-            grammar = normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
+            expected = em.expectations(self.train, grammar, self.threads)
+            grammar = em.normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
             if watch and self.held_out is not None:
-                smoothed = smooth(grammar, self.options.smooth_rules, self.options.smooth_words)
-                log, lost = log_likelihood(self.held_out, smoothed)
+                smoothed = em.smooth(grammar, self.options.smooth_rules, self.options.smooth_words)
+                log, lost = em.log_likelihood(self.held_out, smoothed)
                 n = len(self.held_out.start) - 1
                 found, share = log / n, 1.0 - lost / n
                 waited = 0 if found > best + 1e-3 else waited + 1
@@ -208,10 +195,10 @@ class _Run:
         """Smoothing after every further EM step; from all trees, the held-out ones too."""
         options = self.options
         for _ in range(options.smooth_iterations):
-            smoothed = smooth(grammar, options.smooth_rules, options.smooth_words)
-            expected = expectations(self.trees, smoothed, self.threads)
-            grammar = normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
-        return smooth(grammar, options.smooth_rules, options.smooth_words)
+            smoothed = em.smooth(grammar, options.smooth_rules, options.smooth_words)
+            expected = em.expectations(self.trees, smoothed, self.threads)
+            grammar = em.normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
+        return em.smooth(grammar, options.smooth_rules, options.smooth_words)
 
     def _facts(self) -> str:
         described = describe_latent(self.options)
@@ -280,7 +267,7 @@ class _Export:
 
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
         """(Emissions of all latent values, the share of each among all nodes)."""
-        expected = expectations(self.run.trees, grammar, self.run.threads)
+        expected = em.expectations(self.run.trees, grammar, self.run.threads)
         values = [
             [symbol._replace(above=(str(x),)) for x in range(size)]
             for symbol, size in zip(self.backbone.symbols, grammar.sizes.tolist(), strict=True)
@@ -291,7 +278,7 @@ class _Export:
             for x, name in enumerate(values[tag]):
                 if expected.words[start + x] > FEW:
                     counts[name, number] = float(expected.words[start + x])
-        totals = latent_totals(grammar, expected)
+        totals = em.latent_totals(grammar, expected)
         share = np.concatenate([totals[s] for s in self.order])
         options = self.run.options
         made = emissions(counts, names, self.words, options.unseen_weight, options.variant_weight)

@@ -122,16 +122,6 @@ def _best_root(n, spans, logs):
 
 
 @kernel(error_model="numpy")
-def _mark_inside(items, count, parent, start, end, inside):
-    """Mark the gaps of [start, end) that lie within a child of constituent `parent`."""
-    inside[start : end + 1] = False
-    for c in range(parent + 1, count):
-        if items[c, 0] >= end:
-            break
-        inside[items[c, 0] + 1 : items[c, 1]] = True
-
-
-@kernel(error_model="numpy")
 def _count_faults(never, label, bare, beside, below, above):
     """For each label over the children of row 0 of `_children`: faults `below` it, and `above` it, where `label` is the
     parent and row 1 its other children."""
@@ -182,7 +172,10 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     while t >= 0 and added < n:
         parent = parents[t]
         start, end, label = _constituent(items, parent, n, n_labels)
-        _mark_inside(items, count, parent, start, end, inside)
+        inside[:] = False
+        for c in range(parent + 1, count):
+            if items[c, 0] < end:
+                inside[items[c, 0] + 1 : items[c, 1]] = True
         _children(items, count, parent, parents, tags, start, end, bare, beside)
         faults = _faults(never, label, bare[0], beside[0])
         best, best_chain, most, fewer = -1, -1, -math.inf, False
