@@ -1,7 +1,7 @@
 """Treebank grammars: markovised, binarised, with relative-frequency estimates.
 
-`binarise` (trees to binary trees of annotated symbols), `counting` (rule counts, smoothing), `lexicon`
-(words to classes, emission probabilities), `grammar` (all of it to a PcfgModel).
+`binarise` (trees to binary trees of annotated symbols), `counting` (rule counts, smoothing,
+emission probabilities), `grammar` (all of it to a PcfgModel).
 """
 
 from .binarise import BINARISATIONS, BinaryTree, Markov, Symbol, binarise

@@ -1,23 +1,34 @@
-"""Rule counts of binarised trees, relative frequencies, and smoothing of the rules of parts."""
+"""Rule counts of binarised trees, relative frequencies, smoothing of the rules of parts, and emission probabilities.
+
+Of emissions: a word that was seen a few times has not shown all its tags. Its counts get `unseen_weight` tokens more,
+spread as the tags of rare words of the same signature are; words seen OFTEN times or more have shown what they are. The
+symbols of one tag (NN below NP, NN below ADJP) share the tag's distribution: each leans on it with a Dirichlet prior of
+`variant_weight`. So every symbol's probabilities sum to 1 over all classes.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.dtypes import SCORE
+from spacy_dtparse.dtypes import INDEX, OFFSET, SCORE
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.features.pcfg.wordclasses import UNKNOWN, WordClasses
+from spacy_dtparse.model.pcfg.latent_part import Emissions
 
-from .binarise import PART, BinaryTree, Markov, Symbol
+from .binarise import PART, TAG, BinaryTree, Markov, Symbol
 
 Rule = tuple[Symbol, ...]
 """Parent, left child and, unless it is a unary rule, right child."""
 
 ANY = "*any*"
 """Stands in a symbol for the label that smoothing leaves open."""
+
+OFTEN = 50
 
 
 @dataclass
@@ -27,16 +38,14 @@ class RuleCounts:
     rules: Counter[Rule] = field(default_factory=Counter)
     tokens: Counter[tuple[Symbol, int]] = field(default_factory=Counter)
 
-    def add(self, tree: BinaryTree, classes: Iterable[int]) -> None:
+    def add(self, tree: BinaryTree, classes: Sequence[int]) -> None:
         """Count the rules of a tree and the classes of its words."""
-        symbols, of = tree.symbols, list(classes)
-        for k, symbol in enumerate(symbols):
-            if tree.token[k] >= 0:
-                self.tokens[symbol, of[tree.token[k]]] += 1
-            elif tree.right[k] >= 0:
-                self.rules[symbol, symbols[tree.left[k]], symbols[tree.right[k]]] += 1
+        for symbol, left, right, token in zip(*tree, strict=True):
+            if token >= 0:
+                self.tokens[symbol, classes[token]] += 1
             else:
-                self.rules[symbol, symbols[tree.left[k]]] += 1
+                children = (tree.symbols[child] for child in (left, right) if child >= 0)
+                self.rules[(symbol, *children)] += 1
 
     def frequencies(self, symbols: Sequence[Symbol]) -> np.ndarray:
         """The share of each symbol among all nodes of the trees, float64 (S,)."""
@@ -85,13 +94,13 @@ def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength:
             "make it smaller, or set smoothing to 0"
         )
     width = markov.vertical - (markov.binarisation != "center-head")  # labels noted in full
-    open_counts: Counter[Rule] = Counter()
+    open_counts: dict[Rule, float] = defaultdict(float)
     of_part: dict[Symbol, dict[Rule, float]] = defaultdict(dict)
     for rule, count in counts.items():
         if rule[0].kind == PART:
             of_part[rule[0]][rule] = count
             if len(rule[0].above) == width:
-                open_counts[_opened(rule, width)] += count  # type: ignore[assignment]
+                open_counts[_noting(rule, width, ANY)] += count
     means: dict[Symbol, dict[Rule, float]] = defaultdict(dict)
     for rule, share in sorted(relative_frequencies(open_counts).items()):
         means[rule[0]][rule] = share
@@ -99,25 +108,86 @@ def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength:
     done = set(todo)
     while todo:
         part = todo.pop()
-        own, label = of_part.get(part, {}), part.above[-1]
+        own = of_part.get(part, {})
         total = sum(own.values()) + strength
-        for rule, share in means[_opened((part,), width)[0]].items():
-            closed = tuple(_closed(symbol, label) for symbol in rule)
+        for rule, share in means[_noting((part,), width, ANY)[0]].items():
+            closed = _noting(rule, width, part.above[-1])
             found[closed] = (own.get(closed, 0.0) + strength * share) / total
-            for symbol in closed[1:]:
-                if symbol.kind == PART and symbol not in done:
-                    done.add(symbol)
-                    todo.append(symbol)
+            new = [symbol for symbol in closed[1:] if symbol.kind == PART and symbol not in done]
+            done.update(new)
+            todo += new
     return found
 
 
-def _opened(rule: Rule, width: int) -> Rule:
+def _noting(rule: Rule, width: int, label: str) -> Rule:
+    """The rule with another uppermost label in the parts that note `width` labels."""
     return tuple(
-        s._replace(above=(*s.above[:-1], ANY)) if s.kind == PART and len(s.above) == width else s for s in rule
+        s._replace(above=(*s.above[:-1], label)) if s.kind == PART and len(s.above) == width else s for s in rule
     )
 
 
-def _closed(symbol: Symbol, label: str) -> Symbol:
-    if symbol.kind == PART and symbol.above and symbol.above[-1] == ANY:
-        return symbol._replace(above=(*symbol.above[:-1], label))
-    return symbol
+def tag_shares(
+    counts: Mapping[tuple[str, int], float], words: WordClasses, unseen_weight: float
+) -> dict[int, dict[str, float]]:
+    """Smoothed counts class -> tag -> tokens from counts of (tag, class)."""
+    by_class: dict[int, dict[str, float]] = defaultdict(dict)
+    all_tags: Any = Counter()
+    for (tag, number), count in sorted(counts.items()):
+        by_class[number][tag] = count
+        all_tags[tag] += count
+    rare: Any = Counter()
+    for number, tags in by_class.items():
+        if words.classes[number].startswith("*"):
+            rare.update(tags)
+    rare = rare or all_tags
+    for number in range(len(words)):
+        total = sum(by_class[number].values())
+        name = words.classes[number]
+        prior = rare
+        if total < OFTEN and not name.startswith("*"):
+            prior = by_class.get(words.signature_number(name, False)) or rare
+        elif total and name != UNKNOWN:
+            continue
+        whole = sum(prior.values())
+        new: Any = Counter({tag: unseen_weight * count / whole for tag, count in prior.items()})
+        new.update(by_class[number])
+        by_class[number] = new
+    return by_class
+
+
+def emissions(
+    counts: Mapping[tuple[Symbol, int], float],
+    symbols: Sequence[Symbol],
+    words: WordClasses,
+    unseen_weight: float,
+    variant_weight: float,
+) -> Emissions:
+    """The emission probabilities of all tag symbols among `symbols`, from counts of (symbol, class)."""
+    plain: dict[tuple[str, int], float] = defaultdict(float)
+    of_symbol: dict[Symbol, float] = defaultdict(float)
+    for (symbol, number), count in counts.items():
+        plain[symbol.label, number] += count
+        of_symbol[symbol] += count
+    shares = tag_shares(plain, words, unseen_weight)
+    totals: Any = Counter()
+    for tags in shares.values():
+        totals.update(tags)
+    variants: dict[str, list[int]] = defaultdict(list)
+    floor = np.full(len(symbols), np.nan, dtype=SCORE)
+    for place, symbol in enumerate(symbols):
+        if symbol.kind == TAG:
+            variants[symbol.label].append(place)
+            floor[place] = np.log(0.5 / (totals[symbol.label] + 1.0))
+    from_class, entries, weights = np.zeros(len(words) + 1, dtype=OFFSET), [], []
+    for number in range(len(words)):
+        found = {}
+        for tag, share in shares[number].items():
+            probability = share / totals[tag]
+            for place in variants[tag]:
+                symbol, lean = symbols[place], variant_weight * probability
+                value = (counts.get((symbol, number), 0.0) + lean) / (of_symbol[symbol] + variant_weight)
+                found[place] = probability if len(variants[tag]) == 1 else value
+        entries += sorted(found)
+        weights += [found[place] for place in sorted(found)]
+        from_class[number + 1] = len(entries)
+    return Emissions(from_class, np.array(entries, dtype=INDEX), np.log(np.array(weights, dtype=SCORE)), floor)

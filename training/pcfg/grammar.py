@@ -18,8 +18,7 @@ from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence, training_tree
 from .binarise import KINDS, PHRASE, TAG, Markov, Symbol, binarise
-from .counting import Rule, RuleCounts, relative_frequencies, smoothed_frequencies
-from .lexicon import emissions
+from .counting import Rule, RuleCounts, emissions, relative_frequencies, smoothed_frequencies
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class PcfgOptions:
     `markov`: what symbols remember. `recipe`: preprocessing. `smoothing`: see `counting.smoothed_frequencies`.
     `given_tags`: whether the parser may only use the tags it is given. `max_words`: longer training sentences, counted
     after preprocessing, are left out. `min_word_count`: rarer words are known by their signature. `unseen_weight`,
-    `variant_weight`: see `lexicon`. Raises ConfigError for values out of range.
+    `variant_weight`: see `counting`. Raises ConfigError for values out of range.
     """
 
     markov: Markov = field(default_factory=Markov)
@@ -57,15 +56,7 @@ def train_pcfg(
     Raises TrainingDataError when no sentence is left, or a name is both a label and a tag.
     """
     options = options or PcfgOptions()
-    trees = [training_tree(sentence, options.recipe) for sentence in sentences]
-    n_all = len(trees)
-    trees = [tree for tree in trees if options.max_words is None or len(tree.words) <= options.max_words]
-    if not trees:
-        raise TrainingDataError(
-            f"none of {n_all} sentences is left to learn from; give trees, or a larger max_words than "
-            f"{options.max_words}"
-        )
-    words = WordClasses.learn([tree.words for tree in trees], options.min_word_count)
+    trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
     counts = count_trees(trees, options.markov, words)
     coarse_counts = counts.coarse()
     coarse_symbols = sorted({s for rule in coarse_counts.rules for s in rule}, key=lambda s: (KINDS.index(s.kind), s))
@@ -81,9 +72,23 @@ def train_pcfg(
 
     fine = make(fine_symbols, rules, counts)
     coarse = make(coarse_symbols, relative_frequencies(coarse_counts.rules), coarse_counts)
-    facts = {"sentences": len(trees), "left_out": n_all - len(trees), "options": describe(options)}
-    steps, given = options.recipe.steps, options.given_tags
-    return PcfgModel(labels, tags, words, fine, coarse, steps, given, {**(meta or {}), **facts})
+    meta = {**(meta or {}), **facts, "options": describe(options)}
+    return PcfgModel(labels, tags, words, fine, coarse, options.recipe.steps, options.given_tags, meta)
+
+
+def trees_of(
+    sentences: Iterable[Sentence], recipe: Recipe, max_words: int | None, min_word_count: int
+) -> tuple[list[Tree], WordClasses, dict[str, Any]]:
+    """(Trees to learn from, classes of their words, how many sentences there are and were left out for a model's meta).
+    Raises TrainingDataError when none is left."""
+    trees = [training_tree(sentence, recipe) for sentence in sentences]
+    kept = [tree for tree in trees if max_words is None or len(tree.words) <= max_words]
+    if not kept:
+        raise TrainingDataError(
+            f"none of {len(trees)} sentences is left to learn from; give trees, or a larger max_words than {max_words}"
+        )
+    words = WordClasses.learn([tree.words for tree in kept], min_word_count)
+    return kept, words, {"sentences": len(kept), "left_out": len(trees) - len(kept)}
 
 
 def label_tables(symbols: Iterable[Symbol]) -> tuple[SymbolTable, SymbolTable]:
@@ -109,6 +114,10 @@ def make_grammar(
         sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
         for width in (3, 2)
     )
+
+    def logs(rules: list[tuple[tuple[int, ...], float]]) -> np.ndarray:
+        return np.minimum(np.log(np.array([p for _, p in rules], dtype=SCORE)), 0.0)
+
     shows = {PHRASE: labels, TAG: tags}
     base = [shows[s.kind].number(s.label) if s.kind in shows else -1 for s in symbols]
     return PcfgGrammar(
@@ -118,9 +127,9 @@ def make_grammar(
         np.array(coarse, dtype=INDEX),
         frequency,
         np.array([rule for rule, _ in binary], dtype=INDEX).reshape(-1, 3),
-        _logs(p for _, p in binary),
+        logs(binary),
         np.array([rule for rule, _ in unary], dtype=INDEX).reshape(-1, 2),
-        _logs(p for _, p in unary),
+        logs(unary),
         emitted,
     )
 
@@ -137,7 +146,3 @@ def describe(options: PcfgOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
     names = ("smoothing", "max_words", "min_word_count", "unseen_weight", "variant_weight")
     return {**asdict(options.markov), **{name: getattr(options, name) for name in names}}
-
-
-def _logs(probabilities: Iterable[float]) -> np.ndarray:
-    return np.minimum(np.log(np.array(list(probabilities), dtype=SCORE)), 0.0)

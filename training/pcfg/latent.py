@@ -18,7 +18,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.segments import any_positive
 
 from .binarise import BinaryTree, Symbol
-from .latent_kernels import expect, likelihood, merge_losses
+from .latent_kernels import Blocks, Room, expect, merge_losses
 
 CHUNKS = 16
 """Expected counts are added up by so many chunks of trees, in order: the same sums with any number of threads."""
@@ -39,11 +39,6 @@ class LatentTrees(NamedTuple):
     left: np.ndarray
     right: np.ndarray
     rule: np.ndarray
-
-    @property
-    def longest(self) -> int:
-        """Most nodes of a tree."""
-        return int(np.diff(self.start).max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -91,25 +86,21 @@ def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) ->
 @dataclass(frozen=True)
 class LatentGrammar:
     """`sizes` int32 (S,): latent values of each symbol. `rules`, `words` float64: probabilities in blocks (see
-    `latent_kernels`), at `rule_at`, `word_at` int64."""
+    `latent_kernels.Blocks`)."""
 
     backbone: Backbone
     sizes: np.ndarray
-    rule_at: np.ndarray
     rules: np.ndarray
-    word_at: np.ndarray
     words: np.ndarray
 
     @cached_property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What kernels take: sizes, rule_at, rules, where each rule's rows begin int64 (R,), whether a row has a
-        probability above 0 uint8 (rows,), word_at, words."""
-        wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
-        n_rows, width = wide[self.backbone.rules[:, 1:]].prod(axis=1), wide[self.backbone.rules[:, 0]]
-        row_at = np.cumsum(n_rows) - n_rows
-        start = np.concatenate([[0], np.cumsum(np.repeat(width, n_rows))])
-        alive = any_positive(self.rules, start).astype(np.uint8)
-        return self.sizes, self.rule_at, self.rules, row_at, alive, self.word_at, self.words
+    def blocks(self) -> Blocks:
+        """What kernels take."""
+        wide, rules = _wide(self.sizes), self.backbone.rules
+        n_rows, width = wide[rules[:, 1:]].prod(axis=1), wide[rules[:, 0]]
+        alive = any_positive(self.rules, starts(np.repeat(width, n_rows))).astype(np.uint8)
+        rule_at, word_at = block_offsets(self.backbone, self.sizes)
+        return Blocks(self.sizes, rule_at, self.rules, starts(n_rows)[:-1], alive, word_at, self.words)
 
     @property
     def n_parameters(self) -> int:
@@ -117,38 +108,44 @@ class LatentGrammar:
         return int(np.count_nonzero(self.rules) + np.count_nonzero(self.words))
 
 
+def starts(lengths: np.ndarray) -> np.ndarray:
+    """int64 (n + 1,): where each of n pieces of these lengths begins, one after the other, and the end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(OFFSET)
+
+
+def _wide(sizes: np.ndarray) -> np.ndarray:
+    """The sizes, and of -1, no right child, the size 1."""
+    return np.concatenate([sizes, [1]]).astype(OFFSET)
+
+
 def block_offsets(backbone: Backbone, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(rule_at, word_at): where the blocks of rules and words begin; one entry more for the end."""
-    wide = np.concatenate([sizes, [1]]).astype(OFFSET)  # -1, no right child, counts once
-    lengths = wide[backbone.rules].prod(axis=1)
-    rule_at = np.concatenate([[0], np.cumsum(lengths)]).astype(OFFSET)
-    word_at = np.concatenate([[0], np.cumsum(wide[backbone.pairs[:, 0]])]).astype(OFFSET)
-    return rule_at, word_at
+    wide = _wide(sizes)
+    return starts(wide[backbone.rules].prod(axis=1)), starts(wide[backbone.pairs[:, 0]])
 
 
-def _parents(backbone: Backbone, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(of rules, of words, of symbols): the latent parent of every number in the blocks, numbered through all symbols;
-    and where each symbol's latent values begin."""
-    base = np.concatenate([[0], np.cumsum(sizes)]).astype(OFFSET)
-    found = []
+def _totals(
+    backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_counts: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """(Counts of all latent values, numbered through all symbols; of rules and of words the latent parent of every
+    number in the blocks)."""
+    base, found = starts(sizes), []
     for table, at in zip((backbone.rules, backbone.pairs), block_offsets(backbone, sizes), strict=True):
-        n = np.diff(at)
-        parent = table[:, 0]
+        n, parent = np.diff(at), table[:, 0]
         inner = np.arange(int(at[-1])) - np.repeat(at[:-1], n)
         found.append(np.repeat(base[parent], n) + inner % np.repeat(sizes[parent].astype(OFFSET), n))
-    return found[0], found[1], base
+    size = int(base[-1])
+    return np.bincount(found[0], counts, size) + np.bincount(found[1], word_counts, size), found
 
 
 def normalised(backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_counts: np.ndarray) -> LatentGrammar:
     """The grammar of relative frequencies: the M step. A latent symbol without counts gets none at all."""
-    rule_at, word_at = block_offsets(backbone, sizes)
-    of_rule, of_word, base = _parents(backbone, sizes)
-    totals = np.bincount(of_rule, counts, int(base[-1])) + np.bincount(of_word, word_counts, int(base[-1]))
+    totals, (of_rule, of_word) = _totals(backbone, sizes, counts, word_counts)
     share = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0.0)
     rules, words = counts * share[of_rule], word_counts * share[of_word]
     rules[rules < TINY] = 0.0
     words[words < TINY] = 0.0
-    return LatentGrammar(backbone, sizes.astype(INDEX), rule_at, rules, word_at, words)
+    return LatentGrammar(backbone, sizes.astype(INDEX), rules, words)
 
 
 def treebank_grammar(backbone: Backbone, trees: LatentTrees) -> LatentGrammar:
@@ -169,9 +166,9 @@ class Expected(NamedTuple):
     lost: int
 
 
-def _scratch(trees: LatentTrees, grammar: LatentGrammar) -> tuple[np.ndarray, ...]:
-    n, k = max(trees.longest, 1), int(grammar.sizes.max())
-    return np.zeros((n, k)), np.zeros((n, k)), np.zeros(n), np.zeros(n)
+def _room(trees: LatentTrees, grammar: LatentGrammar) -> Room:
+    n, k = int(np.diff(trees.start).max(initial=1)), int(grammar.sizes.max())
+    return Room(np.ones((n + 1, k)), np.ones((n + 1, k)), np.zeros(n), np.zeros(n))
 
 
 def _chunks(trees: LatentTrees) -> list[tuple[int, int]]:
@@ -187,7 +184,7 @@ def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -
 
     def one(chunk: tuple[int, int]) -> Expected:
         counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
-        log, lost = expect(trees, *chunk, *grammar.arrays, counts, word_counts, *_scratch(trees, grammar))
+        log, lost = expect(trees, *chunk, grammar.blocks, counts, word_counts, _room(trees, grammar))
         return Expected(counts, word_counts, log, int(lost))
 
     whole = Expected(np.zeros_like(grammar.rules), np.zeros_like(grammar.words), 0.0, 0)
@@ -214,9 +211,8 @@ def _in_order(
 
 def log_likelihood(trees: LatentTrees, grammar: LatentGrammar) -> tuple[float, int]:
     """(Log likelihood, trees without probability, which are not counted.)"""
-    inside, _, factor, _ = _scratch(trees, grammar)
-    n = len(trees.start) - 1
-    return likelihood(trees, 0, n, *grammar.arrays, inside, factor)
+    none = np.zeros(0)
+    return expect(trees, 0, len(trees.start) - 1, grammar.blocks, none, none, _room(trees, grammar))
 
 
 def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray]]) -> LatentGrammar:
@@ -224,10 +220,10 @@ def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray
     takes of an old one's probabilities as a parent, and of those of it as a child."""
     backbone, old = grammar.backbone, grammar.sizes
     sizes = np.array([parent.shape[1] for parent, _ in maps], dtype=INDEX)
-    rule_at, word_at = block_offsets(backbone, sizes)
+    (of_rule, of_word), (rule_at, word_at) = block_offsets(backbone, old), block_offsets(backbone, sizes)
     rules, words = np.zeros(int(rule_at[-1])), np.zeros(int(word_at[-1]))
     for r, (parent, left, right) in enumerate(backbone.rules.tolist()):
-        block = grammar.rules[grammar.rule_at[r] : grammar.rule_at[r + 1]]
+        block = grammar.rules[of_rule[r] : of_rule[r + 1]]
         if right < 0:
             new = maps[left][1].T @ block.reshape(old[left], old[parent]) @ maps[parent][0]
         else:
@@ -235,9 +231,8 @@ def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray
             new = np.einsum("yzx,yb,zc,xa->bca", new, maps[left][1], maps[right][1], maps[parent][0], optimize=True)
         rules[rule_at[r] : rule_at[r + 1]] = new.ravel()
     for p, tag in enumerate(backbone.pairs[:, 0].tolist()):
-        block = grammar.words[grammar.word_at[p] : grammar.word_at[p + 1]]
-        words[word_at[p] : word_at[p + 1]] = block @ maps[tag][0]
-    return LatentGrammar(backbone, sizes, rule_at, rules, word_at, words)
+        words[word_at[p] : word_at[p + 1]] = grammar.words[of_word[p] : of_word[p + 1]] @ maps[tag][0]
+    return LatentGrammar(backbone, sizes, rules, words)
 
 
 def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 2) -> LatentGrammar:
@@ -258,10 +253,8 @@ def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 
 
 def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray]:
     """For each symbol the expected numbers of nodes with each of its latent values."""
-    of_rule, of_word, base = _parents(grammar.backbone, grammar.sizes)
-    n = int(base[-1])
-    totals = np.bincount(of_rule, expected.rules, n) + np.bincount(of_word, expected.words, n)
-    return [totals[a:b] for a, b in itertools.pairwise(base.tolist())]
+    totals, _ = _totals(grammar.backbone, grammar.sizes, expected.rules, expected.words)
+    return np.split(totals, np.cumsum(grammar.sizes)[:-1])
 
 
 def merge(
@@ -271,26 +264,21 @@ def merge(
 
     `expected`: counts under this very grammar, whose values 2k and 2k + 1 were one before the last split.
     """
-    sizes = grammar.sizes
-    base = np.concatenate([[0], np.cumsum(sizes)]).astype(OFFSET)
-    common = np.concatenate(latent_totals(grammar, expected))
+    sizes, common = grammar.sizes, latent_totals(grammar, expected)
     pairs = sizes // 2
-    pair_at = np.concatenate([[0], np.cumsum(pairs)]).astype(OFFSET)
-    shares = np.concatenate([common[base[s] : base[s] + 2 * pairs[s]] for s in range(len(sizes))])
+    pair_at = starts(pairs)
+    shares = np.concatenate([of[: 2 * n] for of, n in zip(common, pairs, strict=True)])
     losses = np.zeros(int(pair_at[-1]))
-    merge_losses(
-        trees, 0, len(trees.start) - 1, sizes, pair_at, shares, *grammar.arrays[1:], np.zeros_like(grammar.rules),
-        np.zeros_like(grammar.words), losses, *_scratch(trees, grammar),
-    )  # fmt: skip
-    order = np.argsort(losses, kind="stable")
-    joined = np.zeros(len(losses), dtype=bool)
-    joined[order[: round(share * len(losses))]] = True
+    counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
+    merge_losses(trees, pair_at, shares, grammar.blocks, counts, word_counts, losses, _room(trees, grammar))
+    ranks = np.argsort(np.argsort(losses, kind="stable"))
+    joined = ranks < round(share * len(losses))
     maps = []
-    for s, size in enumerate(sizes.tolist()):
+    for s, (size, weight) in enumerate(zip(sizes.tolist(), common, strict=True)):
         steps = np.ones(size, dtype=np.int64)
         steps[1 : 2 * pairs[s] : 2] = ~joined[pair_at[s] : pair_at[s + 1]]
         new = np.cumsum(steps) - 1
-        weight, totals = common[base[s] : base[s + 1]], np.bincount(new, common[base[s] : base[s + 1]])
+        totals = np.bincount(new, weight)
         child = np.eye(len(totals))[new]
         share_of = np.divide(weight, totals[new], out=np.zeros(size), where=totals[new] > 0.0)
         maps.append((child * share_of[:, None], child))
@@ -300,14 +288,14 @@ def merge(
 def smooth(grammar: LatentGrammar, rules: float = 0.01, words: float = 0.1) -> LatentGrammar:
     """Every latent value's probabilities drawn towards the mean over its symbol's values, by these shares (Petrov et
     al. 2006, section 2.4)."""
-    new_rules, new_words = grammar.rules.copy(), grammar.words.copy()
-    sizes = grammar.sizes
+    new_rules, new_words, backbone = grammar.rules.copy(), grammar.words.copy(), grammar.backbone
+    rule_at, word_at = block_offsets(backbone, grammar.sizes)
     for table, at, values, part in (
-        (grammar.backbone.rules, grammar.rule_at, new_rules, rules),
-        (grammar.backbone.pairs, grammar.word_at, new_words, words),
+        (backbone.rules, rule_at, new_rules, rules),
+        (backbone.pairs, word_at, new_words, words),
     ):
         for k, parent in enumerate(table[:, 0].tolist()):
-            n = int(sizes[parent])
+            n = int(grammar.sizes[parent])
             if n > 1:
                 block = values[at[k] : at[k + 1]].reshape(-1, n)
                 block += part * (block.mean(axis=1, keepdims=True) - block)

@@ -2,44 +2,31 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spacy_dtparse.checks import check, share, truth, whole_number
-from spacy_dtparse.dtypes import INDEX, OFFSET
-from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.dtypes import INDEX
+from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import PcfgGrammar, PcfgModel
-from spacy_dtparse.symbols import SymbolTable
+from spacy_dtparse.model.segments import any_positive
 from spacy_dtparse.trees import Recipe, Tree
 
-from ..data.corpus import Sentence, training_tree
+from ..data.corpus import Sentence
 from ..runs.resuming import check_facts, save_arrays, saved_arrays
+from . import latent as em
 from .binarise import KINDS, Markov, Symbol, binarise
-from .counting import RuleCounts, relative_frequencies
-from .grammar import label_tables, make_grammar
-from .latent import (
-    Backbone,
-    LatentGrammar,
-    LatentTrees,
-    expectations,
-    latent_totals,
-    log_likelihood,
-    merge,
-    normalised,
-    read_trees,
-    smooth,
-    split,
-    treebank_grammar,
-)
-from .lexicon import emissions
+from .counting import emissions, relative_frequencies
+from .grammar import count_trees, label_tables, make_grammar, trees_of
+from .latent import Backbone, LatentGrammar, LatentTrees, starts, treebank_grammar
 
 Log = Callable[..., None]
-_FACTS, _ARRAYS = "trees or options", ("sizes", "rule_at", "rules", "word_at", "words")
+_FACTS, _ARRAYS = "trees or options", ("sizes", "rules", "words")
 """What a kept cycle depends on, and what of a grammar is kept."""
 
 FEW = 1e-6
@@ -111,67 +98,26 @@ def train_latent(
     cycles of other trees or options.
     """
     options = options or LatentOptions()
-    trees = [training_tree(sentence, options.recipe) for sentence in sentences]
-    kept = [tree for tree in trees if options.max_words is None or len(tree.words) <= options.max_words]
-    if not kept:
-        raise TrainingDataError(f"none of {len(trees)} sentences is left to learn from; give trees, or more max_words")
-    words = WordClasses.learn([tree.words for tree in kept], options.min_word_count)
-    binary = [binarise(tree, options.markov) for tree in kept]
-    classes = [words.encode(tree.words).tolist() for tree in kept]
-    backbone, data = read_trees(binary, classes)
+    trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
+    binary = [binarise(tree, options.markov) for tree in trees]
+    backbone, data = em.read_trees(binary, [words.encode(tree.words).tolist() for tree in trees])
     run = _Run(backbone, data, options, threads, workdir, log or (lambda **facts: None))
     grammars = [run.grammar(seed) for seed in options.seeds]
 
-    order = sorted(range(len(backbone.symbols)), key=lambda s: (KINDS.index(backbone.symbols[s].kind), s))
-    labels, tags = label_tables(backbone.symbols)
-    whole = treebank_grammar(backbone, data)
-    export = _Export(backbone, data, words, order, options, threads)
-    coarse = export.observable(whole, labels, tags)
-    candidates = None
-    if options.candidates:
-        numbers = {backbone.symbols[s]: place for place, s in enumerate(order)}
-        candidates = candidate_grammar(kept, options, words, numbers, labels, tags)
-    facts = {"sentences": len(kept), "left_out": len(trees) - len(kept), "options": describe_latent(options)}
+    export = _Export(run, words)
+    coarse = export.observable(treebank_grammar(backbone, data))
     return PcfgModel(
-        labels, tags, words, coarse, coarse, options.recipe.steps, options.given_tags, {**(meta or {}), **facts},
+        *export.tables, words, coarse, coarse, options.recipe.steps, options.given_tags,
+        {**(meta or {}), **facts, "options": describe_latent(options)},
         tuple(export.latent(grammar) for grammar in grammars),
         tuple(export.latent(grammar) for grammar in run.pruners),
-        candidates,
-    )  # fmt: skip
-
-
-def candidate_grammar(
-    trees: Sequence[Tree],
-    options: LatentOptions,
-    words: WordClasses,
-    numbers: Mapping[Symbol, int],
-    labels: SymbolTable,
-    tags: SymbolTable,
-) -> PcfgGrammar:
-    """The grammar of relative frequencies whose best trees are reranked (Matsuzaki et al. 2005, section 4: vertical
-    order 2, horizontal order 1), binarised like the latent grammar. `numbers`: of the latent grammar's symbols."""
-    coarse = options.markov
-    horizontal = None if coarse.horizontal is None else max(coarse.horizontal, 1)
-    fine = Markov(max(coarse.vertical, 2), horizontal, coarse.binarisation, max(coarse.tag_vertical, 2))
-    counts, coarse_of = RuleCounts(), {}
-    for tree in trees:  # the two binary trees of one tree have the same shape
-        binary = binarise(tree, fine)
-        counts.add(binary, words.encode(tree.words).tolist())
-        for symbol, projected in zip(binary.symbols, binarise(tree, coarse).symbols, strict=True):
-            coarse_of[symbol] = numbers[projected]
-    symbols = sorted(coarse_of, key=lambda s: (coarse_of[s], s))
-    emitted = emissions(counts.tokens, symbols, words, options.unseen_weight, options.variant_weight)
-    return make_grammar(
-        symbols, [coarse_of[s] for s in symbols], relative_frequencies(counts.rules), counts.frequencies(symbols),
-        emitted, labels, tags,
+        export.candidates(trees) if options.candidates else None,
     )  # fmt: skip
 
 
 def describe_latent(options: LatentOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
-    found = asdict(replace(options, recipe=Recipe(())))
-    found["recipe"], found["seeds"] = list(options.recipe.steps), list(options.seeds)
-    return found
+    return {**asdict(options), "recipe": list(options.recipe.steps), "seeds": list(options.seeds)}
 
 
 @dataclass
@@ -199,21 +145,23 @@ class _Run:
         for cycle in range(1, options.cycles + 1) if options.cycles else (0,):
             if cycle > 1 and cycle == options.cycles - 1 and seed == options.seeds[0]:
                 self.pruners.append(grammar)
-            held = self._held(seed, cycle)
-            if held is None:
-                held = self._polish(self._learned(grammar, seed, cycle))
-                self._keep(held, seed, cycle)
-            grammar = held
+            path = None if self.workdir is None else self.workdir / f"seed{seed}.cycle{cycle}.npz"
+            if path is not None and path.exists():
+                grammar = self._held(path)
+                continue
+            grammar = self._polish(self._learned(grammar, seed, cycle))
+            if path is not None:
+                save_arrays(path, {"facts": self._facts(), **{name: getattr(grammar, name) for name in _ARRAYS}})
         return grammar
 
     def _learned(self, grammar: LatentGrammar, seed: int, cycle: int) -> LatentGrammar:
         options = self.options
         if cycle == 0:
-            return self._em(split(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True)
-        grammar = split(grammar, 1000 * seed + cycle, options.noise)
+            return self._em(em.split(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True)
+        grammar = em.split(grammar, 1000 * seed + cycle, options.noise)
         grammar = self._em(grammar, seed, cycle, options.iterations, True)
-        expected = expectations(self.train, grammar, self.threads)
-        grammar, loss = merge(self.train, grammar, expected, options.merge_share)
+        expected = em.expectations(self.train, grammar, self.threads)
+        grammar, loss = em.merge(self.train, grammar, expected, options.merge_share)
         self.log(seed=seed, cycle=cycle, step="merge", loss=loss, values=int(grammar.sizes.sum()))
         return self._em(grammar, seed, cycle, options.merge_iterations, False)
 
@@ -224,11 +172,11 @@ class _Run:
         """
         began, best, waited, expected, done, share = time.perf_counter(), -np.inf, 0, None, 0, 1.0
         for done in range(1, steps + 1):
-            expected = expectations(self.train, grammar, self.threads)
-            grammar = normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
+            expected = em.expectations(self.train, grammar, self.threads)
+            grammar = em.normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
             if watch and self.held_out is not None:
-                smoothed = smooth(grammar, self.options.smooth_rules, self.options.smooth_words)
-                log, lost = log_likelihood(self.held_out, smoothed)
+                smoothed = em.smooth(grammar, self.options.smooth_rules, self.options.smooth_words)
+                log, lost = em.log_likelihood(self.held_out, smoothed)
                 n = len(self.held_out.start) - 1
                 found, share = log / n, 1.0 - lost / n
                 waited = 0 if found > best + 1e-3 else waited + 1
@@ -247,99 +195,91 @@ class _Run:
         """Smoothing after every further EM step; from all trees, the held-out ones too."""
         options = self.options
         for _ in range(options.smooth_iterations):
-            smoothed = smooth(grammar, options.smooth_rules, options.smooth_words)
-            expected = expectations(self.trees, smoothed, self.threads)
-            grammar = normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
-        return smooth(grammar, options.smooth_rules, options.smooth_words)
+            smoothed = em.smooth(grammar, options.smooth_rules, options.smooth_words)
+            expected = em.expectations(self.trees, smoothed, self.threads)
+            grammar = em.normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
+        return em.smooth(grammar, options.smooth_rules, options.smooth_words)
 
     def _facts(self) -> str:
         described = describe_latent(self.options)
         used = sorted((k, v) for k, v in described.items() if k not in ("seeds", "cycles", "given_tags", "candidates"))
         return repr((used, len(self.trees.symbol), len(self.backbone.rules)))
 
-    def _path(self, seed: int, cycle: int) -> Path | None:
-        return None if self.workdir is None else self.workdir / f"seed{seed}.cycle{cycle}.npz"
-
-    def _held(self, seed: int, cycle: int) -> LatentGrammar | None:
-        path = self._path(seed, cycle)
-        if path is None or not path.exists():
-            return None
+    def _held(self, path: Path) -> LatentGrammar:
         with saved_arrays(path) as held:
             check_facts(path.parent, {_FACTS: str(held["facts"])}, {_FACTS: self._facts()})
-            arrays = {name: held[name] for name in _ARRAYS}
-        return LatentGrammar(self.backbone, **arrays)
-
-    def _keep(self, grammar: LatentGrammar, seed: int, cycle: int) -> None:
-        path = self._path(seed, cycle)
-        if path is not None:
-            arrays = {name: getattr(grammar, name) for name in _ARRAYS}
-            save_arrays(path, {"facts": self._facts(), **arrays})
+            return LatentGrammar(self.backbone, **{name: held[name] for name in _ARRAYS})
 
 
 def _chosen(trees: LatentTrees, chosen: np.ndarray) -> LatentTrees:
     """The trees for which `chosen` bool (T,) is true."""
     lengths = np.diff(trees.start)
     nodes = np.repeat(chosen, lengths)
-    start = np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(OFFSET)
-    return LatentTrees(start, trees.symbol[nodes], trees.left[nodes], trees.right[nodes], trees.rule[nodes])
+    return LatentTrees(starts(lengths[chosen]), *(column[nodes] for column in trees[1:]))
 
 
-@dataclass
 class _Export:
-    """Grammars as a model holds them: symbols in the order `order`, constituents first."""
+    """Grammars of a run as a model holds them: symbols in the order `order`, constituents first."""
 
-    backbone: Backbone
-    trees: LatentTrees
-    words: WordClasses
-    order: list[int]
-    options: LatentOptions
-    threads: int
+    def __init__(self, run: _Run, words: WordClasses):
+        self.run, self.words, self.backbone = run, words, run.backbone
+        known = run.backbone.symbols
+        self.order = sorted(range(len(known)), key=lambda s: (KINDS.index(known[s].kind), s))
+        self.symbols = [known[s] for s in self.order]
+        self.tables = label_tables(known)
 
-    def observable(self, grammar: LatentGrammar, labels: SymbolTable, tags: SymbolTable) -> PcfgGrammar:
+    def observable(self, grammar: LatentGrammar) -> PcfgGrammar:
         """The treebank grammar, one latent value for each symbol."""
         known = self.backbone.symbols
-        symbols = [known[s] for s in self.order]
         probabilities = {
             tuple(known[s] for s in rule if s >= 0): p
             for rule, p in zip(self.backbone.rules.tolist(), grammar.rules.tolist(), strict=True)
             if p > 0.0 and not (rule[2] < 0 and rule[0] == rule[1])
         }
         emitted, frequency = self._emissions(grammar)
-        return make_grammar(symbols, range(len(symbols)), probabilities, frequency, emitted, labels, tags)
+        return make_grammar(self.symbols, range(len(known)), probabilities, frequency, emitted, *self.tables)
+
+    def candidates(self, trees: Sequence[Tree]) -> PcfgGrammar:
+        """The grammar of relative frequencies whose best trees are reranked (Matsuzaki et al. 2005, section 4: vertical
+        order 2, horizontal order 1), binarised like the latent grammar."""
+        options, coarse = self.run.options, self.run.options.markov
+        numbers = {symbol: place for place, symbol in enumerate(self.symbols)}
+        horizontal = None if coarse.horizontal is None else max(coarse.horizontal, 1)
+        fine = Markov(max(coarse.vertical, 2), horizontal, coarse.binarisation, max(coarse.tag_vertical, 2))
+        counts, coarse_of = count_trees(trees, fine, self.words), {}
+        for tree in trees:  # the two binary trees of one tree have the same shape
+            pairs = zip(binarise(tree, fine).symbols, binarise(tree, coarse).symbols, strict=True)
+            coarse_of.update({symbol: numbers[projected] for symbol, projected in pairs})
+        symbols = sorted(coarse_of, key=lambda s: (coarse_of[s], s))
+        emitted = emissions(counts.tokens, symbols, self.words, options.unseen_weight, options.variant_weight)
+        return make_grammar(
+            symbols, [coarse_of[s] for s in symbols], relative_frequencies(counts.rules), counts.frequencies(symbols),
+            emitted, *self.tables,
+        )  # fmt: skip
 
     def latent(self, grammar: LatentGrammar) -> LatentPart:
         """A latent grammar; of a rule from a symbol to itself nothing is kept."""
-        number = np.argsort(np.array(self.order)).astype(INDEX)
-        kept, blocks = [], []
-        for r, (parent, left, right) in enumerate(self.backbone.rules.tolist()):
-            block = grammar.rules[grammar.rule_at[r] : grammar.rule_at[r + 1]]
-            if (right < 0 and parent == left) or not block.any():
-                continue
-            kept.append((number[parent], number[left], number[right] if right >= 0 else -1))
-            blocks.append(block)
-        return LatentPart(
-            grammar.sizes[self.order].astype(INDEX),
-            np.array(kept, dtype=INDEX).reshape(-1, 3),
-            np.concatenate(blocks),
-            self._emissions(grammar)[0],
-        )
+        rules, rule_at = self.backbone.rules, grammar.blocks.rule_at
+        number = np.append(np.argsort(self.order), -1).astype(INDEX)  # no right child stays -1
+        kept = any_positive(grammar.rules, rule_at) & ((rules[:, 2] >= 0) | (rules[:, 0] != rules[:, 1]))
+        sizes, blocks = grammar.sizes[self.order].astype(INDEX), grammar.rules[np.repeat(kept, np.diff(rule_at))]
+        return LatentPart(sizes, number[rules[kept]], blocks, self._emissions(grammar)[0])
 
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
         """(Emissions of all latent values, the share of each among all nodes)."""
-        expected = expectations(self.trees, grammar, self.threads)
+        expected = em.expectations(self.run.trees, grammar, self.run.threads)
         values = [
             [symbol._replace(above=(str(x),)) for x in range(size)]
             for symbol, size in zip(self.backbone.symbols, grammar.sizes.tolist(), strict=True)
         ]
         names = [name for s in self.order for name in values[s]]
         counts: dict[tuple[Symbol, int], float] = {}
-        for start, (tag, number) in zip(grammar.word_at[:-1].tolist(), self.backbone.pairs.tolist(), strict=True):
+        for start, (tag, number) in zip(grammar.blocks.word_at, self.backbone.pairs.tolist(), strict=False):
             for x, name in enumerate(values[tag]):
-                count = float(expected.words[start + x])
-                if count > FEW:
-                    counts[name, number] = count
-        totals = latent_totals(grammar, expected)
+                if expected.words[start + x] > FEW:
+                    counts[name, number] = float(expected.words[start + x])
+        totals = em.latent_totals(grammar, expected)
         share = np.concatenate([totals[s] for s in self.order])
-        options = self.options
+        options = self.run.options
         made = emissions(counts, names, self.words, options.unseen_weight, options.variant_weight)
         return made, share / share.sum()

@@ -9,6 +9,8 @@ Scores are natural logs of probabilities. Of equal derivations of an item the fi
 smaller split, the smaller rule number; so results do not depend on anything but grammar and sentence.
 """
 
+import math
+
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
@@ -26,6 +28,15 @@ ITEM = np.dtype([("score", np.float64), ("symbol", np.int32), ("rule", np.int32)
 
 STEP = np.dtype([(name, np.int32) for name in ("symbol", "rule", "start", "end")])
 """A step of a derivation in pre-order: symbol, the rule that expands it (LEXICAL: a word), its span [start, end)."""
+
+EDGE = np.dtype(
+    [
+        ("weight", np.float64), ("total", np.float64), ("rule", np.int32), ("split", np.int32), ("left", np.int32),
+        ("right", np.int32),
+    ]
+)  # fmt: skip
+"""A rule that builds an item, its log probability and that of the best derivation with it on top. `split` -1: none;
+`left`, `right`: the children's symbols, -1 for none; `rule`: LEXICAL for a word's."""
 
 LEXICAL = -1
 
@@ -84,9 +95,7 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
     while count > 0:
         child = queue[head]
         queued[child] = 0
-        head += 1
-        if head == n:
-            head = 0
+        head = 0 if head == n - 1 else head + 1
         count -= 1
         score = row[child]
         tried += ranges[child, UNARY_TO] - ranges[child, UNARY_FROM]
@@ -99,10 +108,7 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
                 back[parent, 1] = -1
                 if queued[parent] == 0 and ranges[parent, UNARY_FROM] < ranges[parent, UNARY_TO]:
                     queued[parent] = 1
-                    place = head + count
-                    if place >= n:
-                        place -= n
-                    queue[place] = parent
+                    queue[head + count if head + count < n else head + count - n] = parent
                     count += 1
     return tried
 
@@ -111,10 +117,9 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
 def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
     """Apply all binary rules to the items of a left cell and the row of a right cell."""
     tried = 0
-    for at in range(left_from, left_to):
-        symbol = items[at]["symbol"]
-        first, last = ranges[symbol, BINARY_FROM], ranges[symbol, BINARY_TO]
-        score = items[at]["score"]
+    for item in items[left_from:left_to]:
+        first, last = ranges[item["symbol"], BINARY_FROM], ranges[item["symbol"], BINARY_TO]
+        score = item["score"]
         tried += last - first
         for number in range(first, last):
             total = score + rules[number]["weight"] + right[rules[number]["right"]]
@@ -149,10 +154,10 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
             if n_ranks == 0:
                 continue
             if i == j - 1:
-                for at in range(leaf_from[i], leaf_from[i + 1]):
-                    symbol = leaves[at]["symbol"]
-                    if leaves[at]["score"] > row[symbol]:
-                        row[symbol] = leaves[at]["score"]
+                for leaf in leaves[leaf_from[i] : leaf_from[j]]:
+                    symbol = leaf["symbol"]
+                    if leaf["score"] > row[symbol]:
+                        row[symbol] = leaf["score"]
                         back[symbol, 0] = LEXICAL
                         back[symbol, 1] = -1
             for split in range(i + 1, j):
@@ -192,24 +197,12 @@ def find_item(items, cells, cell, symbol):
     return -1
 
 
-@inner_kernel
-def left_child(items, ranges, start, end, rule):
-    """The place, among the items [start, end) of a cell, of the left child of a rule (-1: none)."""
-    for at in range(start, end):
-        symbol = items[at]["symbol"]
-        if (ranges[symbol, BINARY_FROM] <= rule < ranges[symbol, BINARY_TO]) or (
-            ranges[symbol, UNARY_FROM] <= rule < ranges[symbol, UNARY_TO]
-        ):
-            return at
-    return -1
-
-
 @bare_kernel
-def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stack):
+def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack):
     """Write the best derivation of `symbol` over [start, end) in pre-order; the number of steps, 0 if it has none,
     -1 if `steps` STEP is too short.
 
-    `stack` int64 (depth, 3): scratch, as long as `steps`.
+    `lefts` int32 (R,): the rules' left or only children. `stack` int64 (depth, 3): scratch, as long as `steps`.
     """
     at = find_item(items, cells, cell_number(start, end), symbol)
     if at < 0:
@@ -218,7 +211,7 @@ def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stac
     stack[0, 0], stack[0, 1], stack[0, 2] = at, start, end
     while depth > 0:
         depth -= 1
-        at, start, end = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        at, start, end = stack[depth]
         if count == steps.shape[0] or depth + 2 > stack.shape[0]:
             return -1
         rule, split = items[at]["rule"], items[at]["split"]
@@ -232,8 +225,51 @@ def read_derivation(rules, ranges, items, cells, start, end, symbol, steps, stac
             right = find_item(items, cells, cell_number(split, end), rules[rule]["right"])
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = right, split, end
             depth += 1
-        cell = cell_number(start, middle)
-        left = left_child(items, ranges, cells[cell, 0], cells[cell, 1], rule)
+        left = find_item(items, cells, cell_number(start, middle), lefts[rule])
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, start, middle
         depth += 1
+    return count
+
+
+@inner_kernel
+def _note(edges, count, weight, total, rule, split, left, right):
+    edge = edges[count]
+    edge["weight"], edge["total"] = weight, total
+    edge["rule"], edge["split"], edge["left"], edge["right"] = rule, split, left, right
+    return count + 1
+
+
+@bare_kernel
+def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbol, edges):
+    """Write all edges EDGE of `symbol` over [start, end); returns their number, -1 if `edges` has no room.
+
+    After `fill_chart`.
+    """
+    count, room = 0, edges.shape[0]
+    if end == start + 1:
+        score, found = -math.inf, False
+        for at in range(leaf_from[start], leaf_from[start + 1]):
+            if leaves[at]["symbol"] == symbol:
+                score, found = max(score, leaves[at]["score"]), True
+        if found:
+            count = _note(edges, count, score, score, LEXICAL, -1, -1, -1)
+    for split in range(start, end):  # at the start stand unary rules
+        binary = split > start
+        left, right = cell_number(start, split if binary else end), cell_number(split, end)
+        for item in items[cells[left, 0] : cells[left, 1]]:
+            child, sister, column = item["symbol"], -1, BINARY_FROM if binary else UNARY_FROM
+            for number in range(ranges[child, column], ranges[child, column + 1]):
+                if rules[number]["parent"] != symbol:
+                    continue
+                weight = rules[number]["weight"]
+                total = weight + item["score"]
+                if binary:
+                    sister = rules[number]["right"]
+                    other = find_item(items, cells, right, sister)
+                    if other < 0:
+                        continue
+                    total += items[other]["score"]
+                if count == room:
+                    return -1
+                count = _note(edges, count, weight, total, number, split if binary else -1, child, sister)
     return count

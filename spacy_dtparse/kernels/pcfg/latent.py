@@ -7,6 +7,10 @@ kept that have a probability above 0, of X -> Y only such rows [y, :]; after EM 
 
 Numbers of a cell are scaled by a power of two, `scale`, so that the largest inside number is near 1. Outside numbers
 are scaled so that inside times outside is a posterior, up to the inside number of the root.
+
+With the greatest number in place of the sum the chart is that of the Viterbi complete tree (Matsuzaki, Miyao & Tsujii
+2005, section 3.1). Only its unary rules leave a trace on the way up: a symbol's best binary rule is looked for again on
+the way down, in the few places that the tree goes through.
 """
 
 import math
@@ -15,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
-from .cky import UNARY_FROM, UNARY_TO, cell_number
+from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 from .posterior import EMPTY, best_scale, normalise, power
 
 ROUNDS = 6
@@ -26,6 +30,11 @@ ANCHOR = np.dtype([("posterior", np.float64), ("cell", np.int32), ("split", np.i
 """A rule at a place of the chart, with the log of its posterior. `split`: UNARY or WORD where there is none; `rule`: of
 a word its symbol."""
 UNARY, WORD = -1, -2
+
+BEST = np.dtype(
+    [("weight", np.float64), ("symbol", np.int32), ("value", np.int32), ("start", np.int32), ("end", np.int32)]
+)
+"""A node of the best complete tree over [start, end): symbol, latent value, log probability of its expansion."""
 
 
 class LatentRules(NamedTuple):
@@ -47,12 +56,24 @@ class LatentRules(NamedTuple):
     pair_from: np.ndarray
 
 
+class LatentChart(NamedTuple):
+    """`where` int32 (cells, S): where a symbol's vector is, -1 where it may not come; `symbols` int32: those of a cell
+    at [symbol_from[cell], symbol_from[cell + 1]). `base`, `whole` float64: inside numbers without and with unary rules
+    on top, times 2 ** `scale` int64 (cells,)."""
+
+    where: np.ndarray
+    symbols: np.ndarray
+    symbol_from: np.ndarray
+    base: np.ndarray
+    whole: np.ndarray
+    scale: np.ndarray
+
+
 @bare_kernel
 def lay_out(allowed, sizes, where, symbols, symbol_from):
     """Give every allowed symbol of every cell a place for its vector.
 
-    `allowed` uint8 (cells, S). Filled: `where` int32 (cells, S), -1 where a symbol may not come; `symbols` int32:
-    those of a cell at [symbol_from[cell], symbol_from[cell + 1]). Returns the length of all vectors.
+    `allowed` uint8 (cells, S). Filled: see `LatentChart`. Returns the length of all vectors.
     """
     used, count = 0, 0
     for cell in range(allowed.shape[0]):
@@ -69,12 +90,13 @@ def lay_out(allowed, sizes, where, symbols, symbol_from):
 
 
 @inner_kernel
-def _region(where, symbols, symbol_from, sizes, cell):
+def _region(chart, sizes, cell):
     """(from, to) of a cell's vectors."""
-    first, last = symbol_from[cell], symbol_from[cell + 1]
-    if first == last:
+    first, last = chart.symbol_from[cell], chart.symbol_from[cell + 1] - 1
+    if first > last:
         return 0, 0
-    return where[cell, symbols[first]], where[cell, symbols[last - 1]] + sizes[symbols[last - 1]]
+    last_symbol = chart.symbols[last]
+    return chart.where[cell, chart.symbols[first]], chart.where[cell, last_symbol] + sizes[last_symbol]
 
 
 @inner_kernel
@@ -87,19 +109,14 @@ def _dot(one, at_one, other, at_other, size):
 
 
 @inner_kernel
-def _any(row, at, size):
-    """Whether one of `size` numbers, none below 0, is above it."""
-    total = 0.0
+def _add_row(to, at_to, factor, values, at, size, best):
+    """Add factor times `size` numbers of `values`; with `best` take the greater ones instead."""
     for x in range(size):
-        total += row[at + x]
-    return total > 0.0
-
-
-@inner_kernel
-def _add_row(to, at_to, factor, values, at, size):
-    """Add factor times `size` numbers of `values`."""
-    for x in range(size):
-        to[at_to + x] += factor * values[at + x]
+        found, before = factor * values[at + x], to[at_to + x]
+        if best:
+            to[at_to + x] = found if found > before else before
+        else:
+            to[at_to + x] = before + found
 
 
 @inner_kernel
@@ -122,7 +139,7 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
                     if not up:
                         spare[below] += _dot(row, above, rules.values, at, n)
                     elif row[below] > 0.0:
-                        _add_row(spare, above, row[below], rules.values, at, n)
+                        _add_row(spare, above, row[below], rules.values, at, n, False)
                     at += n
         change = 0.0
         for k in range(row.shape[0]):
@@ -132,57 +149,95 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
             break
 
 
-@bare_kernel
-def latent_inside(rules, leaves, leaf_from, emissions, where, symbols, symbol_from, base, whole, scale, spare):
-    """Inside numbers of all cells.
+@inner_kernel
+def _best_chains(rules, place, of_cell, low, start, row, step):
+    """Chains of unary rules: every number becomes the greatest that a chain gives. No rule has a probability above 1,
+    so a cycle never makes a number greater, and this ends with no cycle among the `step`s."""
+    for k in range(row.shape[0]):
+        row[k] = start[k]
+    changed = True
+    while changed:
+        changed = False
+        for symbol in of_cell:
+            for number in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
+                parent = rules.parent[number]
+                if place[parent] < 0:
+                    continue
+                at, to, n = rules.at[number], place[parent] - low, rules.sizes[parent]
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    value = row[place[symbol] - low + rules.rows[k, 0]]
+                    if value > 0.0:
+                        for x in range(n):
+                            if value * rules.values[at + x] > row[to + x]:
+                                row[to + x] = value * rules.values[at + x]
+                                step[to + x, 0], step[to + x, 1], changed = number, k, True
+                    at += n
 
-    `leaves` int32 (L, 2): symbols that a word may have and where their vectors begin in `emissions` float64; those of
-    word t at [leaf_from[t], leaf_from[t + 1]). `where`, `symbols`, `symbol_from`: see `lay_out`. Filled: `base`,
-    `whole` float64: without and with unary rules on top; `scale` int64 (cells,). `spare` float64: scratch as long as
-    the longest cell.
+
+@inner_kernel
+def _join(rules, number, place, at_left, at_right, factor, base, whole, best):
+    """Add to `base` what a binary rule makes of two children; -1: the right one may not come."""
+    parent = rules.parent[number]
+    if place[parent] < 0 or at_right < 0:
+        return
+    at, size = rules.at[number], rules.sizes[parent]
+    for k in range(rules.row_from[number], rules.row_from[number + 1]):
+        both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
+        if both > 0.0:
+            _add_row(base, place[parent], both, rules.values, at, size, best)
+        at += size
+
+
+@bare_kernel
+def latent_inside(rules, words, chart, spare, step):
+    """Fill `base`, `whole` and `scale` of a chart with the inside numbers of all cells, or, where `step` has rows, with
+    the probability of the best complete tree of every latent value of every symbol.
+
+    `words`: `leaves` int32 (L, 2), symbols that a word may have and where their vectors begin in `emissions` float64;
+    those of word t at [leaf_from[t], leaf_from[t + 1]). `spare` float64: scratch as long as the longest cell. `step`
+    int32 (length, 2) or (0, 2), filled: of each number its last unary rule and the row of it, -1 where there is none.
     """
-    n = leaf_from.shape[0] - 1
-    sizes = rules.sizes
-    for j in range(1, n + 1):
+    where, symbols, symbol_from, base, whole, scale = chart
+    sizes, leaf_from, best = rules.sizes, words.leaf_from, step.shape[0] > 0
+    step[:] = -1
+    for j in range(1, leaf_from.shape[0]):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
-            low, high = _region(where, symbols, symbol_from, sizes, cell)
-            scale[cell] = EMPTY
-            if low == high:
-                continue
-            row = base[low:high]
-            row[:] = 0.0
-            place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
+            low, high = _region(chart, sizes, cell)
+            base[low:high] = 0.0
+            whole[low:high] = 0.0
             top = 0 if i == j - 1 else best_scale(scale, i, j)
+            scale[cell] = EMPTY
+            if low == high or top <= EMPTY // 2:
+                continue
+            place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             if i == j - 1:
-                for k in range(leaf_from[i], leaf_from[i + 1]):
-                    to = place[leaves[k, 0]]
-                    if to >= 0:
-                        _add_row(base, to, 1.0, emissions, leaves[k, 1], sizes[leaves[k, 0]])
+                for symbol, at in words.leaves[leaf_from[i] : leaf_from[j]]:
+                    if place[symbol] >= 0:
+                        _add_row(base, place[symbol], 1.0, words.emissions, at, sizes[symbol], best)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - top)
-                if top <= EMPTY // 2 or factor <= 0.0:
+                if factor <= 0.0:
                     continue
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
+                    at_left, first, last = where[left, b], rules.ranges[b, BINARY_FROM], rules.ranges[b, BINARY_TO]
+                    if last - first < of_right.shape[0]:  # whatever is the shorter list; the order is the same
+                        for number in range(first, last):
+                            at_right = where[right, rules.right[number]]
+                            _join(rules, number, place, at_left, at_right, factor, base, whole, best)
+                        continue
                     for c in of_right:
-                        at_left, at_right = where[left, b], where[right, c]
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
-                            to = place[rules.parent[number]]
-                            if to < 0:
-                                continue
-                            at, size = rules.at[number], sizes[rules.parent[number]]
-                            for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                                both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
-                                if both > 0.0:
-                                    _add_row(base, to, both, rules.values, at, size)
-                                at += size
-            scale[cell] = normalise(row, top)
+                            _join(rules, number, place, at_left, where[right, c], factor, base, whole, best)
+            scale[cell] = normalise(base[low:high], range(high - low), top)
             if scale[cell] <= EMPTY // 2:
-                whole[low:high] = 0.0
+                continue
+            if best:
+                _best_chains(rules, place, of_cell, low, base[low:high], whole[low:high], step[low:high])
             else:
-                _chains(rules, place, of_cell, low, row, whole[low:high], spare, True)
+                _chains(rules, place, of_cell, low, base[low:high], whole[low:high], spare, True)
 
 
 @inner_kernel
@@ -241,14 +296,13 @@ def _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above):
 
 
 @bare_kernel
-def latent_outside(
-    rules, n, root, least, where, symbols, symbol_from, base, whole, scale, above, anywhere, spare, anchors
-):
+def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors):
     """Outside numbers, and the posteriors of rules that reach `least`, from the root down.
 
     After `latent_inside`. `above`, `anywhere` float64, like `whole`: of symbols on top of their unary chain, and
     anywhere in it. Returns the number of `anchors` ANCHOR, -1 if there is no room for all, -2 if the root has no tree.
     """
+    where, symbols, symbol_from, base, whole, scale = chart
     sizes = rules.sizes
     top = cell_number(0, n)
     if where[top, root] < 0 or scale[top] <= EMPTY // 2 or whole[where[top, root]] <= 0.0:
@@ -261,7 +315,7 @@ def latent_outside(
         for i in range(n - width + 1):
             j = i + width
             cell = cell_number(i, j)
-            low, high = _region(where, symbols, symbol_from, sizes, cell)
+            low, high = _region(chart, sizes, cell)
             if low == high or scale[cell] <= EMPTY // 2:
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
@@ -285,11 +339,10 @@ def latent_outside(
                     for c in of_right:
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
                             up = place[rules.parent[number]]
-                            if up < 0 or not _any(anywhere, up, sizes[rules.parent[number]]):
+                            if up < 0 or not anywhere[up : up + sizes[rules.parent[number]]].any():
                                 continue
-                            met = _down(
-                                rules, number, up, where[left, b], where[right, c], factor, anywhere, whole, above
-                            )
+                            at_left, at_right = where[left, b], where[right, c]
+                            met = _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above)
                             if count == anchors.shape[0]:
                                 return -1
                             count = _anchor(anchors, count, met / total, least, cell, split, number)
@@ -355,3 +408,113 @@ def read_tree(left, right, anchors, cells, back, top, root, steps):
         waiting += 1
         steps[last - waiting, 0], steps[last - waiting, 1] = first, left[rule]
     return count
+
+
+@inner_kernel
+def _best_binary(rules, start, end, symbol, value, chart):
+    """(Split, rule, left value, right value, probability) of the best binary rule of a latent value; split -1: none."""
+    where, symbols, symbol_from, _, whole, scale = chart
+    best, best_split, best_rule, best_y, best_z, chance = 0.0, -1, -1, 0, 0, 0.0
+    size = rules.sizes[symbol]
+    for split in range(start + 1, end):
+        left, right = cell_number(start, split), cell_number(split, end)
+        factor = power(scale[left] + scale[right] - scale[cell_number(start, end)])
+        if factor <= 0.0:
+            continue
+        for child in symbols[symbol_from[left] : symbol_from[left + 1]]:
+            for number in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
+                of_right = where[right, rules.right[number]]
+                if rules.parent[number] != symbol or of_right < 0:
+                    continue
+                of_left, at = where[left, child], rules.at[number] + value
+                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                    y, z = rules.rows[k, 0], rules.rows[k, 1]
+                    found = whole[of_left + y] * factor * whole[of_right + z] * rules.values[at]
+                    if found > best:
+                        best, best_split, best_rule, best_y, best_z = found, split, number, y, z
+                        chance = rules.values[at]
+                    at += size
+    return best_split, best_rule, best_y, best_z, chance
+
+
+@bare_kernel
+def viterbi_tree(rules, words, root, chart, step, nodes, stack):
+    """The nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; returns their number, 0
+    if there is no tree, -1 if `nodes` has no room. `stack` int64 (depth, 4): scratch, as long as `nodes`.
+    """
+    n = words.leaf_from.shape[0] - 1
+    at = chart.where[cell_number(0, n), root]
+    if at < 0 or chart.whole[at] <= 0.0:
+        return 0
+    count, depth = 0, 1
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = root, 0, 0, n
+    while depth > 0:
+        depth -= 1
+        symbol, value, start, end = stack[depth]
+        if count == nodes.shape[0] or depth + 2 > stack.shape[0]:
+            return -1
+        at = chart.where[cell_number(start, end), symbol] + value
+        number, row, chance = step[at, 0], step[at, 1], 0.0
+        if number >= 0:
+            chance = rules.values[rules.at[number] + (row - rules.row_from[number]) * rules.sizes[symbol] + value]
+            stack[depth, 0], stack[depth, 1] = rules.left[number], rules.rows[row, 0]  # over the same words
+            depth += 1
+        elif end == start + 1:
+            for tag, first in words.leaves[words.leaf_from[start] : words.leaf_from[end]]:
+                if tag == symbol:
+                    chance = max(chance, words.emissions[first + value])
+        else:
+            split, number, y, z, chance = _best_binary(rules, start, end, symbol, value, chart)
+            if split < 0:
+                return 0
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.right[number], z, split, end
+            depth += 1
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.left[number], y, start, split
+            depth += 1
+        if chance <= 0.0:
+            return 0
+        node = nodes[count]
+        node["weight"], node["symbol"], node["value"] = math.log(chance), symbol, value
+        node["start"], node["end"] = start, end
+        count += 1
+    return count
+
+
+@bare_kernel
+def observed_probability(rules, rule, symbol, word, emissions, stack):
+    """The log of the probability of an observed tree: the sum over all annotations (section 2.2); -inf where it has
+    none.
+
+    Its nodes in pre-order: `rule` int32 (N,): the rule that expands a node, -1 for a word's tag; `symbol` int32 (N,);
+    `word` int64 (N,): of a tag, where the word's probabilities begin in `emissions` float64, -1: it has none. `stack`
+    float64 (most nodes that wait for their parent + 1, most latent values): scratch.
+    """
+    depth, total = 0, 0.0
+    for node in range(rule.shape[0] - 1, -1, -1):  # the left child, which stands first, is done last
+        size, row = rules.sizes[symbol[node]], stack[depth]
+        number = rule[node]
+        if number < 0:
+            if word[node] < 0:
+                return -math.inf
+            for x in range(size):
+                row[x] = emissions[word[node] + x]
+        else:
+            row[:size] = 0.0
+            at, n_children = rules.at[number], 1 if rules.right[number] < 0 else 2
+            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                value = stack[depth - 1, rules.rows[k, 0]]
+                if n_children == 2:
+                    value *= stack[depth - 2, rules.rows[k, 1]]
+                _add_row(row, 0, value, rules.values, at, size, False)
+                at += size
+            depth -= n_children
+        high = 0.0
+        for x in range(size):
+            high = max(high, row[x])
+        if high <= 0.0:
+            return -math.inf
+        total += math.log(high)
+        for x in range(size):
+            stack[depth, x] = row[x] / high
+        depth += 1
+    return total + math.log(stack[0, 0])

@@ -33,7 +33,7 @@ def power(exponent):
 
 
 @inner_kernel
-def normalise_some(row, symbols, scale):
+def normalise(row, symbols, scale):
     """Bring the largest number of a row that is 0 but for some `symbols` into [1/2, 1); the new scale, EMPTY when all
     are 0."""
     high = 0.0
@@ -47,12 +47,6 @@ def normalise_some(row, symbols, scale):
     for symbol in symbols:
         row[symbol] *= factor
     return scale + exponent
-
-
-@inner_kernel
-def normalise(row, scale):
-    """`normalise_some` of a whole row."""
-    return normalise_some(row, range(row.shape[0]), scale)
 
 
 @inner_kernel
@@ -123,13 +117,6 @@ def best_scale(scale, i, j):
 
 
 @inner_kernel
-def _forget_pairs(ranges, met):
-    """Begin anew with `add_pairs`; rows of symbols that are no left child of any rule are not needed."""
-    for b in range(met.shape[0]):
-        met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
-
-
-@inner_kernel
 def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
     """Add what rules make of the pairs of children that `add_pairs` has summed up over all splits."""
     n_symbols = base.shape[0]
@@ -143,13 +130,6 @@ def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
             for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
                 rule = rules[number]
                 base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
-
-
-@inner_kernel
-def _keep_given(given, row):
-    """Clear the numbers of symbols that may not stand over the cell."""
-    for a in range(row.shape[0]):
-        row[a] *= given[a] != 0
 
 
 @inner_kernel
@@ -232,7 +212,8 @@ def inside(
                 for at in range(leaf_from[i], leaf_from[j]):
                     base[leaves[at]["symbol"]] += leaves[at]["score"]
             elif not few:
-                _forget_pairs(ranges, met)
+                for b in range(n_symbols):  # rows of symbols that are no left child of any rule are not needed
+                    met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
             of = chart[1]
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
@@ -251,14 +232,16 @@ def inside(
             if i < j - 1 and not few:
                 _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base)
             if masked and not few:
-                _keep_given(given[cell], base)
-            scale[cell] = normalise_some(base, own, top) if few else normalise(base, top)
+                for a in range(n_symbols):
+                    base[a] *= given[cell, a] != 0
+            scale[cell] = normalise(base, own, top) if few else normalise(base, range(n_symbols), top)
             if scale[cell] <= EMPTY // 2:
                 continue
             _close_unary(closure, ranges, own, few, base, whole)
             if not few:
                 if masked:
-                    _keep_given(given[cell], whole)
+                    for a in range(n_symbols):
+                        whole[a] *= given[cell, a] != 0
                 own = own_room[: _above_zero(whole, own_room)]
             n_live[cell] = _prune(whole, frequency, beam, own, live[cell])
 
@@ -389,7 +372,7 @@ def outside(
             if n_live[cell] == 0 or out_scale[cell] <= EMPTY // 2:
                 continue
             own = live[cell, : n_live[cell]]
-            out_scale[cell] = normalise_some(seen, own, out_scale[cell])
+            out_scale[cell] = normalise(seen, own, out_scale[cell])
             if out_scale[cell] <= EMPTY // 2:
                 continue
             factor = power(out_scale[cell] + scale[cell] - scale[top]) / total

@@ -90,24 +90,24 @@ def read_gaps(network, numbers, firsts, gaps, own):
     multiply(read, network.edges, projected)
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
-        for j in range(m):
-            x = projected[t, j] + network.edge_bias[j]
-            left[t, j] = max(x, LEAK * x)
+        row = projected[t]
+        for j in range(3 * m):
+            row[j] += network.edge_bias[j]
+        for j in range(2 * m):
+            row[j] = max(row[j], LEAK * row[j])
+        left[t] = row[:m]
     multiply(left, network.bilinear, formed)
     gap = 0
     for s in range(sentences):
         here = firsts[s + 1] - firsts[s] - 1
         ends = gaps[4 * m * gap : 4 * m * (gap + here)].reshape((4, here, m))
         for t in range(here):
-            row = projected[gap + t]
-            own[gap + t] = dot(left[gap + t], network.from_left, m)
+            own[gap] = dot(left[gap], network.from_left, m)
             for j in range(m):
-                ends[LEFT, t, j] = formed[gap + t, j] + network.from_right[j]  # a right end's own, with RIGHT
-                x = row[m + j] + network.edge_bias[m + j]
-                ends[RIGHT, t, j] = max(x, LEAK * x)
-                ends[LABEL_LEFT, t, j] = row[2 * m + j] + network.edge_bias[2 * m + j]
-                ends[LABEL_RIGHT, t, j] = row[3 * m + j]
-        gap += here
+                ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # a right end's own, with RIGHT
+                for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
+                    ends[kind, t, j] = projected[gap, kind * m + j]
+            gap += 1
 
 
 @kernel(fastmath=True, error_model="numpy")
@@ -166,40 +166,6 @@ def label_spans(gaps, weights, bias, spans, out):
         rest = REAL(most + math.log(total))
         for label in range(n_labels):
             out[c, label] -= rest
-
-
-@kernel(error_model="numpy")
-def split_greedily(gaps, own, start, end, most, pieces):
-    """Cut [start, end) top-down where both parts score best, until no part has more than `most` tokens.
-
-    Filled: `pieces` int32 (2 tokens + 2, 2), the parts and everything that was cut, in pre-order; the last rows serve
-    as a stack. Returns their number.
-    """
-    n_networks, m = gaps.shape[0], gaps.shape[3]
-    base = len(pieces) - 1
-    pieces[base, 0], pieces[base, 1] = start, end
-    top, count = 1, 0
-    while top > 0:
-        top -= 1
-        i, j = pieces[base - top, 0], pieces[base - top, 1]
-        pieces[count, 0], pieces[count, 1] = i, j
-        count += 1
-        if j - i <= most:
-            continue
-        at, best = i + 1, REAL(-3e38)
-        for k in range(i + 1, j):
-            total = REAL(0)
-            for q in range(n_networks):
-                if k > i + 1:
-                    total += own[q, i] + dot(gaps[q, LEFT, i], gaps[q, RIGHT, k], m)
-                if j > k + 1:
-                    total += own[q, k] + dot(gaps[q, LEFT, k], gaps[q, RIGHT, j], m)
-            if total > best:
-                at, best = k, total
-        pieces[base - top, 0], pieces[base - top, 1] = at, j
-        pieces[base - top - 1, 0], pieces[base - top - 1, 1] = i, at
-        top += 2
-    return count
 
 
 @kernel(error_model="numpy")
@@ -271,20 +237,42 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
 
 @kernel(error_model="numpy")
 def cut_greedily(gaps, own, weights, bias, most):
-    """A whole sentence cut by `split_greedily` down to `most` tokens.
+    """A whole sentence cut top-down where both parts score best, until no part has more than `most` tokens.
 
-    Returns (spans int32 (c, 2) in pre-order, the number of the best chain of those that were cut int32 (c,), -1 for the
-    others, float64 (c,): -ln of the chain's probability, 0 for the others).
+    Returns (the parts and everything that was cut int32 (c, 2) in pre-order, the number of the best chain of those that
+    were cut int32 (c,), -1 for the others, float64 (c,): -ln of the chain's probability, 0 for the others).
     """
-    tokens = gaps.shape[2] - 1
-    spans = np.empty((2 * tokens + 2, 2), dtype=INDEX)
-    found = split_greedily(gaps, own, 0, tokens, most, spans)
-    cut = np.flatnonzero(spans[:found, 1] - spans[:found, 0] > most)
+    n_networks, m, base = gaps.shape[0], gaps.shape[3], 2 * gaps.shape[2] - 1
+    pieces = np.empty((base + 1, 2), dtype=INDEX)  # the last rows serve as a stack
+    pieces[base, 0], pieces[base, 1] = 0, gaps.shape[2] - 1
+    top, count = 1, 0
+    while top > 0:
+        top -= 1
+        i, j = pieces[base - top, 0], pieces[base - top, 1]
+        pieces[count, 0], pieces[count, 1] = i, j
+        count += 1
+        if j - i <= most:
+            continue
+        at, best = i + 1, REAL(-3e38)
+        for k in range(i + 1, j):
+            total = REAL(0)
+            for q in range(n_networks):
+                if k > i + 1:
+                    total += own[q, i] + dot(gaps[q, LEFT, i], gaps[q, RIGHT, k], m)
+                if j > k + 1:
+                    total += own[q, k] + dot(gaps[q, LEFT, k], gaps[q, RIGHT, j], m)
+            if total > best:
+                at, best = k, total
+        pieces[base - top, 0], pieces[base - top, 1] = at, j
+        pieces[base - top - 1, 0], pieces[base - top - 1, 1] = i, at
+        top += 2
+    spans = pieces[:count]
+    cut = np.flatnonzero(spans[:, 1] - spans[:, 0] > most)
     logs = np.empty((len(cut), bias.shape[1]), dtype=REAL)
     label_spans(gaps, weights, bias, spans[cut], logs)
-    chains, costs = np.full(found, -1, dtype=INDEX), np.zeros(found)
+    chains, costs = np.full(count, -1, dtype=INDEX), np.zeros(count)
     for c in range(len(cut)):
         chain = np.argmax(logs[c])
         chains[cut[c]] = chain
         costs[cut[c]] = -logs[c, chain]
-    return spans[:found], chains, costs
+    return spans, chains, costs

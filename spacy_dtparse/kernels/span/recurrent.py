@@ -43,10 +43,7 @@ def multiply(left, right, out):
         row = min(3 * block, m - 3)
         a, b, c = left[row], left[row + 1], left[row + 2]
         out_a, out_b, out_c = out[row], out[row + 1], out[row + 2]
-        for j in range(n):
-            out_a[j] = 0
-            out_b[j] = 0
-            out_c[j] = 0
+        out[row : row + 3] = 0
         for p in range(0, whole, 8):
             r0, r1, r2, r3 = right[p], right[p + 1], right[p + 2], right[p + 3]
             r4, r5, r6, r7 = right[p + 4], right[p + 5], right[p + 6], right[p + 7]
@@ -64,8 +61,7 @@ def multiply(left, right, out):
                 out_c[j] += c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3 + c4 * x4 + c5 * x5 + c6 * x6 + c7 * x7
     for row in range(m if m < 3 else 0):
         a, out_a = left[row], out[row]
-        for j in range(n):
-            out_a[j] = 0
+        out_a[:] = 0
         for p in range(0, whole, 8):
             r0, r1, r2, r3 = right[p], right[p + 1], right[p + 2], right[p + 3]
             r4, r5, r6, r7 = right[p + 4], right[p + 5], right[p + 6], right[p + 7]
@@ -106,8 +102,7 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
             highway = row[base + 3 * d : base + 4 * d] if rows == 4 else inputs[t][own : own + d]
             before = states[t if step == 0 else t - 1 if direction == 0 else t + 1][own : own + d]
             if step == 0:
-                for j in range(d):
-                    state[j] = 0
+                state[:] = 0
             # Loops of few arrays each: what may overlap is checked in advance, and they become vector code.
             for j in range(d):
                 forget[j] = logistic(forget[j] + v_forget[j] * before[j] + b_forget[j])
@@ -124,8 +119,7 @@ def sum_rows(table, numbers, out):
     """out[t] = the sum of the rows numbers[t] of the table; float32 (V, d), int32 (n, k), float32 (n, d)."""
     for t in range(len(numbers)):
         total = out[t]
-        for j in range(len(total)):
-            total[j] = 0
+        total[:] = 0
         for number in numbers[t]:
             row = table[number]
             for j in range(len(total)):

@@ -14,6 +14,22 @@ from ..jit import kernel
 
 
 @kernel(error_model="numpy")
+def _constituent(items, c, n, n_labels):
+    """(start, end, label) of a constituent, of the root where `c` is -1."""
+    return (items[c, 0], items[c, 1], items[c, 2]) if c >= 0 else (0, n, n_labels)
+
+
+@kernel(error_model="numpy")
+def _next_child(items, count, c):
+    """The constituent after `c` and all that is below it."""
+    end = items[c, 1]
+    c += 1
+    while c < count and items[c, 0] < end:
+        c += 1
+    return c
+
+
+@kernel(error_model="numpy")
 def place_of_bare(items, count, n, tags, never, parents, first):
     """The first token from `first` on that is a bare child of a constituent which never has such a one, -1 if there is
     none.
@@ -28,33 +44,21 @@ def place_of_bare(items, count, n, tags, never, parents, first):
     for c in range(count):
         parents[items[c, 0] : items[c, 1]] = c
     for t in range(first, n):
-        parent = parents[t]
-        label = items[parent, 2] if parent >= 0 else n_labels
+        _, end, label = _constituent(items, parents[t], n, n_labels)
         if never[label, n_labels, tags[t]]:
             return t
-        end = items[parent, 1] if parent >= 0 else n
-        c = parent + 1
+        c = parents[t] + 1
         while c < count and items[c, 0] < end:
             if never[label, items[c, 2], tags[t]]:
                 return t
-            here = items[c, 1]  # past all that is below this child
-            c += 1
-            while c < count and items[c, 0] < here:
-                c += 1
+            c = _next_child(items, count, c)
     return -1
 
 
 @kernel(error_model="numpy")
-def covers_all(items, count, n):
-    """Whether the first constituent covers all n tokens."""
-    return count > 0 and items[0, 0] == 0 and items[0, 1] == n
-
-
-@kernel(error_model="numpy")
 def _wrong(never, label, tag, beside):
-    """Whether `label` never has a bare token of the tag beside children whose labels `beside` bool (labels,) marks."""
-    if never[label, never.shape[0] - 1, tag]:
-        return True
+    """Whether `label` never has a bare token of the tag beside children whose labels `beside` bool (labels + 1,) marks;
+    the last is always marked."""
     for child in range(len(beside)):
         if beside[child] and never[label, child, tag]:
             return True
@@ -74,21 +78,19 @@ def _faults(never, label, bare, beside):
 @kernel(error_model="numpy")
 def _children(items, count, parent, parents, tags, start, end, bare, beside):
     """Sort the children of constituent `parent`, or of the root where it is -1, into those within [start, end) (row 0)
-    and the others (row 1): `bare` int32 (2, tags), how many bare tokens have each tag; `beside` bool (2, labels), which
-    labels the constituents have."""
+    and the others (row 1): `bare` int32 (2, tags), how many bare tokens have each tag; `beside` bool (2, labels + 1),
+    which labels the constituents have, and the last."""
     bare[:] = 0
-    beside[:] = False
-    first, last = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, len(tags))
+    beside[:, :-1] = False
+    beside[:, -1] = True
+    first, last, _ = _constituent(items, parent, len(tags), -1)
     for t in range(first, last):
         if parents[t] == parent:
             bare[0 if start <= t < end else 1, tags[t]] += 1
     c = parent + 1
     while c < count and items[c, 0] < last:
-        here = max(items[c, 1], items[c, 0] + 1)  # past all that is below this child
         beside[0 if start <= items[c, 0] and items[c, 1] <= end else 1, items[c, 2]] = True
-        c += 1
-        while c < count and items[c, 0] < here:
-            c += 1
+        c = _next_child(items, count, c)
 
 
 @kernel(error_model="numpy")
@@ -98,12 +100,11 @@ def _insert(items, costs, count, parent, start, end, labels, cost):
     at, size = parent + 1, len(labels)
     while at < count and items[at, 0] < start:
         at += 1
-    for c in range(count - 1, at - 1, -1):
-        items[c + size] = items[c]
-        costs[c + size] = costs[c]
-    for k in range(size):
-        items[at + k, 0], items[at + k, 1], items[at + k, 2] = start, end, labels[k]
-        costs[at + k] = cost
+    items[at + size : count + size] = items[at:count].copy()
+    costs[at + size : count + size] = costs[at:count].copy()
+    new = items[at : at + size]
+    new[:, 0], new[:, 1], new[:, 2] = start, end, labels
+    costs[at : at + size] = cost
     return count + size
 
 
@@ -118,16 +119,6 @@ def _best_root(n, spans, logs):
                 if logs[c, chain] > most:
                     best, most = chain, logs[c, chain]
     return best, most
-
-
-@kernel(error_model="numpy")
-def _mark_inside(items, count, parent, start, end, inside):
-    """Mark the gaps of [start, end) that lie within a child of constituent `parent`."""
-    inside[start : end + 1] = False
-    for c in range(parent + 1, count):
-        if items[c, 0] >= end:
-            break
-        inside[items[c, 0] + 1 : items[c, 1]] = True
 
 
 @kernel(error_model="numpy")
@@ -170,9 +161,9 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     parents = np.empty(n, dtype=INDEX)
     inside = np.zeros(n + 1, dtype=np.bool_)  # gaps within a child of the parent
     n_labels = never.shape[0] - 1
-    bare, beside = np.empty((2, never.shape[2]), dtype=INDEX), np.empty((2, n_labels), dtype=np.bool_)
+    bare, beside = np.empty((2, never.shape[2]), dtype=INDEX), np.empty((2, n_labels + 1), dtype=np.bool_)
     below, above_it = np.empty(n_labels, dtype=INDEX), np.empty(n_labels, dtype=INDEX)
-    if one_root and count > 0 and not covers_all(items, count, n):
+    if one_root and count > 0 and (items[0, 0] > 0 or items[0, 1] < n):
         chain, most = _best_root(n, spans, logs)
         chosen = chain_labels[chain_from[chain] : chain_from[chain + 1]]
         count = _insert(items, costs, count, -1, 0, n, chosen, -most)
@@ -180,9 +171,11 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
     t = place_of_bare(items, count, n, tags, never, parents, 0)
     while t >= 0 and added < n:
         parent = parents[t]
-        start, end = (items[parent, 0], items[parent, 1]) if parent >= 0 else (0, n)
-        _mark_inside(items, count, parent, start, end, inside)
-        label = items[parent, 2] if parent >= 0 else n_labels
+        start, end, label = _constituent(items, parent, n, n_labels)
+        inside[:] = False
+        for c in range(parent + 1, count):
+            if items[c, 0] < end:
+                inside[items[c, 0] + 1 : items[c, 1]] = True
         _children(items, count, parent, parents, tags, start, end, bare, beside)
         faults = _faults(never, label, bare[0], beside[0])
         best, best_chain, most, fewer = -1, -1, -math.inf, False

@@ -34,10 +34,8 @@ class Chart(NamedTuple):
         length = 8 * (end - start) + 64
         while True:
             steps, stack = np.zeros(length, dtype=STEP), np.zeros((length, 3), dtype=OFFSET)
-            grammar = self.grammar
-            count = read_derivation(
-                grammar.rules, grammar.ranges, self.items, self.cells, start, end, symbol, steps, stack
-            )
+            rules, _, left = self.grammar
+            count = read_derivation(rules, left, self.items, self.cells, start, end, symbol, steps, stack)
             if count >= 0:
                 return steps[:count]
             length *= 2

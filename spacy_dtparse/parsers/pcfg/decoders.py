@@ -9,10 +9,9 @@ import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...kernels.pcfg.cky import LEXICAL
-from ...kernels.pcfg.latent import LatentRules, lay_out
-from ...kernels.pcfg.viterbi import BEST, observed_probability, viterbi_inside, viterbi_tree
+from ...kernels.pcfg.latent import BEST, LatentRules, latent_inside, observed_probability, viterbi_tree
 from ...model.pcfg.model import PART, PcfgGrammar
-from .latent import Decoded, Leaves, Step, Vectors, leaves_of
+from .latent import Decoded, Leaves, Step, Vectors, chart_of, leaves_of
 
 TRIES = 20
 """A list of k distinct trees is looked for among so many times k derivations, as a tree can have several."""
@@ -25,25 +24,19 @@ def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int
 
     `allowed` uint8 (cells, S): which symbols may stand where. The scores of steps are log probabilities.
     """
-    n_cells, n_symbols = allowed.shape
-    leaves, leaf_from, emissions = leaves_of(vectors)
-    where = np.empty((n_cells, n_symbols), dtype=INDEX)
-    symbols, symbol_from = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX), np.empty(n_cells + 1, dtype=INDEX)
-    length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
-    base, whole = np.empty(length, dtype=SCORE), np.empty(length, dtype=SCORE)
-    scale, step = np.empty(n_cells, dtype=OFFSET), np.empty((length, 2), dtype=INDEX)
-    chart = (where, symbols, symbol_from, base, whole, scale, step)
-    viterbi_inside(rules, leaves, leaf_from, emissions, *chart)
-    room = 8 * len(leaf_from) + 64
+    words, chart = leaves_of(vectors), chart_of(rules, allowed)
+    step = np.empty((len(chart.whole), 2), dtype=INDEX)
+    latent_inside(rules, words, chart, chart.whole, step)
+    room = 8 * len(words.leaf_from) + 64
     while True:
         nodes, stack = np.empty(room, dtype=BEST), np.empty((room, 4), dtype=OFFSET)
-        count = int(viterbi_tree(rules, leaves, leaf_from, emissions, root, *chart, nodes, stack))
+        count = int(viterbi_tree(rules, words, root, chart, step, nodes, stack))
         if count == 0:
             return None
         if count > 0:
             columns = (nodes[name][:count].tolist() for name in ("symbol", "start", "end", "weight"))
             steps = [Step(*entry) for entry in zip(*columns, strict=True)]
-            return Decoded(steps, math.fsum(step.posterior for step in steps), length)
+            return Decoded(steps, math.fsum(step.posterior for step in steps), len(chart.whole))
         room *= 2
 
 

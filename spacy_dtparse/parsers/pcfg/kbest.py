@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import OFFSET
-from ...kernels.pcfg.cky import LEXICAL, STEP, find_item
+from ...kernels.pcfg.cky import EDGE, LEXICAL, STEP, find_item, item_edges
 from ...kernels.pcfg.latent import WORD
-from ...kernels.pcfg.viterbi import EDGE, item_edges
 from .chart import Chart
 from .latent import Decoded, Forest, spans_of_cells
 

@@ -11,6 +11,7 @@ from ...kernels.pcfg.latent import (
     ANCHOR,
     UNARY,
     WORD,
+    LatentChart,
     LatentRules,
     best_tree,
     latent_inside,
@@ -149,6 +150,15 @@ def leaves_of(vectors: Vectors) -> Leaves:
     return vectors if isinstance(vectors, Leaves) else flatten(vectors)
 
 
+def chart_of(rules: LatentRules, allowed: np.ndarray) -> LatentChart:
+    """A chart to be filled. `allowed` uint8 (cells, S): which symbols may stand where."""
+    where, symbol_from = np.empty(allowed.shape, dtype=INDEX), np.empty(len(allowed) + 1, dtype=INDEX)
+    symbols = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX)
+    length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
+    base, whole = np.empty(length, dtype=SCORE), np.empty(length, dtype=SCORE)
+    return LatentChart(where, symbols, symbol_from, base, whole, np.empty(len(where), dtype=OFFSET))
+
+
 def posteriors(
     rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int, least: float = LEAST
 ) -> tuple[np.ndarray, float] | None:
@@ -157,24 +167,21 @@ def posteriors(
     `vectors`: for each word its symbols with the word's probabilities under their latent values. `allowed` uint8
     (cells, S): which symbols may stand where.
     """
-    (leaves, leaf_from, emissions), (n_cells, n_symbols) = leaves_of(vectors), allowed.shape
-    n = len(leaf_from) - 1
-    where = np.empty((n_cells, n_symbols), dtype=INDEX)
-    symbols, symbol_from = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX), np.empty(n_cells + 1, dtype=INDEX)
-    length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
-    base, whole, above, anywhere = (np.empty(length, dtype=SCORE) for _ in range(4))
-    scale, spare = np.empty(n_cells, dtype=OFFSET), np.empty(max(int(rules.sizes.sum()), 1), dtype=SCORE)
-    chart = (where, symbols, symbol_from, base, whole, scale)
-    latent_inside(rules, leaves, leaf_from, emissions, *chart, spare)
+    words = leaves_of(vectors)
+    n, chart = words.n_words, chart_of(rules, allowed)
+    above, anywhere = np.empty_like(chart.whole), np.empty_like(chart.whole)
+    spare = np.empty(max(int(rules.sizes.sum()), 1), dtype=SCORE)
+    latent_inside(rules, words, chart, spare, np.empty((0, 2), dtype=INDEX))
     room = 1 << 14
     while True:
         anchors = np.empty(room, dtype=ANCHOR)
-        count = int(latent_outside(rules, n, root, least, *chart, above, anywhere, spare, anchors))
+        count = int(latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors))
         if count == NO_TREE:
             return None
         if count >= 0:
             top = n * (n - 1) // 2
-            return anchors[:count], float(np.log(whole[where[top, root]]) + scale[top] * np.log(2.0))
+            log = np.log(chart.whole[chart.where[top, root]]) + chart.scale[top] * np.log(2.0)
+            return anchors[:count], float(log)
         room *= 4
 
 

@@ -80,14 +80,14 @@ def brute(backbone: Backbone, trees: LatentTrees, t: int, g: LatentGrammar):
             n = int(g.sizes[trees.symbol[node]])
             left, right = int(trees.left[node]), int(trees.right[node])
             if left < 0:
-                at = int(g.word_at[trees.rule[node]]) + x
+                at = int(g.blocks.word_at[trees.rule[node]]) + x
                 p *= g.words[at]
                 used_words.append(at)
                 continue
             inner = values[left]
             if right >= 0:
                 inner = inner * int(g.sizes[trees.symbol[root + right]]) + values[right]
-            at = int(g.rule_at[trees.rule[node]]) + inner * n + x
+            at = int(g.blocks.rule_at[trees.rule[node]]) + inner * n + x
             p *= g.rules[at]
             used.append(at)
         total += p
@@ -216,7 +216,7 @@ def test_smoothing_draws_values_together():
     assert np.array_equal(smooth(g, 0.0, 0.0).rules, g.rules)
     same = smooth(g, 1.0, 1.0)
     for r, (parent, _, _) in enumerate(backbone.rules.tolist()):
-        block = same.rules[same.rule_at[r] : same.rule_at[r + 1]].reshape(-1, int(g.sizes[parent]))
+        block = same.rules[same.blocks.rule_at[r] : same.blocks.rule_at[r + 1]].reshape(-1, int(g.sizes[parent]))
         np.testing.assert_allclose(block, block[:, :1] * np.ones(block.shape), rtol=1e-12)
 
 

@@ -13,7 +13,6 @@ from spacy_dtparse.kernels.span.network import (
     read_gaps,
     score_spans,
     span_probabilities,
-    split_greedily,
 )
 from spacy_dtparse.kernels.span.spans import best_inside, log_posteriors, span_posteriors
 from tests.reference import spans as reference
@@ -152,29 +151,25 @@ def test_extreme_scores_are_summed_in_logarithms() -> None:
 
 def test_greedy_cuts_are_the_best_of_each_span() -> None:
     parts, _ = read(random_model(2))
-    gaps, own = parts[:2]
+    gaps, own, *labels = parts
     n = gaps.shape[2] - 1
     scores = np.empty((n + 1, n + 1), dtype=np.float32)
     score_spans(gaps, own, 0, n, scores)
     scores *= len(gaps)  # greedy cuts compare sums, not means
-    pieces = np.empty((2 * n + 2, 2), dtype=np.int32)
-    count = split_greedily(gaps, own, 0, n, 1, pieces)
-    spans = [tuple(span) for span in pieces[:count].tolist()]
+    spans = [tuple(span) for span in cut_greedily(gaps, own, *labels, 1)[0].tolist()]
     assert frozenset(spans) in reference.binary_trees(0, n)
     for i, j in spans:
         if j - i > 1:
             cut = next(k for k in range(i + 1, j) if (i, k) in spans and (k, j) in spans)
             best = max(scores[i, k] + scores[k, j] for k in range(i + 1, j))
             assert scores[i, cut] + scores[cut, j] == pytest.approx(best, abs=1e-3)
-    coarse = split_greedily(gaps, own, 0, n, 3, pieces)
-    assert {tuple(span) for span in pieces[:coarse].tolist()} <= set(spans) and coarse < count
+    coarse = [tuple(span) for span in cut_greedily(gaps, own, *labels, 3)[0].tolist()]
+    assert set(coarse) <= set(spans) and len(coarse) < len(spans)
 
 
 def test_cut_spans_have_their_best_chains() -> None:
     parts, _ = read(random_model(1))
     spans, chains, costs = cut_greedily(*parts, 2)
-    pieces = np.empty((2 * parts[0].shape[2], 2), dtype=np.int32)
-    assert spans.tolist() == pieces[: split_greedily(*parts[:2], 0, 7, 2, pieces)].tolist()
     cut = spans[:, 1] - spans[:, 0] > 2
     assert cut.any() and not cut.all()
     out = np.empty((cut.sum(), len(CHAINS)), dtype=np.float32)
