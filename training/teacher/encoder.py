@@ -6,7 +6,7 @@ lower-case sub-words, so that a word's shape is an embedding of its own (`networ
 
 import importlib.util
 import math
-from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,14 @@ MOST_PIECES = 12
 """Sub-words of a word that are read; the rest of a longer one is left out."""
 
 try:
+    import safetensors.torch
     import torch
+    from tokenizers import Tokenizer
     from torch import nn
 except ImportError as error:  # pragma: no cover (the extra is installed where this is tested)
-    raise ConfigError(f"the teacher needs torch, which is not installed ({error}): {NEEDED}") from None
+    raise ConfigError(
+        f"the teacher needs {error.name or 'torch'}, which is not installed ({error}): {NEEDED}"
+    ) from None
 
 
 def encoder_folder() -> Path:
@@ -35,42 +39,25 @@ def encoder_folder() -> Path:
 
 def load_weights() -> dict[str, torch.Tensor]:
     """The encoder's tensors by name, float32."""
-    try:
-        from safetensors.torch import load_file
-    except ImportError as error:
-        raise ConfigError(f"the teacher needs safetensors, which is not installed ({error}): {NEEDED}") from None
-    return load_file(encoder_folder() / "model.safetensors")
+    return safetensors.torch.load_file(encoder_folder() / "model.safetensors")
 
 
 class Pieces:
-    """Words to numbers of sub-words. `begin`, `end`: those that stand around a sentence."""
+    """Words to numbers of sub-words: `of` a word one or more. `begin`, `end`: those that stand around a sentence."""
 
     def __init__(self) -> None:
-        try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise ConfigError(f"the teacher needs tokenizers, which is not installed ({error}): {NEEDED}") from None
         self._tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.begin: Any = self._tokenizer.token_to_id("[CLS]")
         self.end: Any = self._tokenizer.token_to_id("[SEP]")
         self._unknown: Any = self._tokenizer.token_to_id("[UNK]")
-        self._of_word: dict[str, tuple[int, ...]] = {}
+        self.of = lru_cache(500_000)(self._of)
 
-    def of(self, word: str) -> tuple[int, ...]:
+    def _of(self, word: str) -> tuple[int, ...]:
         """One or more numbers, at most MOST_PIECES."""
-        found = self._of_word.get(word)
-        if found is None:
-            ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
-            found = self._of_word[word] = tuple(ids) or (self._unknown,)
-            if len(self._of_word) > 500_000:
-                self._of_word.clear()
-        return found
-
-    def of_words(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """`of` each word."""
-        return [self.of(word) for word in words]
+        ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
+        return tuple(ids) or (self._unknown,)
 
 
 def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> torch.Tensor:
@@ -138,11 +125,6 @@ class Encoder(nn.Module):
                 _copy(layer.wide, weights, f"{start}intermediate.dense")
                 _copy(layer.narrow, weights, f"{start}output.dense")
                 _copy(layer.norm, weights, f"{start}output.LayerNorm")
-
-    @property
-    def most_pieces(self) -> int:
-        """Sub-words of a sentence that there is a place for."""
-        return len(self.places)
 
     def forward(
         self,

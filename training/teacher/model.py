@@ -16,9 +16,9 @@ from spacy_dtparse.trees import Tree
 
 from ..data.shards import LEAST, Belief, Lists
 from ..runs.files import write_atomically
-from .encoder import torch
+from .encoder import safetensors, torch
 from .network import Read, Reader, TeacherNetwork, batches
-from .trees import PENALTY, best_tree
+from .trees import Beside, best_tree, mixed
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,11 @@ class Teacher:
         `batch`: sub-words that are read together. It moves unsure probabilities by up to some hundredths, as the
         encoder computes in bfloat16."""
         number, reader = self.lists.source(source), Reader()
-        most = self.networks[0].encoder.most_pieces - 2
-        reads = [reader.read(words, most) for words in sentences]
-        found: list[Belief | None] = [None] * len(reads)
+        reads = list(map(reader.read, sentences))
+        found: dict[int, Belief] = {}
         for part in batches(reads, batch):
-            for k, belief in zip(part, self._believe([reads[k] for k in part], number), strict=True):
-                found[k] = belief
-        return iter(belief for belief in found if belief is not None)
+            found.update(zip(part, self._believe([reads[k] for k in part], number), strict=True))
+        return (found[k] for k in range(len(reads)))
 
     @torch.inference_mode()
     def _believe(self, batch: Sequence[Read], source: int) -> list[Belief]:
@@ -73,35 +71,27 @@ class Teacher:
             last = first + len(places[row])
             mass = chances[first:last] * posteriors[row][:, None]
             which, labels = np.nonzero(mass >= LEAST)
-            own_tags = tags[row, : read.n]
-            best = own_tags.argmax(1)
-            found.append(
-                Belief(
-                    places[row][which].astype(INDEX),
-                    labels.astype(INDEX),
-                    mass[which, labels],
-                    best.astype(INDEX),
-                    own_tags[np.arange(read.n), best].astype(REAL),
-                )
-            )
+            where, own_tags = places[row][which].astype(INDEX), tags[row, : read.n]
+            best, sure = own_tags.argmax(1).astype(INDEX), own_tags.max(1).astype(REAL)
+            found.append(Belief(where, labels.astype(INDEX), mass[which, labels], best, sure))
             first = last
         return found
 
-    def tree(self, words: Sequence[str], belief: Belief, penalty: float = PENALTY) -> tuple[Tree, float]:
-        """(The tree with the most labels expected to be right, the least probability of one of its constituents)."""
-        tags = [self.lists.tags[tag] for tag in belief.tags.tolist()]
+    def tree(self, words: Sequence[str], belief: Belief, beside: Beside | None = None) -> tuple[Tree, float]:
+        """`best_tree` of a belief. `beside`: a parser whose opinion is mixed in."""
+        tags, chains = [self.lists.tags[tag] for tag in belief.tags.tolist()], self.lists.chains
         beliefs = *belief.spans.T, belief.labels, belief.mass
-        return best_tree(words, tags, beliefs, self.lists.chains, penalty)
+        if beside is not None:
+            beliefs = mixed(beliefs, chains, beside.parser.span_posteriors(words, tags), beside.share)
+        return best_tree(words, tags, beliefs, chains)
 
 
 def save_teacher(folder: Path, teacher: Teacher) -> None:
     """Write a folder: `teacher.json` and `network0.safetensors`, … (without the encoder's frozen embeddings)."""
-    from safetensors.torch import save
-
     folder.mkdir(parents=True, exist_ok=True)
     for number, network in enumerate(teacher.networks):
         tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-        write_atomically(folder / f"network{number}.safetensors", save(tensors))
+        write_atomically(folder / f"network{number}.safetensors", safetensors.torch.save(tensors))
     facts = {"lists": teacher.lists.to_dict(), "networks": len(teacher.networks), "meta": teacher.meta}
     write_atomically(folder / "teacher.json", json.dumps(facts, indent=1).encode())
 
@@ -111,9 +101,6 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
 
     Raises ModelFormatError where a folder is none, is damaged, or has other lists than the first.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     networks: list[TeacherNetwork] = []
     lists: Lists | None = None
     meta: dict[str, Any] = {}
@@ -125,12 +112,12 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
                 raise ModelFormatError(f"{folder} has other labels, tags or sources than {folders[0]}; give one alone")
             lists, meta = own, meta or facts["meta"]
             for number in range(int(facts["networks"])):
-                tensors = load_file(folder / f"network{number}.safetensors")
+                tensors = safetensors.torch.load_file(folder / f"network{number}.safetensors")
                 width = tensors["form"].shape[0]
                 network = TeacherNetwork(len(own.chains), len(own.tags), len(own.sources), width)
                 network.load_state_dict(tensors)
                 networks.append(network.eval())
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
             raise ModelFormatError(
                 f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
             ) from error

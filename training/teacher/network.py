@@ -32,20 +32,17 @@ class Read:
     n: int
 
 
-class Reader:
+class Reader(Pieces):
     """Words to `Read`."""
 
-    def __init__(self) -> None:
-        self._pieces = Pieces()
-
     def read(self, words: Sequence[str], most: int = 510) -> Read:
-        """Each word keeps at least one sub-word; where there would be more than `most` in all, each keeps its first
-        alone."""
-        found = self._pieces.of_words(words)
+        """Each word keeps at least one sub-word; where there would be more than `most` in all (there are two places
+        more), each keeps its first alone."""
+        found = list(map(self.of, words))
         if sum(map(len, found)) > most:
             found = [ids[:1] for ids in found]
         sizes = [1, *map(len, found), 1]
-        pieces = [self._pieces.begin, *(number for ids in found for number in ids), self._pieces.end]
+        pieces = [self.begin, *(number for ids in found for number in ids), self.end]
         shapes = [0, *(1 + max(0, SHAPES.number(word_shape(word))) for word in words), 0]
         return Read(np.array(pieces), np.repeat(np.arange(len(words) + 2), sizes), np.repeat(shapes, sizes), len(words))
 

@@ -1,7 +1,7 @@
 """A teacher's vectors of words, each the mean over places in annotated text: where a student's words begin."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +19,10 @@ BATCH = 1500
 """Sub-words that are read together."""
 
 
-def chosen_sentences(shards: Iterable[Path], places: int, least: int) -> tuple[list[tuple[str, ...]], Counter[str]]:
+def chosen_sentences(shards: Sequence[Path], places: int, least: int) -> tuple[list[tuple[str, ...]], Counter[str]]:
     """Sentences in which words that occur at least `least` times have up to `places` places, and how often each normal
     word occurs in all of the shards."""
-    shards = list(shards)
-    counts: Counter[str] = Counter()
-    for path in shards:
-        for sentence in read_shard(path).sentences:
-            counts.update(map(normal_word, sentence.words))
+    counts = Counter(normal_word(w) for path in shards for s in read_shard(path).sentences for w in s.words)
     had: Counter[str] = Counter()
     chosen = []
     for path in shards:
@@ -60,9 +56,8 @@ def mean_vectors(
         before, done = done, done + len(part)
         if before // 200_000 < done // 200_000:
             log(f"{done} words")
-    return WordVectors(
-        tuple(rows), sums / np.maximum(times, 1)[:, None], np.array([counts[word] for word in rows], dtype=np.int64)
-    )
+    met = np.array([counts[word] for word in rows], dtype=np.int64)
+    return WordVectors(tuple(rows), sums / np.maximum(times, 1)[:, None], met)
 
 
 @torch.inference_mode()
@@ -71,14 +66,11 @@ def _read(
 ) -> Iterator[tuple[list[str], np.ndarray]]:
     """Words of a batch of sentences with their vectors, float32 (words, WIDTH)."""
     number, reader = teacher.lists.source(source), Reader()
-    most = teacher.networks[0].encoder.most_pieces - 2
-    reads = [reader.read(words, most) for words in sentences]
+    reads = list(map(reader.read, sentences))
     for part in batches(reads, BATCH):
         read = [reads[k] for k in part]
         with torch.autocast("cpu", dtype=torch.bfloat16):
             found = sum(network.read_words(read, [number] * len(read)).float() for network in teacher.networks)
         vectors = found.numpy() / REAL(len(teacher.networks))  # type: ignore[union-attr]
-        yield (
-            [word for k in part for word in sentences[k]],
-            np.concatenate([vectors[row, 1 : 1 + len(sentences[k])] for row, k in enumerate(part)]),
-        )
+        own = [vectors[row, 1 : 1 + len(sentences[k])] for row, k in enumerate(part)]
+        yield [word for k in part for word in sentences[k]], np.concatenate(own)
