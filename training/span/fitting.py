@@ -1,7 +1,6 @@
 """From treebank sentences to a span model: one run for each network, in steps that can be resumed."""
 
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -99,25 +98,18 @@ class Phase:
         return max(1, round(self.epochs * int(example_rows(self.examples).sum()) / batch))
 
 
-def batches(examples: Sequence[SpanExample], size: int, rng: np.random.Generator) -> Iterator[list[SpanExample]]:
-    """One pass over the examples in random order, in batches of at least `size` rows."""
-    batch: list[SpanExample] = []
-    rows = 0
-    for place in rng.permutation(len(examples)):
-        batch.append(examples[place])
-        rows += len(batch[-1].numbers)
-        if rows >= size:
-            yield batch
-            batch, rows = [], 0
-    if batch:
-        yield batch
-
-
 def passes(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> Iterator[list[SpanExample]]:
-    """Batches without end, pass after pass; a pass's order depends on `key` and its number alone, so that a run which
-    was cut finds its place again."""
+    """Batches of at least `size` rows without end, pass after pass; a pass's random order depends on `key` and its
+    number alone, so that a run which was cut finds its place again. The last batch of a pass may be smaller."""
     for number in count():
-        yield from batches(examples, size, np.random.default_rng((*key, number, _ORDER)))
+        batch: list[SpanExample] = []
+        for place in np.random.default_rng((*key, number, _ORDER)).permutation(len(examples)):
+            batch.append(examples[place])
+            if sum(len(example.numbers) for example in batch) >= size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
 
 @dataclass(frozen=True)
@@ -159,10 +151,8 @@ def make_material(
     parts = parts_of(tokens)
     words = WordParts.build(parts, options.least_word, options.least_part, options.most_words)
     counted = count_chains(sentence.tree for sentence in train)
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
-    if len(chains) == 1:
-        chains = ((), *(chain for chain, _ in ordered))
+    ordered = sorted(counted, key=lambda chain: (-counted[chain], chain))
+    chains: tuple[Chain, ...] = ((), *([c for c in ordered if counted[c] >= options.least_chain] or ordered))
     if start is not None:
         words, chains = start.words, start.chains
     if len(chains) == 1:
@@ -208,10 +198,8 @@ def train_network(
     phases = [Phase(material.train, options.epochs, options.rate)]
     if material.more:
         mixed = Mixed(*[material.train] * options.repeats, material.more)
-        phases = [
-            Phase(mixed, options.more_epochs, options.rate),
-            Phase(material.train, options.epochs, options.fine_rate),
-        ]
+        alone = Phase(material.train, options.epochs, options.fine_rate)
+        phases = [Phase(mixed, options.more_epochs, options.rate), alone]
     state = None if workdir is None else workdir / f"network{seed}.npz"
     facts = {} if state is None else run_facts(material, options)
     done = 0
@@ -265,17 +253,10 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
     return {name: round(100 * report.to_dict()["all"]["f1"], 2) for name, report in reports.items()}
 
 
-def options_facts(options: SpanOptions) -> dict[str, Any]:
-    """The options as plain data."""
-    return json.loads(json.dumps(asdict(options)))
-
-
 def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
     """What a network depends on beside its seed, as plain data: options, and digests of lists and examples."""
-    described = options_facts(options)
-    used = {name: value for name, value in described.items() if name not in ("seeds", "judge_every")}
     return {
-        "options": used,
+        "options": {name: v for name, v in asdict(options).items() if name not in ("seeds", "judge_every")},
         "words": _digest(material.words.to_dict()),
         "labels": _digest(material.chains),
         "trees": _digest(*material.train),

@@ -36,12 +36,8 @@ class MadeExamples(Sequence[SpanExample]):
     @overload
     def __getitem__(self, place: slice) -> list[SpanExample]: ...
     def __getitem__(self, place: int | slice) -> SpanExample | list[SpanExample]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        place %= len(self)
-        return self._at(place)
+        places = range(len(self))[place]
+        return self._at(places) if isinstance(places, int) else list(map(self._at, places))
 
 
 class TaughtExamples(MadeExamples):
@@ -80,10 +76,10 @@ class TaughtExamples(MadeExamples):
         self._row_from, self._belief_from, self._score_from = (
             np.cumsum([0, *map(len, parts)]) for parts in (numbers, beliefs, scores)
         )
-        self._numbers = np.concatenate(numbers) if numbers else np.zeros((0, 5), dtype=INDEX)
-        self._rare = np.concatenate(rare) if rare else np.zeros(0, dtype=STORED_REAL)
-        self._beliefs = np.concatenate(beliefs) if beliefs else np.zeros((0, 4), dtype=np.uint16)
-        self._scores = np.concatenate(scores) if scores else np.zeros(0, dtype=_SCORE)
+        self._numbers = np.concatenate([np.zeros((0, 5), dtype=INDEX), *numbers])
+        self._rare = np.concatenate([np.zeros(0, dtype=STORED_REAL), *rare])
+        self._beliefs = np.concatenate([np.zeros((0, 4), dtype=np.uint16), *beliefs])
+        self._scores = np.concatenate([np.zeros(0, dtype=_SCORE), *scores])
         self._weight = weight
 
     def packed(self) -> bytes:
@@ -97,16 +93,11 @@ class TaughtExamples(MadeExamples):
         scored = self._scores[slice(*self._score_from[place : place + 2])]
         spans = np.stack([scored["start"], scored["end"]], axis=1).astype(INDEX)
         n = int(self.rows[place]) - 2
+        believed = tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL)
         return SpanExample(
-            self._numbers[here],
-            self._rare[here].astype(REAL),
-            np.stack([starts, ends], axis=1).astype(INDEX),
-            labels.astype(INDEX),
-            (levels / LEVELS).astype(REAL),
-            None,
-            tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL),
-            self._weight,
-        )
+            self._numbers[here], self._rare[here].astype(REAL), np.stack([starts, ends], axis=1).astype(INDEX),
+            labels.astype(INDEX), (levels / LEVELS).astype(REAL), None, believed, self._weight,
+        )  # fmt: skip
 
 
 _SCORE = np.dtype([("start", np.uint8), ("end", np.uint8), ("score", STORED_REAL)])
@@ -124,11 +115,9 @@ def _fitted(starts: np.ndarray, ends: np.ndarray, mass: np.ndarray, n: int) -> n
 
 def taught_words(shards: Iterable[Path]) -> Counter[tuple[str, str]]:
     """How often each word comes with each tag."""
-    found: Counter[tuple[str, str]] = Counter()
-    for path in shards:
-        for sentence in read_shard(path).sentences:
-            found.update(zip(sentence.words, sentence.tags, strict=True))
-    return found
+    return Counter(
+        pair for path in shards for s in read_shard(path).sentences for pair in zip(s.words, s.tags, strict=True)
+    )
 
 
 class Mixed(MadeExamples):

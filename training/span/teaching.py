@@ -71,12 +71,10 @@ def believed_example(teaching: Teaching, sentence: Sentence) -> SpanExample:
     gaps, own, weights, bias = teacher.read(tree.words, sentence.tags)
     scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, own, 0, n, scores)
-    believed = np.zeros((n + 1, n + 1), dtype=REAL)
-    in_tree = np.zeros((n + 1, n + 1), dtype=REAL)
+    believed, in_tree = np.zeros((2, n + 1, n + 1), dtype=REAL)
     if n > 1:
         _, slopes, right = bracket_slopes(scores, crossing_spans(own_chains, n))
-        believed = (slopes + right).astype(REAL)
-        in_tree = right.astype(REAL)
+        believed, in_tree = (slopes + right).astype(REAL), right.astype(REAL)
     tokens = np.arange(n), np.arange(1, n + 1)
     target = share * believed + (1 - share) * in_tree
     believed[tokens] = in_tree[tokens] = 1
@@ -91,6 +89,5 @@ def believed_example(teaching: Teaching, sentence: Sentence) -> SpanExample:
     rows, labels = np.nonzero(mass > _LEAST)
     return SpanExample(
         example.numbers, example.rare, spans[rows], labels.astype(INDEX), mass[rows, labels], None,
-        target.astype(STORED_REAL),
-        example.weight,
+        target.astype(STORED_REAL), example.weight,
     )  # fmt: skip
