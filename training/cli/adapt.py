@@ -73,11 +73,12 @@ def betas_of(text: str) -> tuple[float, ...]:
 
 def run(options: argparse.Namespace) -> None:
     """Parse, train, measure, write; the last lines are the tables."""
+    from training.data.reading import Reading
+    from training.data.text import text_files
     from training.data.treebanks import TreebankFile
     from training.loglinear_tagger.options import SequenceOptions
     from training.runs.settings import changed_fields
-    from training.self_train import Reading, text_files
-    from training.supertag_adaptation import BETAS, Adaptation, adapt
+    from training.supertag_adaptation.running import BETAS, Adaptation, adapt
 
     adaptation = Adaptation(
         options.pipeline,

@@ -42,8 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Parse, choose, write; the last lines say how much was kept."""
+    from training.data.reading import Reading, load_tagger
+    from training.data.text import text_files
     from training.data.treebanks import TreebankFile
-    from training.self_train import Reading, Selection, Teaching, load_tagger, teach, text_files, write_selection
+    from training.self_train.selecting import Selection, write_selection
+    from training.self_train.teaching import Teaching, teach
 
     selection = Selection(options.sure, options.least_sure, tuple(options.sizes), options.seed)
     without = tuple(map(TreebankFile, options.without))

@@ -1,6 +1,5 @@
 """From a pipeline and raw text to a pipeline with a tagger of spines, and how fast it is."""
 
-import hashlib
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -22,18 +21,19 @@ from spacy_dtparse.trees.sided import check_categories, written_categories
 
 from ..data.assemble import check_target
 from ..data.corpus import Sentence
+from ..data.reading import Reading
 from ..data.spines import categorised
+from ..data.text import TextFile
 from ..data.treebanks import TreebankFile, read_files
 from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import fit_tagger
 from ..loglinear_tagger.options import SequenceOptions
 from ..loglinear_tagger.running import model_facts
-from ..runs.files import read_result, write_atomically
+from ..runs.files import file_digest, read_result, write_atomically, write_json
 from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import teller
-from ..self_train import Reading, Teaching, TextFile, teach
 from ..self_train.selecting import WHOLE
-from ..self_train.teaching import Lesson
+from ..self_train.teaching import Lesson, Teaching, teach
 from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
 
@@ -182,13 +182,12 @@ def _material(
         tagger, _ = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
         if adaptation.annotate or _helps(parser, tagger, betas, scored, bool(adaptation.tune), log):
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
-    text = (model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
-    teaching = Teaching(*text, unsure=True, spines=spines)
+    text = adaptation.files, adaptation.reading, folder / "text"
+    teaching = Teaching(model, *text, n_workers, settings, unsure=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
-    digested = hashlib.sha256(data).hexdigest()
-    return _Material(parser, digested, label(train), known, (held, label(held)), scored)
+    return _Material(parser, file_digest(model), label(train), known, (held, label(held)), scored)
 
 
 def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
@@ -201,16 +200,15 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
     if n < HELD_OUT:
         raise TrainingDataError(f"{n} sentences are too few to learn from and to measure on; give more text")
     block = max(1, min(_BLOCK, n // (HELD_OUT * _BLOCK)))
-    train: list[Sentence] = []
-    held: list[Sentence] = []
+    train, held = list[Sentence](), list[Sentence]()
     for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
         shape = parse_tree(taught.tree)
         tree = Tree.trusted(sentence.words, sentence.tags, shape.labels, shape.starts, shape.ends)
-        name = lesson.counts[sentence.file]["name"]
+        made = Sentence(tree, sentence.tags, lesson.counts[sentence.file]["name"])
         if number // block % HELD_OUT == HELD_OUT - 1:
-            held.append(Sentence(tree, sentence.tags, name))
+            held.append(made)
         elif taught.status in _LEARNED:
-            train.append(Sentence(tree, sentence.tags, name))
+            train.append(made)
     if not train:
         raise TrainingDataError(
             f"the parser finished none of the {n} sentences; give other text, or boosted trees a larger budget"
@@ -248,8 +246,8 @@ def _helps(
     log: Callable[[str], None],
 ) -> bool:
     """Whether the parser is no less accurate with the tagger than alone, on the trees, or every other one of them."""
-    step = 2 if halved else 1
-    trees, labels = scored[0][::step], scored[1][::step]
+    every = slice(None, None, 2 if halved else 1)
+    trees, labels = scored[0][every], scored[1][every]
     found = measure(parser, trees, labels, [Offering(None, ()), Offering(tagger, betas)])
     alone, pruned = (one["f1"] for one in found)
     log(
@@ -327,5 +325,5 @@ def _measured(
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
         result = {"facts": facts, "rows": rows}
-        write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
+        write_json(path, result)
     return list(result["rows"])
