@@ -26,7 +26,7 @@ from training.data.corpus import Sentence
 from training.data.shards import Belief, Lists
 from training.data.spans import chain_numbers, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
-from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked
+from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked, no_drop
 from training.teacher.examples import TeacherExample, make_example, partial_sentences
 from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, fit_teacher, one_pass
 from training.teacher.model import Teacher
@@ -101,7 +101,7 @@ def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
     def loss(batch: list[TeacherExample]) -> np.ndarray:
         """Of brackets, labels, tags, and of all."""
         with torch.no_grad():
-            total, found = batch_loss(network, batch, [e.source for e in batch], (0.0, 0.0), None, 0.5)
+            total, found = batch_loss(network, batch, [e.source for e in batch], (no_drop, no_drop), 0.5)
         return sum(e.read.n for e in batch) * np.array([*found, total.item()])
 
     alone = [loss([part]) for part in parts]

@@ -27,8 +27,7 @@ from ..data.word_vectors import WordVectors
 from ..runs.resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
 from .bare import bare_tables, without_orphans
 from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
-from .taught import Mixed, TaughtExamples, example_rows, taught_words
-from .teaching import Teaching, believed_examples
+from .taught import Mixed, TaughtExamples, Teaching, believed_examples, example_rows, taught_words
 
 Log = Callable[..., None]
 _DROPOUT, _ORDER = 1, 2

@@ -6,7 +6,8 @@ lower-case sub-words, so that a word's shape is an embedding of its own (`networ
 
 import importlib.util
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,11 @@ def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> 
     return x * (keep.to(x.dtype) / (1 - share))
 
 
+Drop = Callable[[torch.Tensor], torch.Tensor]
+"""`masked` with a share and a generator."""
+no_drop: Drop = partial(masked, share=0.0, generator=None)
+
+
 class Layer(nn.Module):
     """One layer of the encoder, normalised after each half as in BERT."""
 
@@ -83,9 +89,7 @@ class Layer(nn.Module):
         self.narrow = nn.Linear(4 * WIDTH, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
 
-    def forward(
-        self, x: torch.Tensor, blocked: torch.Tensor, dropout: float, generator: torch.Generator | None
-    ) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, blocked: torch.Tensor, drop: Drop) -> torch.Tensor:
         """`x` (sentences, pieces, WIDTH); `blocked` (sentences, 1, 1, pieces): 0, or very small where nothing
         stands."""
         n, t, _ = x.shape
@@ -93,9 +97,8 @@ class Layer(nn.Module):
         weights = query @ key.transpose(2, 3) * (1 / math.sqrt(WIDTH // HEADS)) + blocked
         read = weights.softmax(-1).to(value.dtype) @ value
         read = self.out(read.transpose(1, 2).reshape(n, t, WIDTH))
-        x = self.out_norm(x + masked(read, dropout, generator))
-        inner = self.narrow(nn.functional.gelu(self.wide(x)))
-        return self.norm(x + masked(inner, dropout, generator))
+        x = self.out_norm(x + drop(read))
+        return self.norm(x + drop(self.narrow(nn.functional.gelu(self.wide(x)))))
 
 
 class Encoder(nn.Module):
@@ -127,20 +130,15 @@ class Encoder(nn.Module):
                 _copy(layer.norm, weights, f"{start}output.LayerNorm")
 
     def forward(
-        self,
-        pieces: torch.Tensor,
-        added: torch.Tensor,
-        there: torch.Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
+        self, pieces: torch.Tensor, added: torch.Tensor, there: torch.Tensor, drop: Drop = no_drop
     ) -> torch.Tensor:
         """See the class."""
         x: Any = self.words
         x = x[pieces] + self.places[: pieces.shape[1]] + self.kind + added
-        x = masked(self.norm(x), dropout, generator)
+        x = drop(self.norm(x))
         blocked = torch.where(there, 0.0, -1e4)[:, None, None, :]
         for layer in self.layers:
-            x = layer(x, blocked, dropout, generator)
+            x = layer(x, blocked, drop)
         return x
 
 

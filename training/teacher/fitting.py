@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..data.evaluate import score_trees
 from ..data.shards import Lists
 from ..data.spans import bracket_slopes, chain_numbers
 from ..runs.resuming import check_facts
-from .encoder import nn, torch
+from .encoder import Drop, masked, nn, torch
 from .examples import TeacherExample, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Reader, Scores, TeacherNetwork
@@ -126,10 +127,10 @@ def _update(
         group["lr"] = group["full"] * rate
     hidden = (torch.rand(len(part), generator=generator) < options.any_source).tolist()
     sources = [ANY_SOURCE if hide else e.source for e, hide in zip(part, hidden, strict=True)]
+    shares = options.encoder_dropout, options.head_dropout
+    drops = [partial(masked, share=share, generator=generator) for share in shares]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss, parts = batch_loss(
-            network, part, sources, (options.encoder_dropout, options.head_dropout), generator, options.tag_share
-        )
+        loss, parts = batch_loss(network, part, sources, drops, options.tag_share)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
@@ -280,12 +281,11 @@ def batch_loss(
     network: TeacherNetwork,
     batch: Sequence[TeacherExample],
     sources: Sequence[int],
-    dropout: tuple[float, float],
-    generator: torch.Generator | None,
+    drops: Sequence[Drop],
     tag_share: float,
 ) -> tuple[torch.Tensor, tuple[float, float, float]]:
-    """(Loss per word, nats; its parts: of brackets, labels, tags)."""
-    scores: Scores = network([example.read for example in batch], sources, dropout, generator)
+    """(Loss per word, nats; its parts: of brackets, labels, tags). `drops`: of `TeacherNetwork.forward`."""
+    scores: Scores = network([example.read for example in batch], sources, *drops)
     n_words = sum(example.read.n for example in batch)
     n_parsed = max(1, sum(example.read.n for example in batch if example.crossing is not None))
     right: list[np.ndarray] = []
@@ -303,7 +303,7 @@ def batch_loss(
     label_loss = torch.zeros(())
     if rows:
         *places, label = torch.from_numpy(np.concatenate(rows).T.copy())
-        logits = network.label_scores(scores, places, dropout[1], generator).float()
+        logits = network.label_scores(scores, places, drops[1]).float()
         lost = nn.functional.cross_entropy(logits, label, reduction="none")
         label_loss = (lost * torch.from_numpy(np.concatenate(weights).astype(REAL))).sum() / n_parsed
         total = total + label_loss
