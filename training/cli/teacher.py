@@ -147,8 +147,7 @@ def _vectors(options: argparse.Namespace) -> None:
     from ..data.shards import all_shards
     from ..data.word_vectors import save_vectors
     from ..teacher.annotating import check_sources
-    from ..teacher.model import load_teacher
-    from ..teacher.vectors import chosen_sentences, mean_vectors
+    from ..teacher.model import chosen_sentences, load_teacher, mean_vectors
 
     check_sources(options.teachers, [options.source])
     shards = all_shards(options.taught)

@@ -172,7 +172,7 @@ def _material(
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
     settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
-    scored = (dev, label(dev))
+    labels = label(dev)
     betas = adaptation.annotate
     if betas is None:
         betas = ANNOTATE if known and dev and isinstance(parser, PcfgParser) else ()
@@ -180,14 +180,24 @@ def _material(
     if betas:
         log(f"a tagger from {len(known)} trees of treebanks")
         tagger, _ = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
-        if adaptation.annotate or _helps(parser, tagger, betas, scored, bool(adaptation.tune), log):
+        helps = bool(adaptation.annotate)
+        if not helps:  # on the trees of dev, or every other one of them
+            every = slice(None, None, 2 if adaptation.tune else 1)
+            found = measure(parser, dev[every], labels[every], [Offering(None, ()), Offering(tagger, betas)])
+            alone, pruned = (one["f1"] for one in found)
+            helps = pruned >= alone
+            log(
+                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} "
+                f"with that tagger: it parses the text {'with it' if helps else 'alone'}"
+            )
+        if helps:
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
     text = adaptation.files, adaptation.reading, folder / "text"
     teaching = Teaching(model, *text, n_workers, settings, unsure=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
-    return _Material(parser, file_digest(model), label(train), known, (held, label(held)), scored)
+    return _Material(parser, file_digest(model), label(train), known, (held, label(held)), (dev, labels))
 
 
 def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
@@ -235,26 +245,6 @@ def labelled(
                 labels[place] = label
         made.append(LabelledSentence(words, tags, tuple(labels)))
     return made
-
-
-def _helps(
-    parser: Prunable,
-    tagger: SequenceTagger,
-    betas: tuple[float, ...],
-    scored: tuple[list[Sentence], list[LabelledSentence]],
-    halved: bool,
-    log: Callable[[str], None],
-) -> bool:
-    """Whether the parser is no less accurate with the tagger than alone, on the trees, or every other one of them."""
-    every = slice(None, None, 2 if halved else 1)
-    trees, labels = scored[0][every], scored[1][every]
-    found = measure(parser, trees, labels, [Offering(None, ()), Offering(tagger, betas)])
-    alone, pruned = (one["f1"] for one in found)
-    log(
-        f"on {len(trees)} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} with that "
-        f"tagger: it parses the text {'with it' if pruned >= alone else 'alone'}"
-    )
-    return bool(pruned >= alone)
 
 
 def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:

@@ -232,8 +232,7 @@ def judge(
         words = [sentence.tree.words for sentence in part]
         beliefs = zip(words, teacher.beliefs(words, used), strict=True)
         trees = [teacher.tree(own, belief, beside)[0] for own, belief in beliefs]
-        report, _ = score_trees(part, trees)
-        totals = report.to_dict()
+        totals = score_trees(part, trees)[0].to_dict()
         right = sum(a == b for s, t in zip(part, trees, strict=True) for a, b in zip(s.tree.tags, t.tags, strict=True))
         figures[name] = round(100 * totals["all"]["f1"], 2)
         figures[f"{name}_evalb"] = round(100 * totals["evalb"]["f1"], 2)

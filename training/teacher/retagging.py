@@ -63,8 +63,6 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
         return ""
     trees = read_treebank(task.source)
     tags = tag_lists(_pipeline(pipeline), (sentence.tree.words for sentence in trees))
-    temporary = task.out.with_name(task.out.name + ".tmp")
-    write_tags(temporary, tags)
-    temporary.replace(task.out)
+    write_tags(task.out, tags)
     right = sum(a == b for s, row in zip(trees, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
     return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are right"
