@@ -148,7 +148,7 @@ def _train(
     log_file = folder / "path" / LOG_FILE
     recipe = experiment.recipe
     if experiment.minutes is not None:
-        left = max(1.0, 60 * experiment.minutes - (seconds_used(read_lines(log_file)) if log_file.is_file() else 0.0))
+        left = max(1.0, 60 * experiment.minutes - seconds_used(read_lines(log_file)))
         limit = recipe.path.budget_seconds
         recipe = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
     began = time.perf_counter()

@@ -63,7 +63,7 @@ class TaughtExamples(MadeExamples):
         max_words: int,
         weight: float = 1.0,
     ):
-        numbers, rare, beliefs, scores, sizes = [], [], [], [], []
+        numbers, rare, beliefs, scores = [], [], [], []
         for path in shards:
             shard = read_shard(path)
             own = np.array([number_of(labels, chains) for labels in shard.chains], dtype=np.int64)
@@ -79,11 +79,10 @@ class TaughtExamples(MadeExamples):
                 starts, ends, labels, mass = sentence.beliefs
                 beliefs.append(np.stack([starts, ends, own[labels], np.rint(mass * LEVELS)], axis=1).astype(np.uint16))
                 scores.append(_fitted(starts, ends, mass, n))
-                sizes.append(n + 2)
-        self.rows = np.array(sizes, dtype=np.int64)
         self._row_from, self._belief_from, self._score_from = (
             np.cumsum([0, *map(len, parts)]) for parts in (numbers, beliefs, scores)
         )
+        self.rows = np.diff(self._row_from)
         self._numbers = np.concatenate([np.zeros((0, 5), dtype=INDEX), *numbers])
         self._rare = np.concatenate([np.zeros(0, dtype=STORED_REAL), *rare])
         self._beliefs = np.concatenate([np.zeros((0, 4), dtype=np.uint16), *beliefs])
@@ -143,8 +142,9 @@ class Mixed(MadeExamples):
 
 def example_rows(examples: Sequence[SpanExample]) -> np.ndarray:
     """The rows of each example, int64."""
-    rows = getattr(examples, "rows", None)
-    return np.array([len(example.numbers) for example in examples], dtype=np.int64) if rows is None else rows
+    if isinstance(examples, MadeExamples):
+        return examples.rows
+    return np.array([len(example.numbers) for example in examples], dtype=np.int64)
 
 
 _LEAST = 0.02
@@ -181,10 +181,8 @@ def _part(packed: bytes, sentences: Sequence[Sentence]) -> list[SpanExample]:
     return [believed_example(teaching, sentence) for sentence in sentences]
 
 
-@lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> Teaching:
-    """Made once in a process and not for every part: a teacher takes a while to load."""
-    return pickle.loads(packed)
+_unpacked = lru_cache(maxsize=1)(pickle.loads)
+"""Made once in a process and not for every part: a teacher takes a while to load."""
 
 
 def believed_example(teaching: Teaching, sentence: Sentence) -> SpanExample:
