@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..dtree.boosting.rows import seconds_used
 from ..dtree.fitting import fit_model
 from ..dtree.recipe import NO_FACTS, FitRecipe
 from ..runs.files import file_digest, read_lines, read_result, write_atomically, write_json
+from ..runs.telling import Say
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
@@ -89,7 +90,7 @@ def named_file(text: str) -> tuple[str, TreebankFile]:
     return name, TreebankFile.parse(rest)
 
 
-def run_experiment(experiment: Experiment, log: Callable[[str], None] = print) -> list[dict[str, Any]]:
+def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
     A result of the same facts is not made again; a trained student is only scored when it is to be scored on something

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,6 +25,7 @@ from ..data.text import TextFile
 from ..runs.files import file_digest, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import own_json, read_json
+from ..runs.telling import Say
 
 CHUNK = 200
 """Sentences that are parsed and written together."""
@@ -139,7 +140,7 @@ def _parse_chunk(path: Path, settings: str, spines: Path | None, sentences: Sequ
     return found
 
 
-def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print) -> Lesson:
+def teach(teaching: Teaching, nlp: Language, log: Say = print) -> Lesson:
     """Read, tag and parse the texts; what an earlier call with the same facts has done is taken from the folder.
 
     `log` is told about progress. The result is the same with any number of workers. Raises TrainingDataError when the
@@ -171,7 +172,7 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
     return Lesson(sentences, list(chain.from_iterable(_chunks(teaching, sentences, log))), facts, counts)
 
 
-def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[str], None]) -> Iterator[list[Taught]]:
+def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Say) -> Iterator[list[Taught]]:
     """The trees of each chunk, in order."""
     parts = [sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK)]
     paths = [teaching.workdir / "chunks" / f"{number:06d}.json" for number in range(len(parts))]

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from itertools import count, islice
@@ -25,11 +25,11 @@ from ..data.evaluate import own_trees, score_trees
 from ..data.spans import SpanExample, chain_numbers, count_chains, make_example
 from ..data.word_vectors import WordVectors
 from ..runs.resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from ..runs.telling import Tell
 from .bare import bare_tables, without_orphans
 from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
 from .taught import Mixed, TaughtExamples, Teaching, believed_examples, example_rows, taught_words
 
-Log = Callable[..., None]
 _DROPOUT, _ORDER = 1, 2
 """What random numbers are for, last in the keys of their generators."""
 _KEEP_EVERY = 120.0
@@ -179,7 +179,7 @@ def make_material(
 
 
 def train_network(
-    material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
+    material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Tell = lambda **_: None
 ) -> PackedNetwork:
     """One network; where the material has a model to start from, the one of its networks that has the seed's place.
     `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.

@@ -31,7 +31,7 @@ from ..loglinear_tagger.options import SequenceOptions
 from ..loglinear_tagger.running import model_facts
 from ..runs.files import file_digest, read_result, write_atomically, write_json
 from ..runs.resuming import digest, own_folder, run_folder
-from ..runs.telling import teller
+from ..runs.telling import Say, teller
 from ..self_train.selecting import WHOLE
 from ..self_train.teaching import Lesson, Teaching, teach
 from .measuring import Offering, Prunable, best_betas, measure, report
@@ -112,6 +112,10 @@ _LEARNED = (*WHOLE, "greedy")
 """Statuses of parses that are learned from."""
 
 
+_Trained = tuple[SequenceTagger, dict[str, Any]]
+"""A tagger and what it depends on."""
+
+
 @dataclass(frozen=True)
 class _Material:
     """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels; the
@@ -125,13 +129,7 @@ class _Material:
     dev: tuple[list[Sentence], list[LabelledSentence]]
 
 
-def adapt(
-    adaptation: Adaptation,
-    out: Path,
-    workdir: Path | None = None,
-    n_workers: int = 2,
-    log: Callable[[str], None] = print,
-) -> str:
+def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2, log: Say = print) -> str:
     """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
 
     A `workdir` keeps the parser's trees, taggers and figures: a call with the same facts goes on where an earlier one
@@ -157,9 +155,7 @@ def adapt(
     return found
 
 
-def _material(
-    adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Callable[[str], None]
-) -> _Material:
+def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Say) -> _Material:
     """Everything that is learned from and measured on."""
     parser = get_component(nlp).configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
@@ -247,7 +243,7 @@ def labelled(
     return made
 
 
-def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:
+def _sizes(adaptation: Adaptation, most: int, log: Say) -> list[int]:
     """How many of the parser's trees each tagger learns from."""
     if adaptation.sizes is None:
         return [most]
@@ -259,8 +255,8 @@ def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> lis
 
 def _trained(
     adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
-) -> tuple[SequenceTagger, dict[str, Any]]:
-    """A tagger from so many of the parser's trees, trained or finished unless it is there, and what it depends on."""
+) -> _Trained:
+    """A tagger from so many of the parser's trees, trained or finished unless it is there."""
     facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
     own = folder / str(size)
     path = own / TAGGER
@@ -277,11 +273,7 @@ def _trained(
 
 
 def _measured(
-    material: _Material,
-    trained: Sequence[tuple[SequenceTagger, dict[str, Any]]],
-    folder: Path,
-    choices: Sequence[tuple[float, ...]],
-    log: Callable[[str], None],
+    material: _Material, trained: Sequence[_Trained], folder: Path, choices: Sequence[tuple[float, ...]], log: Say
 ) -> list[dict[str, Any]]:
     """The figures of the parser alone and then with each tagger, measured unless they are there; `choices`: of betas,
     for each tagger its own, by half of the dev sentences."""

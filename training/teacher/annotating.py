@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
@@ -19,6 +19,7 @@ from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import own_json
+from ..runs.telling import Say
 
 SHARD = 2000
 """Sentences of a shard."""
@@ -139,7 +140,7 @@ def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> No
             raise ConfigError(f"{folder} has not learned from {', '.join(unknown)}; its sources are {', '.join(known)}")
 
 
-def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None:
+def annotate(annotation: Annotation, log: Say = print) -> None:
     """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`; what is there already is kept.
 
     Raises TrainingDataError where the folder holds shards of another teacher, text or options, or a text cannot be

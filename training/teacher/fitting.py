@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,13 @@ from ..data.evaluate import score_trees
 from ..data.shards import Lists
 from ..data.spans import bracket_slopes, chain_numbers
 from ..runs.resuming import check_facts
+from ..runs.telling import Tell
 from .encoder import Drop, masked, nn, torch
 from .examples import TeacherExample, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Reader, Scores, TeacherNetwork
 from .trees import Beside
 
-Log = Callable[..., None]
 _KEEP_EVERY = 300.0
 """Seconds after which a run's state is kept."""
 
@@ -157,7 +157,7 @@ def fit_teacher(
     workdir: Path | None = None,
     start: Teacher | None = None,
     facts: dict[str, Any] | None = None,
-    log: Log = lambda **_: None,
+    log: Tell = lambda **_: None,
 ) -> Teacher:
     """A teacher of one network. `train`: (weight, sentence, whether its labels are to be learned, or its tags and what
     its spans forbid alone). `start`: a teacher to go on from. `workdir`: keeps the state of a run, which goes on from

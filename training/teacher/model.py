@@ -3,7 +3,7 @@ and its vectors of words, each the mean over places in annotated text: where a s
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from spacy_dtparse.trees import Tree
 from ..data.shards import LEAST, Belief, Lists, read_shard
 from ..data.word_vectors import WordVectors
 from ..runs.files import write_atomically
+from ..runs.telling import Say
 from .encoder import WIDTH, safetensors, torch
 from .network import Read, Reader, TeacherNetwork, batches
 from .trees import Beside, best_tree, mixed
@@ -147,11 +148,7 @@ def chosen_sentences(shards: Sequence[Path], places: int, least: int) -> tuple[l
 
 
 def mean_vectors(
-    teacher: Teacher,
-    sentences: Sequence[tuple[str, ...]],
-    counts: Counter[str],
-    source: str | None,
-    log: Callable[[str], None] = lambda text: None,
+    teacher: Teacher, sentences: Sequence[tuple[str, ...]], counts: Counter[str], source: str | None, log: Say = print
 ) -> WordVectors:
     """Of each normal word of the sentences the mean over the teacher's networks and the word's places there, WIDTH
     numbers, with its count."""
