@@ -112,10 +112,6 @@ _LEARNED = (*WHOLE, "greedy")
 """Statuses of parses that are learned from."""
 
 
-_Trained = tuple[SequenceTagger, dict[str, Any]]
-"""A tagger and what it depends on."""
-
-
 @dataclass(frozen=True)
 class _Material:
     """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels; the
@@ -175,7 +171,7 @@ def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: in
     spines = None
     if betas:
         log(f"a tagger from {len(known)} trees of treebanks")
-        tagger, _ = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
+        tagger = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
         helps = bool(adaptation.annotate)
         if not helps:  # on the trees of dev, or every other one of them
             every = slice(None, None, 2 if adaptation.tune else 1)
@@ -255,31 +251,31 @@ def _sizes(adaptation: Adaptation, most: int, log: Say) -> list[int]:
 
 def _trained(
     adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
-) -> _Trained:
-    """A tagger from so many of the parser's trees, trained or finished unless it is there."""
+) -> SequenceTagger:
+    """A tagger from so many of the parser's trees, trained or finished unless it is there; its meta has `facts`."""
     facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
     own = folder / str(size)
     path = own / TAGGER
     if path.is_file():
         tagger = load_tagger(path)
         if tagger.meta.get("facts") == facts:
-            return tagger, facts
+            return tagger
     given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
     meta = model_facts(given, sentences, adaptation.options)
     model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, teller(own))
     tagger = SequenceTagger(model)
     write_atomically(path, tagger.to_bytes())
-    return tagger, facts
+    return tagger
 
 
 def _measured(
-    material: _Material, trained: Sequence[_Trained], folder: Path, choices: Sequence[tuple[float, ...]], log: Say
+    material: _Material, trained: Sequence[SequenceTagger], folder: Path, choices: Sequence[tuple[float, ...]], log: Say
 ) -> list[dict[str, Any]]:
     """The figures of the parser alone and then with each tagger, measured unless they are there; `choices`: of betas,
     for each tagger its own, by half of the dev sentences."""
     parser = material.parser
     facts: dict[str, Any] = {
-        "taggers": [facts for _, facts in trained],
+        "taggers": [tagger.meta["facts"] for tagger in trained],
         "parser": material.model,
         "settings": asdict(parser.settings),
         "text": digest(material.held[1]),
@@ -291,10 +287,10 @@ def _measured(
     path = folder / RESULT
     result = read_result(path)
     if result is None or result["facts"] != facts:
-        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger, _ in trained], material.dev
+        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger in trained], material.dev
         if choices:
             tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
-            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger, _ in trained]
+            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger in trained]
             log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in offerings)}")
         text, scored = (
             measure(parser, *part, [Offering(None, ()), *offerings], agreement)
@@ -302,7 +298,7 @@ def _measured(
             else [None] * (1 + len(offerings))
             for part, agreement in ((material.held, True), (dev, False))
         )
-        sizes = [None, *(facts["size"] for _, facts in trained)]
+        sizes = [None, *(tagger.meta["facts"]["size"] for tagger in trained)]
         betas = [None, *(list(offering.betas) for offering in offerings)]
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
