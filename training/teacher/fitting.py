@@ -138,17 +138,6 @@ def _update(
     return np.array(parts)
 
 
-def _keep(
-    state: Path, network: TeacherNetwork, optimizer: torch.optim.Optimizer, done: int, facts: dict[str, Any]
-) -> None:
-    """Keep the state of a run after `done` updates."""
-    held = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "done": done, "facts": facts}
-    state.parent.mkdir(parents=True, exist_ok=True)
-    temporary = state.with_suffix(".tmp")
-    torch.save(held, temporary)
-    temporary.replace(state)
-
-
 def fit_teacher(
     train: Sequence[tuple[float, Sentence, bool]],
     dev: Sequence[Sentence],
@@ -206,7 +195,10 @@ def fit_teacher(
         judged = last or int((step + 1) / per_pass / options.judge_every) > int(step / per_pass / options.judge_every)
         if state is not None and (last or time.perf_counter() - kept_at > _KEEP_EVERY):
             kept_at = time.perf_counter()
-            _keep(state, network, optimizer, step + 1, run)
+            held = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+            state.parent.mkdir(parents=True, exist_ok=True)
+            torch.save({**held, "done": step + 1, "facts": run}, state.with_suffix(".tmp"))
+            state.with_suffix(".tmp").replace(state)
         if judged or since == 200:
             figures = {}
             if judged and dev:
