@@ -164,8 +164,7 @@ def teach(teaching: Teaching, nlp: Language, log: Say = print) -> Lesson:
     if stored is None:
         log("reading and tagging the texts")
         sentences, counts = read_sentences(nlp, teaching.files, teaching.reading)
-        rows = [[s.file, s.words, s.tags] for s in sentences]
-        write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": rows}).encode())
+        write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": sentences}).encode())
     else:
         counts = stored["counts"]
         sentences = [TaggedSentence(f, tuple(w), tuple(t)) for f, w, t in stored["sentences"]]

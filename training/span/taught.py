@@ -98,7 +98,7 @@ class TaughtExamples(MadeExamples):
         here = slice(*self._row_from[place : place + 2])
         starts, ends, labels, levels = self._beliefs[slice(*self._belief_from[place : place + 2])].T.astype(np.int64)
         scored = self._scores[slice(*self._score_from[place : place + 2])]
-        spans = np.stack([scored["start"], scored["end"]], axis=1).astype(INDEX)
+        spans = np.column_stack([scored["start"], scored["end"]]).astype(INDEX)
         n = int(self.rows[place]) - 2
         believed = tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL)
         return SpanExample(

@@ -75,17 +75,13 @@ def looks_like_language(words: Sequence[str]) -> bool:
     return sum(any(map(str.isalpha, word)) for word in words) >= max(1, _LANGUAGE * len(words))
 
 
-@lru_cache(maxsize=1)
-def _splitter() -> Any:
-    nlp = load_tagger()
-    nlp.remove_pipe("tagger")
-    return nlp
+_splitter = lru_cache(maxsize=1)(load_tagger)
 
 
 def split(paragraphs: Sequence[str], min_words: int, max_words: int) -> list[tuple[str, ...]]:
     """The sentences of paragraphs as words, as the embedded pipeline splits them."""
     found = []
-    for doc in _splitter().pipe(paragraphs, batch_size=64):
+    for doc in _splitter().pipe(paragraphs, batch_size=64, disable=["tagger"]):
         for sentence in doc.sents:
             words = tuple(token.text for token in sentence if not token.is_space)
             if min_words <= len(words) <= max_words and looks_like_language(words):
