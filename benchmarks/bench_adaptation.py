@@ -36,15 +36,17 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.sided import written_categories
 from training.data.corpus import Sentence
+from training.data.reading import Reading
 from training.data.reading import load_tagger as tagging_pipeline
 from training.data.spines import Token, without_rare
+from training.data.text import text_files
 from training.data.treebanks import TreebankFile
 from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
 from training.loglinear_tagger.fitting import fit_tagger, jackknife, judge
 from training.loglinear_tagger.options import SequenceOptions
 from training.runs.files import write_atomically
 from training.runs.telling import tell
-from training.self_train import Reading, Teaching, teach, text_files
+from training.self_train.teaching import Teaching, teach
 from training.supertag_adaptation.measuring import changes
 from training.supertag_adaptation.running import labelled, split
 

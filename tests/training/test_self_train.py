@@ -16,12 +16,21 @@ from spacy_dtparse.trees import parse_tree, write_tree
 from tests.unit.kernels.harness import SLOW
 from training.cli import main
 from training.data.corpus import read_treebank
-from training.data.reading import TaggedSentence, is_language, joined_hyphens, read_sentences, sentence_key
+from training.data.reading import (
+    Reading,
+    TaggedSentence,
+    is_language,
+    joined_hyphens,
+    load_tagger,
+    read_sentences,
+    sentence_key,
+)
+from training.data.text import TextFile
 from training.data.treebanks import TreebankFile
-from training.self_train import Reading, Selection, Teaching, TextFile, load_tagger, teach, teaching, write_selection
-from training.self_train.selecting import BIN, chosen, quantiles
+from training.self_train import teaching
+from training.self_train.selecting import BIN, Selection, chosen, quantiles, write_selection
 from training.self_train.students import named_file
-from training.self_train.teaching import Lesson, Taught, n_grammars, sureness
+from training.self_train.teaching import Lesson, Taught, Teaching, n_grammars, sureness, teach
 
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[2]
@@ -315,7 +324,7 @@ def test_the_commands(teacher, nlp, text, tmp_path, capsys):
 
 def test_weights_by_share(tmp_path):
     from training.dtree.recipe import FitRecipe
-    from training.self_train import Experiment
+    from training.self_train.students import Experiment
 
     made = lesson(*[(0, 4, 0.5, "complete") for _ in range(12)])
     write_selection(made, Selection(sure=1.0), tmp_path)

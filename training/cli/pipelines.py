@@ -74,8 +74,11 @@ def assemble(options: argparse.Namespace) -> None:
 )
 def self_train(options: argparse.Namespace) -> None:
     """Let a teacher parse raw text and keep the trees that it is sure of, for a student to learn from."""
+    from training.data.reading import Reading, load_tagger
+    from training.data.text import text_files
     from training.data.treebanks import TreebankFile
-    from training.self_train import Reading, Selection, Teaching, load_tagger, teach, text_files, write_selection
+    from training.self_train.selecting import Selection, write_selection
+    from training.self_train.teaching import Teaching, teach
 
     selection = Selection(options.sure, options.least_sure, tuple(options.sizes), options.seed)
     without = tuple(map(TreebankFile, options.without))
@@ -163,11 +166,12 @@ def adapt(options: argparse.Namespace) -> None:
 
     A tagger learns from its trees which spines it will need.
     """
+    from training.data.reading import Reading
+    from training.data.text import text_files
     from training.data.treebanks import TreebankFile
     from training.loglinear_tagger.options import SequenceOptions
     from training.runs.settings import changed_fields
-    from training.self_train import Reading, text_files
-    from training.supertag_adaptation import BETAS, Adaptation, adapt
+    from training.supertag_adaptation.running import BETAS, Adaptation, adapt
 
     adaptation = Adaptation(
         options.pipeline,

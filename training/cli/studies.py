@@ -60,25 +60,17 @@ def self_train_compare(options: argparse.Namespace) -> None:
     from training.data.treebanks import TreebankFile
     from training.dtree.recipe import FitRecipe
     from training.runs.settings import changed
-    from training.self_train import Experiment, run_experiment
-    from training.self_train.students import named_file, table
+    from training.self_train.students import Experiment, named_file, run_experiment, table
 
     recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
     judges = [named_file(text) for text in options.judge]
     if len({name for name, _ in judges}) < len(judges):
         raise ConfigError(f"--judge: the names {', '.join(name for name, _ in judges)} must differ")
+    train, dev = (tuple(map(TreebankFile.parse, texts)) for texts in (options.train, options.dev))
     experiment = Experiment(
-        recipe,
-        options.teacher,
-        tuple(options.sizes),
-        tuple(TreebankFile.parse(text) for text in options.train),
-        tuple(TreebankFile.parse(text) for text in options.dev),
-        dict(judges),
-        options.out,
-        options.share,
-        options.weight,
-        options.minutes,
-    )
+        recipe, options.teacher, tuple(options.sizes), train, dev, dict(judges), options.out, options.share,
+        options.weight, options.minutes,
+    )  # fmt: skip
     print(table(run_experiment(experiment, say)), end="")
 
 

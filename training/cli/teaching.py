@@ -113,8 +113,7 @@ def vectors(options: argparse.Namespace) -> None:
     from training.data.shards import all_shards
     from training.data.word_vectors import save_vectors
     from training.teacher.annotating import check_sources
-    from training.teacher.model import load_teacher
-    from training.teacher.vectors import chosen_sentences, mean_vectors
+    from training.teacher.model import chosen_sentences, load_teacher, mean_vectors
 
     check_sources(options.teachers, [options.source])
     shards = all_shards(options.taught)

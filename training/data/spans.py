@@ -83,6 +83,16 @@ def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
     return crossing
 
 
+def labelled_spans(tree: Tree, chains: dict[Chain, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """int32 (c, 2), int32 (c,), bool (n + 1, n + 1): constituents, single tokens and the whole with the numbers of
+    their chains, and the spans that cross them."""
+    n = tree.n_tokens
+    labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
+    labelled |= {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
+    spans, labels = np.array(list(labelled), dtype=INDEX), np.array(list(labelled.values()), dtype=INDEX)
+    return spans.reshape(-1, 2), labels, crossing_spans(labelled, n)
+
+
 def make_example(
     sentence: Sentence, words: WordParts, chains: dict[Chain, int], counts: Counter[str], hide: float
 ) -> SpanExample:
@@ -90,18 +100,17 @@ def make_example(
     hide / (hide + c), so that the network learns what an unknown word is like."""
     tree = sentence.tree
     n = tree.n_tokens
-    labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
-    labelled |= {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
+    spans, labels, crossing = labelled_spans(tree, chains)
     rare = np.zeros(n + 2, dtype=REAL)
     if hide > 0:
         rare[1:-1] = [hide / (hide + counts[normal_word(word)]) for word in tree.words]
     return SpanExample(
         words.encode(tree.words, sentence.tags),
         rare,
-        np.array(list(labelled), dtype=INDEX).reshape(-1, 2),
-        np.array(list(labelled.values()), dtype=INDEX),
-        np.ones(len(labelled), dtype=REAL),
-        crossing_spans(labelled, n),
+        spans,
+        labels,
+        np.ones(len(labels), dtype=REAL),
+        crossing,
         weight=sentence.weight,
     )
 

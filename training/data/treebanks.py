@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees.psd import SUFFIX
 
+from ..runs.files import write_atomically
 from .corpus import Sentence, read_treebank
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "assets" / "treebanks.json"
@@ -237,5 +238,4 @@ def text_credits(names: Sequence[str]) -> list[str]:
 
 def write_tags(path: Path, lines: Sequence[Sequence[str]]) -> None:
     """One line per sentence, tags separated by spaces; an empty sentence gives an empty line."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(" ".join(tags) + "\n" for tags in lines), encoding="utf8")
+    write_atomically(path, "".join(" ".join(tags) + "\n" for tags in lines).encode())

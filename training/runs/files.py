@@ -1,5 +1,6 @@
 """Files that a kill leaves whole: written at once, or line by line."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -19,6 +20,11 @@ def write_atomically(path: Path, data: bytes) -> None:
 def write_json(path: Path, facts: Any) -> None:
     """Write `facts` as JSON, replacing the file at once."""
     write_atomically(path, (json.dumps(facts, indent=1) + "\n").encode())
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's contents."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def append_line(path: Path, facts: Any) -> None:

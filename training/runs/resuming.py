@@ -16,6 +16,8 @@ import numpy as np
 
 from spacy_dtparse.errors import DtparseError, TrainingDataError
 
+from .files import write_atomically
+
 _SHORT = 40
 """Characters of a fact's two values that a message has room for."""
 
@@ -86,6 +88,25 @@ def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
             check_facts(folder, as_facts(arrays["facts"]), facts)
     else:
         save_arrays(path, {"facts": as_array(facts)})
+
+
+def read_json(path: Path) -> Any:
+    """The contents of a file, None if there is none. Raises TrainingDataError when it is damaged."""
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf8"))
+    except ValueError as error:
+        raise TrainingDataError(f"{path} is damaged ({error}); delete it to make it again") from error
+
+
+def own_json(path: Path, facts: Mapping[str, Any]) -> None:
+    """`own_folder` with a file of JSON."""
+    held = read_json(path)
+    if held is None:
+        write_atomically(path, json.dumps(facts, indent=1).encode())
+    else:
+        check_facts(path.parent, held, facts)
 
 
 @contextmanager

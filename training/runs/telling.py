@@ -9,6 +9,8 @@ from .files import append_line
 
 Tell = Callable[..., None]
 """What hears of facts by name."""
+Say = Callable[[str], None]
+"""What hears of progress in words."""
 
 
 def teller(workdir: Path | None) -> Tell:

@@ -1,6 +1,5 @@
 """Which of the teacher's trees are kept, and the files that they are written to."""
 
-import json
 import math
 import random
 from collections import Counter, defaultdict
@@ -11,7 +10,7 @@ from typing import Any
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
-from ..runs.files import write_atomically
+from ..runs.files import write_atomically, write_json
 from .teaching import Lesson
 
 BIN = 5
@@ -51,7 +50,7 @@ def chosen(lesson: Lesson, selection: Selection) -> tuple[list[int], list[Counte
     """(numbers of the kept sentences in the order of the text, for each file how many were left out: "incomplete",
     "unsure")."""
     bins: dict[tuple[int, int], list[int]] = defaultdict(list)
-    dropped: list[Counter[str]] = [Counter() for _ in lesson.counts]
+    dropped = [Counter[str]() for _ in lesson.counts]
     for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
         if taught.status in WHOLE:
             bins[sentence.file, (len(sentence.words) - 1) // BIN].append(number)
@@ -82,9 +81,7 @@ def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str
         )
     report = {
         **lesson.facts,
-        "sure": selection.sure,
-        "least_sure": selection.least_sure,
-        "seed": selection.seed,
+        **{name: getattr(selection, name) for name in ("sure", "least_sure", "seed")},
         "parsed": len(lesson.trees),
         "kept": len(kept),
         "kept_words": sum(len(lesson.sentences[number].words) for number in kept),
@@ -101,7 +98,7 @@ def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str
             name = "teacher" if size is None else f"teacher.{size}"
             write_atomically(out / f"{name}.mrg", "".join(trees[:size]).encode())
             write_atomically(out / f"{name}.tags", "".join(tags[:size]).encode())
-    write_atomically(out / "teacher.json", (json.dumps(report, indent=1) + "\n").encode())
+    write_json(out / "teacher.json", report)
     large = [size for size in selection.sizes if size > len(kept)]
     if large:
         raise TrainingDataError(
@@ -123,6 +120,6 @@ def _by_file(lesson: Lesson, kept: Sequence[int], dropped: Sequence[Counter[str]
     left = Counter(lesson.sentences[number].file for number in kept)
     found = []
     for number, counts in enumerate(lesson.counts):
-        why = {**counts["dropped"], "incomplete": dropped[number]["incomplete"], "unsure": dropped[number]["unsure"]}
+        why = {**counts["dropped"], **{name: dropped[number][name] for name in ("incomplete", "unsure")}}
         found.append({**counts, "dropped": why, "parsed": parsed[number], "kept": left[number]})
     return found

@@ -1,9 +1,8 @@
 """Students: the same recipe on a treebank with more and more of the teacher's trees, and how well each parses."""
 
-import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,7 +17,8 @@ from ..data.treebanks import TreebankFile, read_files
 from ..dtree.boosting.rows import LOG_FILE, seconds_used
 from ..dtree.fit import fit_model
 from ..dtree.recipe import NO_FACTS, FitRecipe
-from ..runs.files import read_lines, read_result, write_atomically
+from ..runs.files import file_digest, read_lines, read_result, write_atomically, write_json
+from ..runs.telling import Say
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
@@ -89,7 +89,7 @@ def named_file(text: str) -> tuple[str, TreebankFile]:
     return name, TreebankFile.parse(rest)
 
 
-def run_experiment(experiment: Experiment, log: Callable[[str], None] = print) -> list[dict[str, Any]]:
+def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
     A result of the same facts is not made again; a trained student is only scored when it is to be scored on something
@@ -105,7 +105,7 @@ def run_experiment(experiment: Experiment, log: Callable[[str], None] = print) -
         if result is None or result["facts"] != facts:
             log(f"student with {size} of the teacher's trees")
             result = {"size": size, "facts": facts, **_student(experiment, size, files[size], facts)}
-            write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
+            write_json(path, result)
         results.append(result)
         write_atomically(experiment.out / TABLE, table(results).encode())
     return results
@@ -116,13 +116,12 @@ def _facts(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, A
     settings = experiment.recipe.to_dict()
     for section, name in NO_FACTS:
         (settings[section] if section else settings).pop(name)
-    judges = {name: _file_facts(file) for name, file in experiment.judges.items()}
     return {
         "recipe": settings,
         "minutes": experiment.minutes,
-        "train": [_file_facts(file) for file in files],
-        "dev": [_file_facts(file) for file in experiment.dev],
-        "judges": judges,
+        "train": list(map(_file_facts, files)),
+        "dev": list(map(_file_facts, experiment.dev)),
+        "judges": {name: _file_facts(file) for name, file in experiment.judges.items()},
     }
 
 
@@ -132,7 +131,7 @@ def _file_facts(file: TreebankFile) -> dict[str, Any]:
         if path is not None:
             if not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
-            digests[kind] = hashlib.sha256(path.read_bytes()).hexdigest()
+            digests[kind] = file_digest(path)
     part: dict[str, Any] = {} if file.block is None else {"block": file.block}  # older results have no such facts
     part |= {} if file.share == 1.0 else {"share": file.share}
     return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit, **part}
@@ -149,7 +148,7 @@ def _train(
     log_file = folder / "path" / LOG_FILE
     recipe = experiment.recipe
     if experiment.minutes is not None:
-        left = max(1.0, 60 * experiment.minutes - (seconds_used(read_lines(log_file)) if log_file.is_file() else 0.0))
+        left = max(1.0, 60 * experiment.minutes - seconds_used(read_lines(log_file)))
         limit = recipe.path.budget_seconds
         recipe = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
     began = time.perf_counter()
@@ -161,7 +160,7 @@ def _train(
         "stopped": fitted.stopped,
         "notes": fitted.notes,
     }
-    write_atomically(folder / TRAINED, (json.dumps(held, indent=1) + "\n").encode())
+    write_json(folder / TRAINED, held)
     return held
 
 
@@ -172,16 +171,15 @@ def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile], f
     scores: dict[str, Any] = {}
     for name, file in experiment.judges.items():
         kinds = ("gold",) if file.tags is None else ("gold", "predicted")
-        records = evaluate(model, [file], kinds, (None, 0))
-        scores[name] = [{**record, "treebank": name} for record in records]
-    parser = load_parser(model)
+        scores[name] = [{**record, "treebank": name} for record in evaluate(model, [file], kinds, (None, 0))]
+    meta = load_parser(model).meta
     return {
         "version": __version__,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **{key: value for key, value in trained.items() if key != "facts"},
-        "sentences": [entry["sentences"] for entry in parser.meta["treebanks"]],
-        "weights": [entry["weight"] for entry in parser.meta["treebanks"]],
-        **parser.meta["fit"],
+        "sentences": [entry["sentences"] for entry in meta["treebanks"]],
+        "weights": [entry["weight"] for entry in meta["treebanks"]],
+        **meta["fit"],
         "megabytes": round(model.stat().st_size / 1e6, 3),
         "scores": scores,
     }
@@ -199,11 +197,11 @@ def table(results: Sequence[dict[str, Any]]) -> str:
         "|" + "---:|" * (len(heads) + 8),
     ]
     for result in results:
-        cells = []
-        for name, kind in columns:
-            for record in result["scores"][name]:
-                if record["tags"] == kind and record["budget"] is None:
-                    cells.append(f"{100 * record['all']['f1']:.2f} / {100 * record['evalb']['f1']:.2f}")
+        cells = [
+            f"{100 * record['all']['f1']:.2f} / {100 * record['evalb']['f1']:.2f}"
+            for name, kind in columns for record in result["scores"][name]
+            if record["tags"] == kind and record["budget"] is None
+        ]  # fmt: skip
         weight = f"{result['weights'][-1]:.3g}" if result["size"] else "–"
         speeds = [f"{_speed(result, budget):,.0f}" for budget in (None, 0)]
         known = "–" if result["lambda"] is None else f"{result['lambda']:.3g}"
@@ -216,9 +214,5 @@ def table(results: Sequence[dict[str, Any]]) -> str:
 
 def _speed(result: dict[str, Any], budget: int | None) -> float:
     """Tokens per second of CPU time over all sets, with predicted tags where there are some."""
-    tokens = seconds = 0.0
-    for records in result["scores"].values():
-        mine = [record for record in records if record["budget"] == budget]
-        tokens += mine[-1]["tokens"]
-        seconds += mine[-1]["seconds"]
-    return tokens / seconds
+    mine = [[one for one in records if one["budget"] == budget][-1] for records in result["scores"].values()]
+    return sum(one["tokens"] for one in mine) / sum(one["seconds"] for one in mine)

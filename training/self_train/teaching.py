@@ -4,28 +4,28 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy.language import Language
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.offers import Offered
 from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import write_tree
 
 from ..data.reading import Reading, TaggedSentence, read_sentences, tagger_facts
 from ..data.text import TextFile
-from ..runs.files import write_atomically
+from ..runs.files import file_digest, write_atomically
 from ..runs.processes import worker_pool
-from ..runs.resuming import check_facts
+from ..runs.resuming import own_json, read_json
+from ..runs.telling import Say
 
 CHUNK = 200
 """Sentences that are parsed and written together."""
@@ -63,23 +63,19 @@ class Teaching:
     def facts(self, nlp: Language) -> dict[str, Any]:
         """What the trees depend on, as plain data. Raises TrainingDataError for files that cannot be read."""
         try:
-            data = self.teacher.read_bytes()
+            digest = file_digest(self.teacher)
         except OSError as error:
             raise TrainingDataError(
                 f"{self.teacher}: cannot read the teacher ({error.strerror}); give a model file, such as "
                 "`python -m training pcfgla` writes"
             ) from error
         reading = self.reading
-        spines = {} if self.spines is None else {"spines": hashlib.sha256(self.spines.read_bytes()).hexdigest()}
         return {
-            **spines,
-            "teacher": {"file": self.teacher.name, "sha256": hashlib.sha256(data).hexdigest()},
+            **({} if self.spines is None else {"spines": file_digest(self.spines)}),
+            "teacher": {"file": self.teacher.name, "sha256": digest},
             "pipeline": tagger_facts(nlp),
             "texts": [file.facts() for file in self.files],
-            "min_words": reading.min_words,
-            "max_words": reading.max_words,
-            "keep_hyphens": reading.keep_hyphens,
-            "limit": reading.limit,
+            **{name: getattr(reading, name) for name in ("min_words", "max_words", "keep_hyphens", "limit")},
             "settings": dict(self.settings),
             "without": [
                 hashlib.sha256(repr([s.tree.words for s in file.read()]).encode()).hexdigest()
@@ -118,40 +114,33 @@ def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
     The cost of a latent grammar's tree is -ln of the product of its rules' posteriors given the words (max-rule
     parsing), that of a boosted-tree parser -ln of the product of its decisions' probabilities. nan for no grammars.
     """
-    if n_grammars == 0:
-        return math.nan
-    return 0.0 - max(cost, 0.0) / (n_words * n_grammars)
+    return 0.0 - max(cost, 0.0) / (n_words * n_grammars) if n_grammars else math.nan
 
 
 @lru_cache(maxsize=1)
-def _teacher(path: str, settings: str) -> tuple[DtreeParser | PcfgParser, int]:
+def _teacher(path: Path, settings: str) -> tuple[DtreeParser | PcfgParser, int]:
     """The parser of a model file with settings in JSON, and by what its costs are divided."""
-    teacher = load_parser(Path(path))
+    teacher = load_parser(path)
     n_grammars(teacher)  # raises for others
     assert isinstance(teacher, DtreeParser | PcfgParser)
     return teacher.with_settings(**json.loads(settings)), n_grammars(teacher)
 
 
-@lru_cache(maxsize=1)
-def _tagger(path: str) -> SequenceTagger:
-    return load_tagger(Path(path))
+_tagger = lru_cache(maxsize=1)(load_tagger)
 
 
-def _parse_chunk(path: str, settings: str, spines: str, sentences: Sequence[TaggedSentence]) -> list[Taught]:
-    """`spines`: the tagger's model file, "" for none."""
+def _parse_chunk(path: Path, settings: str, spines: Path | None, sentences: Sequence[TaggedSentence]) -> list[Taught]:
     teacher, divisor = _teacher(path, settings)
     found = []
-    for sentence in sentences:
-        offered: Offered = ()
-        if spines:
-            offered = _tagger(spines).multitag(sentence.words, sentence.tags, min(teacher.settings.betas))
-        result = teacher.parse(sentence.words, sentence.tags, offered)
-        sure = sureness(result.cost, len(sentence.words), divisor)
+    for _, words, tags in sentences:
+        offered = () if spines is None else _tagger(spines).multitag(words, tags, min(teacher.settings.betas))
+        result = teacher.parse(words, tags, offered)
+        sure = sureness(result.cost, len(words), divisor)
         found.append(Taught(write_tree(result.tree), round(sure, 9), result.status))
     return found
 
 
-def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print) -> Lesson:
+def teach(teaching: Teaching, nlp: Language, log: Say = print) -> Lesson:
     """Read, tag and parse the texts; what an earlier call with the same facts has done is taken from the folder.
 
     `log` is told about progress. The result is the same with any number of workers. Raises TrainingDataError when the
@@ -163,33 +152,26 @@ def teach(teaching: Teaching, nlp: Language, log: Callable[[str], None] = print)
     facts = json.loads(json.dumps(teaching.facts(nlp)))
     _teacher.cache_clear()
     _tagger.cache_clear()
-    _, divisor = _teacher(str(teaching.teacher), json.dumps(dict(teaching.settings)))
+    _, divisor = _teacher(teaching.teacher, json.dumps(dict(teaching.settings)))
     if divisor == 0 and not teaching.unsure:
         raise ConfigError(
             "this teacher is a PCFG without latent annotations, whose costs do not say how sure it is; give one of "
             "`python -m training pcfgla` or of `python -m training fit`"
         )
-    folder, held = teaching.workdir, _read_json(teaching.workdir / FACTS)
-    if held is None:
-        write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())
-    else:
-        check_facts(folder, held, facts)
-    stored = _read_json(folder / SENTENCES)
+    folder = teaching.workdir
+    own_json(folder / FACTS, facts)
+    stored = read_json(folder / SENTENCES)
     if stored is None:
         log("reading and tagging the texts")
         sentences, counts = read_sentences(nlp, teaching.files, teaching.reading)
-        rows = [[s.file, s.words, s.tags] for s in sentences]
-        write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": rows}).encode())
+        write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": sentences}).encode())
     else:
         counts = stored["counts"]
         sentences = [TaggedSentence(f, tuple(w), tuple(t)) for f, w, t in stored["sentences"]]
-    trees: list[Taught] = []
-    for chunk in _chunks(teaching, sentences, log):
-        trees += chunk
-    return Lesson(sentences, trees, facts, counts)
+    return Lesson(sentences, list(chain.from_iterable(_chunks(teaching, sentences, log))), facts, counts)
 
 
-def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[str], None]) -> Iterator[list[Taught]]:
+def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Say) -> Iterator[list[Taught]]:
     """The trees of each chunk, in order."""
     parts = [sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK)]
     paths = [teaching.workdir / "chunks" / f"{number:06d}.json" for number in range(len(parts))]
@@ -198,8 +180,7 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[
     left = sum(words[number] for number in missing)
     log(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - left} of them parsed before")
     began, done = time.perf_counter(), 0
-    spines = "" if teaching.spines is None else str(teaching.spines)
-    teacher = (str(teaching.teacher), json.dumps(dict(teaching.settings)), spines)
+    teacher = (teaching.teacher, json.dumps(dict(teaching.settings)), teaching.spines)
     pool = worker_pool(teaching.n_workers) if teaching.n_workers > 1 and len(missing) > 1 else None
     running: dict[int, Future[list[Taught]]] = {}
     ahead = iter(missing)
@@ -226,17 +207,7 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Callable[[
 
 
 def _read_chunk(path: Path, n: int) -> list[Taught]:
-    rows = _read_json(path)
+    rows = read_json(path)
     if not isinstance(rows, list) or len(rows) != n:
         raise TrainingDataError(f"{path} does not hold the trees of {n} sentences; delete it to parse them again")
     return [Taught(*row) for row in rows]
-
-
-def _read_json(path: Path) -> Any:
-    """The contents of a file, None if there is none. Raises TrainingDataError when it is damaged."""
-    if not path.is_file():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf8"))
-    except ValueError as error:
-        raise TrainingDataError(f"{path} is damaged ({error}); delete it to make it again") from error

@@ -36,9 +36,7 @@ def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str
         numbers = [tag_of.get(tag, -1) for tag in tree.tags]
         for node, children in enumerate(tree.child_lists()):
             label = size - 1 if tree.labels[node] == TOP else label_of.get(tree.labels[node], -1)
-            if label < 0:
-                continue
-            if label == size - 1 and len(children) == 1:
+            if label < 0 or (label == size - 1 and len(children) == 1):
                 continue
             under = {number for number in numbers[tree.starts[node] : tree.ends[node]] if number >= 0}
             loose = {numbers[~child] for child in children if child < 0 and numbers[~child] >= 0}

@@ -1,10 +1,9 @@
 """From treebank sentences to a span model: one run for each network, in steps that can be resumed."""
 
 import hashlib
-import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from itertools import count, islice
@@ -26,12 +25,11 @@ from ..data.evaluate import own_trees, score_trees
 from ..data.spans import SpanExample, chain_numbers, count_chains, make_example
 from ..data.word_vectors import WordVectors
 from ..runs.resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
+from ..runs.telling import Tell
 from .bare import bare_tables, without_orphans
 from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
-from .taught import Mixed, TaughtExamples, example_rows, taught_words
-from .teaching import Teaching, believed_examples
+from .taught import Mixed, TaughtExamples, Teaching, believed_examples, example_rows, taught_words
 
-Log = Callable[..., None]
 _DROPOUT, _ORDER = 1, 2
 """What random numbers are for, last in the keys of their generators."""
 _KEEP_EVERY = 120.0
@@ -99,25 +97,18 @@ class Phase:
         return max(1, round(self.epochs * int(example_rows(self.examples).sum()) / batch))
 
 
-def batches(examples: Sequence[SpanExample], size: int, rng: np.random.Generator) -> Iterator[list[SpanExample]]:
-    """One pass over the examples in random order, in batches of at least `size` rows."""
-    batch: list[SpanExample] = []
-    rows = 0
-    for place in rng.permutation(len(examples)):
-        batch.append(examples[place])
-        rows += len(batch[-1].numbers)
-        if rows >= size:
-            yield batch
-            batch, rows = [], 0
-    if batch:
-        yield batch
-
-
 def passes(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> Iterator[list[SpanExample]]:
-    """Batches without end, pass after pass; a pass's order depends on `key` and its number alone, so that a run which
-    was cut finds its place again."""
+    """Batches of at least `size` rows without end, pass after pass; a pass's random order depends on `key` and its
+    number alone, so that a run which was cut finds its place again. The last batch of a pass may be smaller."""
     for number in count():
-        yield from batches(examples, size, np.random.default_rng((*key, number, _ORDER)))
+        batch: list[SpanExample] = []
+        for place in np.random.default_rng((*key, number, _ORDER)).permutation(len(examples)):
+            batch.append(examples[place])
+            if sum(len(example.numbers) for example in batch) >= size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
 
 @dataclass(frozen=True)
@@ -159,10 +150,8 @@ def make_material(
     parts = parts_of(tokens)
     words = WordParts.build(parts, options.least_word, options.least_part, options.most_words)
     counted = count_chains(sentence.tree for sentence in train)
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    chains: tuple[Chain, ...] = ((), *(chain for chain, times in ordered if times >= options.least_chain))
-    if len(chains) == 1:
-        chains = ((), *(chain for chain, _ in ordered))
+    ordered = sorted(counted, key=lambda chain: (-counted[chain], chain))
+    chains: tuple[Chain, ...] = ((), *([c for c in ordered if counted[c] >= options.least_chain] or ordered))
     if start is not None:
         words, chains = start.words, start.chains
     if len(chains) == 1:
@@ -190,7 +179,7 @@ def make_material(
 
 
 def train_network(
-    material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Log = lambda **_: None
+    material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Tell = lambda **_: None
 ) -> PackedNetwork:
     """One network; where the material has a model to start from, the one of its networks that has the seed's place.
     `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.
@@ -208,10 +197,8 @@ def train_network(
     phases = [Phase(material.train, options.epochs, options.rate)]
     if material.more:
         mixed = Mixed(*[material.train] * options.repeats, material.more)
-        phases = [
-            Phase(mixed, options.more_epochs, options.rate),
-            Phase(material.train, options.epochs, options.fine_rate),
-        ]
+        alone = Phase(material.train, options.epochs, options.fine_rate)
+        phases = [Phase(mixed, options.more_epochs, options.rate), alone]
     state = None if workdir is None else workdir / f"network{seed}.npz"
     facts = {} if state is None else run_facts(material, options)
     done = 0
@@ -265,17 +252,10 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
     return {name: round(100 * report.to_dict()["all"]["f1"], 2) for name, report in reports.items()}
 
 
-def options_facts(options: SpanOptions) -> dict[str, Any]:
-    """The options as plain data."""
-    return json.loads(json.dumps(asdict(options)))
-
-
 def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
     """What a network depends on beside its seed, as plain data: options, and digests of lists and examples."""
-    described = options_facts(options)
-    used = {name: value for name, value in described.items() if name not in ("seeds", "judge_every")}
     return {
-        "options": used,
+        "options": {name: v for name, v in asdict(options).items() if name not in ("seeds", "judge_every")},
         "words": _digest(material.words.to_dict()),
         "labels": _digest(material.chains),
         "trees": _digest(*material.train),

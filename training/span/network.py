@@ -90,6 +90,20 @@ def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
     return np.where(x > 0, slope, LEAK * slope)
 
 
+def _dropped(
+    x: np.ndarray, share: float, rng: np.random.Generator | None, lengths: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """x with a share of its numbers set to 0, with `lengths` of its columns, the same for all tokens of a sentence; and
+    the factors."""
+    if rng is None or share == 0:
+        return x, np.ones(1, dtype=REAL)
+    shape = x.shape if lengths is None else (len(lengths), x.shape[1])
+    mask = ((rng.random(shape, dtype=REAL) >= share) / REAL(1 - share)).astype(REAL)
+    if lengths is not None:
+        mask = np.repeat(mask, lengths, axis=0)
+    return x * mask, mask
+
+
 class Trainer:
     """A network's values, their running averages, and the optimiser's state. One process, one thread."""
 
@@ -98,15 +112,10 @@ class Trainer:
         self.dropout = dropout
         self.average = average
         self.averages = {name: array.copy() for name, array in values.items()}
-        self.slopes = {name: np.zeros_like(array) for name, array in values.items()}
-        self.means = {name: np.zeros_like(array) for name, array in values.items()}
-        self.squares = {name: np.zeros_like(array) for name, array in values.items()}
+        self.slopes, self.means, self.squares = (
+            {name: np.zeros_like(array) for name, array in values.items()} for _ in range(3)
+        )
         self.steps = 0
-
-    @property
-    def n_layers(self) -> int:
-        """Layers of recurrent units."""
-        return len(self.values["recurrent"])
 
     def state(self) -> Arrays:
         """All arrays by name, to be kept and given to `restore`."""
@@ -150,7 +159,7 @@ class Trainer:
         gaps = np.zeros_like(read)
         gaps[:, :d] = read[:, :d]
         gaps[:-1, d:] = read[1:, d:]
-        masked, gap_mask = self._dropped(gaps, lengths, self.dropout.layers, rng)
+        masked, mask = _dropped(gaps, self.dropout.layers, rng, lengths)
         projected = masked @ values["edges"] + values["edge_bias"]
         projected[:, 3 * m :] -= values["edge_bias"][3 * m :]
         d_projected = np.zeros_like(projected)
@@ -159,23 +168,12 @@ class Trainer:
         slopes["edges"] += masked.T @ d_projected
         slopes["edge_bias"][: 3 * m] += d_projected[:, : 3 * m].sum(axis=0)
         d_gaps = d_projected @ values["edges"].T
-        if gap_mask is not None:
-            d_gaps *= gap_mask
+        d_gaps *= mask
         d_read = np.zeros_like(read)
         d_read[:, :d] = d_gaps[:, :d]
         d_read[1:, d:] = d_gaps[:-1, d:]
         self._read_back(d_read, kept, numbers, bounds)
         return (bracket_loss / n_tokens, label_loss / n_tokens), np.unique(numbers)
-
-    def _dropped(
-        self, x: np.ndarray, lengths: np.ndarray, share: float, rng: np.random.Generator | None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """x with a share of its columns set to 0, the same for all tokens of a sentence; and the factors."""
-        if rng is None or share == 0:
-            return x, None
-        kept = (rng.random((len(lengths), x.shape[1]), dtype=REAL) >= share) / REAL(1 - share)
-        mask = np.repeat(kept.astype(REAL), lengths, axis=0)
-        return x * mask, mask
 
     def _read(
         self, numbers: np.ndarray, bounds: np.ndarray, lengths: np.ndarray, rng: np.random.Generator | None
@@ -185,11 +183,9 @@ class Trainer:
         x = np.empty((n, values["table"].shape[1]), dtype=REAL)
         sum_rows(values["table"], numbers, x)
         kept = []
-        for layer in range(self.n_layers):
-            weights = values[f"weights{layer}"]
-            share = self.dropout.table if layer == 0 else self.dropout.layers
-            masked, mask = self._dropped(x, lengths, share, rng)
-            units = masked @ weights
+        for layer in range(len(values["recurrent"])):
+            masked, mask = _dropped(x, self.dropout.layers if layer else self.dropout.table, rng, lengths)
+            units = masked @ values[f"weights{layer}"]
             states, outputs = (np.empty((n, 2 * d), dtype=REAL) for _ in range(2))
             run_sentences(units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs)
             kept.append((masked, mask, units, states))
@@ -199,8 +195,7 @@ class Trainer:
     def _read_back(self, d_x: np.ndarray, kept: list[tuple], numbers: np.ndarray, bounds: np.ndarray) -> None:
         values, slopes, n = self.values, self.slopes, len(numbers)
         d = values["recurrent"].shape[3]
-        for layer in reversed(range(self.n_layers)):
-            masked, mask, units, states = kept[layer]
+        for layer, (masked, mask, units, states) in reversed(list(enumerate(kept))):
             d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=REAL)
             units_back(
                 d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
@@ -210,24 +205,24 @@ class Trainer:
             d_x = d_units @ values[f"weights{layer}"].T
             if units.shape[1] == 6 * d:
                 d_x += d_carried
-            if mask is not None:
-                d_x *= mask
+            d_x *= mask
         add_rows(slopes["table"], numbers, d_x)
 
     def _brackets(
         self, batch: Sequence[SpanExample], bounds: np.ndarray, projected: np.ndarray, d_projected: np.ndarray,
         rng: np.random.Generator | None, n_tokens: int,
-    ) -> tuple[float, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]:  # fmt: skip
-        """Loss of brackets; and the spans without a label, by ends among the gaps of the batch, with weights."""
+    ) -> tuple[float, list[tuple[np.ndarray, ...]]]:  # fmt: skip
+        """Loss of brackets; and the spans without a label: ends among the gaps of the batch, label 0, weights."""
         values, slopes = self.values, self.slopes
         m = values["bilinear"].shape[0]
         both = projected[:, : 2 * m]
-        active, mask = self._thinned(_rectified(both), rng)
+        active, mask = _dropped(_rectified(both), self.dropout.projections, rng)
         left, right = active[:, :m], active[:, m:]
         form = left @ values["bilinear"] + values["from_right"]
         alone = left @ values["from_left"]
         d_form, d_active, d_alone = np.zeros_like(form), np.zeros_like(active), np.zeros_like(alone)
-        loss, unlabelled = 0.0, []
+        loss = 0.0
+        unlabelled: list[tuple[np.ndarray, ...]] = []
         for first, example in zip(bounds, batch, strict=False):
             n = example.n_tokens
             if n < 2:
@@ -241,7 +236,8 @@ class Trainer:
                 lost, slope, posteriors = bracket_slopes(scores, example.crossing)
                 posteriors[example.spans[:, 0], example.spans[:, 1]] = 0
                 starts, ends = np.nonzero(posteriors > _SEEN)
-                unlabelled.append((starts + first, ends + first, posteriors[starts, ends] * example.weight))
+                weights = posteriors[starts, ends] * example.weight
+                unlabelled.append((starts + first, ends + first, np.zeros(len(starts), dtype=INDEX), weights))
             loss += example.weight * lost
             slope = (slope * (example.weight / n_tokens)).astype(REAL)
             d_form[here] = slope @ right[here]
@@ -251,41 +247,24 @@ class Trainer:
         slopes["from_right"] += d_form.sum(axis=0)
         slopes["from_left"] += left.T @ d_alone
         d_active[:, :m] = d_form @ values["bilinear"].T + np.outer(d_alone, values["from_left"])
-        if mask is not None:
-            d_active *= mask
+        d_active *= mask
         d_projected[:, : 2 * m] = _rectified_back(both, d_active)
         return loss, unlabelled
 
-    def _thinned(self, x: np.ndarray, rng: np.random.Generator | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """x with a share of its numbers set to 0; and the factors."""
-        share = self.dropout.projections
-        if rng is None or share == 0:
-            return x, None
-        mask = ((rng.random(x.shape, dtype=REAL) >= share) / REAL(1 - share)).astype(REAL)
-        return x * mask, mask
-
     def _labels(
-        self, batch: Sequence[SpanExample], bounds: np.ndarray,
-        unlabelled: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], projected: np.ndarray,
-        d_projected: np.ndarray, rng: np.random.Generator | None, n_tokens: int,
+        self, batch: Sequence[SpanExample], bounds: np.ndarray, unlabelled: Sequence[tuple[np.ndarray, ...]],
+        projected: np.ndarray, d_projected: np.ndarray, rng: np.random.Generator | None, n_tokens: int,
     ) -> float:  # fmt: skip
         values, slopes = self.values, self.slopes
         m = values["bilinear"].shape[0]
-        starts, ends, labels, weights = [], [], [], []
-        for first, example in zip(bounds, batch, strict=False):
-            starts.append(example.spans[:, 0] + first)
-            ends.append(example.spans[:, 1] + first)
-            labels.append(example.labels)
-            weights.append(example.shares * REAL(example.weight))
-        for some_starts, some_ends, some_weights in unlabelled:
-            starts.append(some_starts)
-            ends.append(some_ends)
-            labels.append(np.zeros(len(some_starts), dtype=INDEX))
-            weights.append(some_weights)
-        start, end, label = np.concatenate(starts), np.concatenate(ends), np.concatenate(labels)
-        weight = np.concatenate(weights).astype(REAL)
+        labelled = [
+            (*(example.spans + first).T, example.labels, example.shares * REAL(example.weight))
+            for first, example in zip(bounds, batch, strict=False)
+        ]
+        start, end, label, weight = map(np.concatenate, zip(*labelled, *unlabelled, strict=True))
+        weight = weight.astype(REAL)
         summed = projected[start, 2 * m : 3 * m] + projected[end, 3 * m :]
-        hidden, mask = self._thinned(_rectified(summed), rng)
+        hidden, mask = _dropped(_rectified(summed), self.dropout.projections, rng)
         logits = hidden @ values["labels"] + values["label_bias"]
         logits -= logits.max(axis=1, keepdims=True)
         logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
@@ -297,32 +276,24 @@ class Trainer:
         slopes["labels"] += hidden.T @ slope
         slopes["label_bias"] += slope.sum(axis=0)
         d_hidden = slope @ values["labels"].T
-        if mask is not None:
-            d_hidden *= mask
+        d_hidden *= mask
         d_summed = _rectified_back(summed, d_hidden).astype(REAL)
-        d_left, d_right = (np.zeros((len(projected), m), dtype=REAL) for _ in range(2))
-        add_rows(d_left, start[:, None].astype(INDEX), d_summed)
-        add_rows(d_right, end[:, None].astype(INDEX), d_summed)
-        d_projected[:, 2 * m : 3 * m] += d_left
-        d_projected[:, 3 * m :] += d_right
+        for side, gaps in ((slice(2 * m, 3 * m), start), (slice(3 * m, None), end)):
+            d_side = np.zeros((len(projected), m), dtype=REAL)
+            add_rows(d_side, gaps[:, None].astype(INDEX), d_summed)
+            d_projected[:, side] += d_side
         return loss
 
-    def _update(self, rows: np.ndarray, rate: float, most: float = 5.0) -> None:
-        slopes = self.slopes
+    def _update(self, rows: np.ndarray, rate: float) -> None:
+        slopes, most = self.slopes, 5.0
         square = float(np.square(slopes["table"][rows]).sum())
         square += sum(float(np.vdot(slope, slope)) for name, slope in slopes.items() if name != "table")
         if square > most * most:
-            factor = REAL(most / math.sqrt(square))
             for name, slope in slopes.items():
-                if name == "table":
-                    slope[rows] *= factor
-                else:
-                    slope *= factor
+                slope[rows if name == "table" else ...] *= REAL(most / math.sqrt(square))
         self.steps += 1
-        keep, keep_square = 0.9, 0.99
-        factors = [
-            REAL(x) for x in (rate, keep, keep_square, 1 / (1 - keep**self.steps), 1 / (1 - keep_square**self.steps))
-        ]
+        keeps = 0.9, 0.99
+        factors = [REAL(x) for x in (rate, *keeps, *(1 / (1 - keep**self.steps) for keep in keeps))]
         share = REAL(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
         for name, value in self.values.items():
             state = slopes[name], self.means[name], self.squares[name]

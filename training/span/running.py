@@ -3,13 +3,14 @@
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.model.span.model import PackedNetwork, SpanModel
+from spacy_dtparse.model.span.model import PackedNetwork
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
 
@@ -20,7 +21,7 @@ from ..runs.files import write_atomically
 from ..runs.processes import worker_pool
 from ..runs.settings import changed_fields
 from ..runs.telling import tell
-from .fitting import Material, SpanOptions, make_material, make_model, options_facts, train_network
+from .fitting import Material, SpanOptions, make_material, make_model, train_network
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
@@ -34,6 +35,13 @@ def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> 
 def _one(material: Material, options: SpanOptions, workdir: Path | None, seed: int) -> PackedNetwork:
     log_file = None if workdir is None else workdir / f"network{seed}.jsonl"
     return train_network(material, options, seed, workdir, partial(tell, log_file))
+
+
+def _span_parser(path: Path, user: str) -> SpanParser:
+    parser = load_parser(path)
+    if not isinstance(parser, SpanParser):
+        raise ConfigError(f"{path} is a model of kind {parser.name!r}; {user} one of 'span'")
+    return parser
 
 
 def fit_span(
@@ -59,24 +67,12 @@ def fit_span(
     """
     began = time.perf_counter()
     sentences, taught = read_files(train), read_files(more)
-    believer: SpanParser | None = None
-    if teacher is not None:
-        loaded = load_parser(teacher)
-        if not isinstance(loaded, SpanParser):
-            raise ConfigError(f"{teacher} is a model of kind {loaded.name!r}; a teacher's beliefs need one of 'span'")
-        believer = loaded
-        if not taught:
-            raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
-    begun: SpanModel | None = None
-    if start is not None:
-        first = load_parser(start)
-        if not isinstance(first, SpanParser):
-            raise ConfigError(f"{start} is a model of kind {first.name!r}; --start needs one of 'span'")
-        begun = first.model
-        if len(begun.networks) != len(options.seeds):
-            raise ConfigError(
-                f"{start} has {len(begun.networks)} networks; give as many seeds, not {len(options.seeds)}"
-            )
+    believer = None if teacher is None else _span_parser(teacher, "a teacher's beliefs need")
+    if believer and not taught:
+        raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
+    begun = None if start is None else _span_parser(start, "--start needs").model
+    if begun and len(begun.networks) != len(options.seeds):
+        raise ConfigError(f"{start} has {len(begun.networks)} networks; give as many seeds, not {len(options.seeds)}")
     several = len(options.seeds) > 1
     held = None if vectors is None else read_vectors(vectors)
     if held is not None and begun is not None:
@@ -97,12 +93,12 @@ def fit_span(
             {"name": file.name, "weight": file.weight, "tags": "gold" if file.tags is None else "predicted"}
             for file in train
         ],
-        **{key: value for key, value in origin.items() if key != "notices"},
+        "license": origin["license"],
+        "credits": [*origin["credits"], *facts.get("credits", []), *text_credits([text_of(path) for path in shards])],
+        "sources": origin["sources"],
         "sentences": len(sentences),
         "taught_sentences": len(material.more),
-        "options": options_facts(options),
+        "options": asdict(options),
     }
-    texts = text_credits([text_of(path) for path in shards])
-    meta["credits"] = [*origin["credits"], *facts.get("credits", []), *texts]
     write_atomically(out, SpanParser(make_model(material, packed, meta)).to_bytes())
     return time.perf_counter() - began

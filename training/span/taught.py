@@ -1,21 +1,29 @@
-"""A teacher's beliefs of raw text (`training.data.shards`) as examples, kept small and made when they are asked for."""
+"""What teachers believe as examples: of raw text (`training.data.shards`), kept small and made when they are asked for;
+of sentences with trees, a span parser's posteriors mixed with them."""
 
+import pickle
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
 from spacy_dtparse.features.span.wordparts import WordParts
+from spacy_dtparse.kernels.span.network import label_spans, score_spans
 from spacy_dtparse.kernels.span.spans import tree_posteriors
 from spacy_dtparse.model.span.model import Chain
+from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.text import normal_word
 
+from ..data.corpus import Sentence
 from ..data.shards import LEVELS, read_shard
-from ..data.spans import SpanExample, number_of
+from ..data.spans import SpanExample, bracket_slopes, crossing_spans, label_chains, make_example, number_of
 from .kernels import fit_scores, score_matrix
 
 
@@ -36,12 +44,8 @@ class MadeExamples(Sequence[SpanExample]):
     @overload
     def __getitem__(self, place: slice) -> list[SpanExample]: ...
     def __getitem__(self, place: int | slice) -> SpanExample | list[SpanExample]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        place %= len(self)
-        return self._at(place)
+        places = range(len(self))[place]
+        return self._at(places) if isinstance(places, int) else list(map(self._at, places))
 
 
 class TaughtExamples(MadeExamples):
@@ -59,10 +63,10 @@ class TaughtExamples(MadeExamples):
         max_words: int,
         weight: float = 1.0,
     ):
-        numbers, rare, beliefs, scores, sizes = [], [], [], [], []
+        numbers, rare, beliefs, scores = [], [], [], []
         for path in shards:
             shard = read_shard(path)
-            own = np.array([number_of(chain, chains) for chain in shard.chains], dtype=np.int64)
+            own = np.array([number_of(labels, chains) for labels in shard.chains], dtype=np.int64)
             for sentence in shard.sentences:
                 n = len(sentence.words)
                 if n > max_words:
@@ -75,15 +79,14 @@ class TaughtExamples(MadeExamples):
                 starts, ends, labels, mass = sentence.beliefs
                 beliefs.append(np.stack([starts, ends, own[labels], np.rint(mass * LEVELS)], axis=1).astype(np.uint16))
                 scores.append(_fitted(starts, ends, mass, n))
-                sizes.append(n + 2)
-        self.rows = np.array(sizes, dtype=np.int64)
         self._row_from, self._belief_from, self._score_from = (
             np.cumsum([0, *map(len, parts)]) for parts in (numbers, beliefs, scores)
         )
-        self._numbers = np.concatenate(numbers) if numbers else np.zeros((0, 5), dtype=INDEX)
-        self._rare = np.concatenate(rare) if rare else np.zeros(0, dtype=STORED_REAL)
-        self._beliefs = np.concatenate(beliefs) if beliefs else np.zeros((0, 4), dtype=np.uint16)
-        self._scores = np.concatenate(scores) if scores else np.zeros(0, dtype=_SCORE)
+        self.rows = np.diff(self._row_from)
+        self._numbers = np.concatenate([np.zeros((0, 5), dtype=INDEX), *numbers])
+        self._rare = np.concatenate([np.zeros(0, dtype=STORED_REAL), *rare])
+        self._beliefs = np.concatenate([np.zeros((0, 4), dtype=np.uint16), *beliefs])
+        self._scores = np.concatenate([np.zeros(0, dtype=_SCORE), *scores])
         self._weight = weight
 
     def packed(self) -> bytes:
@@ -95,18 +98,13 @@ class TaughtExamples(MadeExamples):
         here = slice(*self._row_from[place : place + 2])
         starts, ends, labels, levels = self._beliefs[slice(*self._belief_from[place : place + 2])].T.astype(np.int64)
         scored = self._scores[slice(*self._score_from[place : place + 2])]
-        spans = np.stack([scored["start"], scored["end"]], axis=1).astype(INDEX)
+        spans = np.column_stack([scored["start"], scored["end"]]).astype(INDEX)
         n = int(self.rows[place]) - 2
+        believed = tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL)
         return SpanExample(
-            self._numbers[here],
-            self._rare[here].astype(REAL),
-            np.stack([starts, ends], axis=1).astype(INDEX),
-            labels.astype(INDEX),
-            (levels / LEVELS).astype(REAL),
-            None,
-            tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL),
-            self._weight,
-        )
+            self._numbers[here], self._rare[here].astype(REAL), np.stack([starts, ends], axis=1).astype(INDEX),
+            labels.astype(INDEX), (levels / LEVELS).astype(REAL), None, believed, self._weight,
+        )  # fmt: skip
 
 
 _SCORE = np.dtype([("start", np.uint8), ("end", np.uint8), ("score", STORED_REAL)])
@@ -124,11 +122,9 @@ def _fitted(starts: np.ndarray, ends: np.ndarray, mass: np.ndarray, n: int) -> n
 
 def taught_words(shards: Iterable[Path]) -> Counter[tuple[str, str]]:
     """How often each word comes with each tag."""
-    found: Counter[tuple[str, str]] = Counter()
-    for path in shards:
-        for sentence in read_shard(path).sentences:
-            found.update(zip(sentence.words, sentence.tags, strict=True))
-    return found
+    return Counter(
+        pair for path in shards for s in read_shard(path).sentences for pair in zip(s.words, s.tags, strict=True)
+    )
 
 
 class Mixed(MadeExamples):
@@ -146,5 +142,78 @@ class Mixed(MadeExamples):
 
 def example_rows(examples: Sequence[SpanExample]) -> np.ndarray:
     """The rows of each example, int64."""
-    rows = getattr(examples, "rows", None)
-    return np.array([len(example.numbers) for example in examples], dtype=np.int64) if rows is None else rows
+    if isinstance(examples, MadeExamples):
+        return examples.rows
+    return np.array([len(example.numbers) for example in examples], dtype=np.int64)
+
+
+_LEAST = 0.02
+"""Beliefs of a smaller probability are left out."""
+PART = 1000
+"""Sentences that one task makes examples of."""
+
+
+class Teaching(NamedTuple):
+    """What examples of a teacher's beliefs are made with: the teacher, the `share` of its beliefs, and what
+    `make_example` takes."""
+
+    teacher: SpanParser
+    share: float
+    words: WordParts
+    chains: dict[Chain, int]
+    counts: Counter[str]
+    hide: float
+
+
+def believed_examples(
+    teaching: Teaching, sentences: Sequence[Sentence], executor: Executor | None = None
+) -> Iterator[SpanExample]:
+    """An example for each sentence, in their order; with an `executor` in its processes, with the same result."""
+    if executor is None:
+        return (believed_example(teaching, sentence) for sentence in sentences)
+    packed = pickle.dumps(teaching)
+    parts = [sentences[at : at + PART] for at in range(0, len(sentences), PART)]
+    return chain.from_iterable(executor.map(partial(_part, packed), parts))
+
+
+def _part(packed: bytes, sentences: Sequence[Sentence]) -> list[SpanExample]:
+    teaching = _unpacked(packed)
+    return [believed_example(teaching, sentence) for sentence in sentences]
+
+
+_unpacked = lru_cache(maxsize=1)(pickle.loads)
+"""Made once in a process and not for every part: a teacher takes a while to load."""
+
+
+def believed_example(teaching: Teaching, sentence: Sentence) -> SpanExample:
+    """`share` of the teacher's beliefs, and the rest of the sentence's own tree, whose missing brackets the teacher
+    fills in."""
+    teacher, share, words, chains, counts, hide = teaching
+    to_own = np.array([number_of(labels, chains) for labels in teacher.model.chains], dtype=INDEX)
+    example = make_example(sentence, words, chains, counts, hide)
+    tree = sentence.tree
+    n = tree.n_tokens
+    own_chains = {span: number_of(labels, chains) for span, labels in label_chains(tree).items()}
+    gaps, own, weights, bias = teacher.read(tree.words, sentence.tags)
+    scores = np.empty((n + 1, n + 1), dtype=REAL)
+    score_spans(gaps, own, 0, n, scores)
+    believed, in_tree = np.zeros((2, n + 1, n + 1), dtype=REAL)
+    if n > 1:
+        _, slopes, right = bracket_slopes(scores, crossing_spans(own_chains, n))
+        believed, in_tree = (slopes + right).astype(REAL), right.astype(REAL)
+    tokens = np.arange(n), np.arange(1, n + 1)
+    target = share * believed + (1 - share) * in_tree
+    believed[tokens] = in_tree[tokens] = 1
+    looked_at = np.maximum(believed, in_tree) > _LEAST
+    spans = np.argwhere(looked_at).astype(INDEX)
+    logs = np.empty((len(spans), len(teacher.model.chains)), dtype=REAL)
+    label_spans(gaps, weights, bias, spans, logs)
+    mass = np.zeros((len(spans), len(chains)), dtype=REAL)
+    np.add.at(mass.T, to_own, (share * believed[looked_at][:, None] * np.exp(logs)).T)
+    for place, (start, end) in enumerate(spans.tolist()):
+        mass[place, own_chains.get((start, end), 0)] += (1 - share) * in_tree[start, end]
+    rows, labels = np.nonzero(mass > _LEAST)
+    return SpanExample(
+        example.numbers, example.rare, spans[rows], labels.astype(INDEX), mass[rows, labels], None,
+        target.astype(STORED_REAL), example.weight,
+    )  # fmt: skip

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -97,9 +99,7 @@ def best_betas(
     offerings = [Offering(tagger, betas) for betas in choices]
     alone, *found = measure(parser, sentences, labels, [Offering(None, ()), *offerings])
     able = [(sum(one["seconds"]), betas) for one, betas in zip(found, choices, strict=True) if one["f1"] >= alone["f1"]]
-    if able:
-        return min(able)[1]
-    return max(zip(found, choices, strict=True), key=lambda pair: pair[0]["f1"])[1]
+    return min(able)[1] if able else max(zip(found, choices, strict=True), key=lambda pair: pair[0]["f1"])[1]
 
 
 def _parse(parser: Prunable, offering: Offering, sentence: Sentence) -> _Met:
@@ -115,7 +115,8 @@ def _parse(parser: Prunable, offering: Offering, sentence: Sentence) -> _Met:
 def _figures(run: Sequence[_Met], sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
     """The figures of a run."""
     total, _ = score_trees(sentences, [met.tree for met in run])
-    equal = [_shape(s.tree) == _shape(met.tree) for s, met in zip(sentences, run, strict=True)]
+    shape = attrgetter("labels", "starts", "ends")
+    equal = [shape(s.tree) == shape(met.tree) for s, met in zip(sentences, run, strict=True)]
     return {
         "f1": total.to_dict()["all"]["f1"],
         "equal": sum(equal) / len(equal),
@@ -123,10 +124,6 @@ def _figures(run: Sequence[_Met], sentences: Sequence[Sentence], tagging: dict[s
         **{name: [getattr(met, name) for met in run] for name in ("seconds", "searches", "offered")},
         "tagging": tagging,
     }
-
-
-def _shape(tree: Tree) -> tuple[Any, ...]:
-    return tree.labels, tree.starts, tree.ends
 
 
 def speed(measured: dict[str, Any]) -> float:
@@ -141,10 +138,9 @@ def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, An
     categories its words have together, in the earlier one of the two searches; without pruning, equal ones), with
     `sentences`, and `seconds`, the change of their time in all.
     """
+    pairs = product(SEARCHES, AMBIGUITIES)
     rows: dict[tuple[str, str], dict[str, Any]] = {
-        (search, ambiguity): {"search": search, "categories": ambiguity, "sentences": 0, "seconds": 0.0}
-        for search in SEARCHES
-        for ambiguity in AMBIGUITIES
+        (search, more): {"search": search, "categories": more, "sentences": 0, "seconds": 0.0} for search, more in pairs
     }
     columns = [zip(m["searches"], m["offered"], m["seconds"], strict=True) for m in (first, other)]
     for (was, had, before), (now, has, after) in zip(*columns, strict=True):
@@ -170,9 +166,7 @@ def _order(first: float, second: float) -> int:
 
 def report(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
     """The table by sizes and, where there are several, for each but the first the breakdown of its change of speed."""
-    parts = [table(plain, results)]
-    parts += [changes(results[0], result) for result in results[1:]]
-    return "\n".join(parts)
+    return "\n".join([table(plain, results), *(changes(results[0], result) for result in results[1:])])
 
 
 def table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:

@@ -41,7 +41,11 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
             f"the pipeline {pipeline} has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
             f"one, or give {_INSTEAD}"
         )
-    component = put_parser(nlp, None if parser is None else _given_parser(parser))
+    own: ConstituentParser | None = None
+    if parser is not None:
+        embedded = {EMBEDDED: "en_dtparse", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
+        own = load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
+    component = put_parser(nlp, own)
     name = component_name(nlp)
     if not getattr(component.parser, "reads_spines", False):
         raise ConfigError(
@@ -61,12 +65,6 @@ def set_betas(nlp: Language, betas: Sequence[float]) -> None:
     component.betas = list(betas)  # type: ignore[attr-defined]
     component.set_parser(component.parser)
     nlp.get_pipe_config(component_name(nlp))["betas"] = list(betas)
-
-
-def _given_parser(parser: Path) -> ConstituentParser:
-    """The parser of a model file, or of what stands for one."""
-    embedded = {EMBEDDED: "en_dtparse", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
-    return load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
 
 
 def head_rules_of(parser: Prunable) -> HeadRules:

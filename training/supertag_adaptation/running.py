@@ -1,6 +1,5 @@
 """From a pipeline and raw text to a pipeline with a tagger of spines, and how fast it is."""
 
-import hashlib
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -22,17 +21,18 @@ from spacy_dtparse.trees.sided import check_categories, written_categories
 
 from ..data.assemble import check_target
 from ..data.corpus import Sentence
+from ..data.reading import Reading
 from ..data.spines import categorised
+from ..data.text import TextFile
 from ..data.treebanks import TreebankFile, read_files
 from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import fit_tagger, model_facts
 from ..loglinear_tagger.options import SequenceOptions
-from ..runs.files import read_result, write_atomically
+from ..runs.files import file_digest, read_result, write_atomically, write_json
 from ..runs.resuming import digest, own_folder, run_folder
-from ..runs.telling import teller
-from ..self_train import Reading, Teaching, TextFile, teach
+from ..runs.telling import Say, teller
 from ..self_train.selecting import WHOLE
-from ..self_train.teaching import Lesson
+from ..self_train.teaching import Lesson, Teaching, teach
 from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
 
@@ -124,13 +124,7 @@ class _Material:
     dev: tuple[list[Sentence], list[LabelledSentence]]
 
 
-def adapt(
-    adaptation: Adaptation,
-    out: Path,
-    workdir: Path | None = None,
-    n_workers: int = 2,
-    log: Callable[[str], None] = print,
-) -> str:
+def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2, log: Say = print) -> str:
     """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
 
     A `workdir` keeps the parser's trees, taggers and figures: a call with the same facts goes on where an earlier one
@@ -156,9 +150,7 @@ def adapt(
     return found
 
 
-def _material(
-    adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Callable[[str], None]
-) -> _Material:
+def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Say) -> _Material:
     """Everything that is learned from and measured on."""
     parser = get_component(nlp).configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
@@ -171,23 +163,32 @@ def _material(
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
     settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
-    scored = (dev, label(dev))
+    labels = label(dev)
     betas = adaptation.annotate
     if betas is None:
         betas = ANNOTATE if known and dev and isinstance(parser, PcfgParser) else ()
     spines = None
     if betas:
         log(f"a tagger from {len(known)} trees of treebanks")
-        tagger, _ = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
-        if adaptation.annotate or _helps(parser, tagger, betas, scored, bool(adaptation.tune), log):
+        tagger = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
+        helps = bool(adaptation.annotate)
+        if not helps:  # on the trees of dev, or every other one of them
+            every = slice(None, None, 2 if adaptation.tune else 1)
+            found = measure(parser, dev[every], labels[every], [Offering(None, ()), Offering(tagger, betas)])
+            alone, pruned = (one["f1"] for one in found)
+            helps = pruned >= alone
+            log(
+                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} "
+                f"with that tagger: it parses the text {'with it' if helps else 'alone'}"
+            )
+        if helps:
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
-    text = (model, adaptation.files, adaptation.reading, folder / "text", n_workers, settings)
-    teaching = Teaching(*text, unsure=True, spines=spines)
+    text = adaptation.files, adaptation.reading, folder / "text"
+    teaching = Teaching(model, *text, n_workers, settings, unsure=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split(teach(teaching, nlp, log))
-    digested = hashlib.sha256(data).hexdigest()
-    return _Material(parser, digested, label(train), known, (held, label(held)), scored)
+    return _Material(parser, file_digest(model), label(train), known, (held, label(held)), (dev, labels))
 
 
 def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
@@ -200,16 +201,15 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
     if n < HELD_OUT:
         raise TrainingDataError(f"{n} sentences are too few to learn from and to measure on; give more text")
     block = max(1, min(_BLOCK, n // (HELD_OUT * _BLOCK)))
-    train: list[Sentence] = []
-    held: list[Sentence] = []
+    train, held = list[Sentence](), list[Sentence]()
     for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
         shape = parse_tree(taught.tree)
         tree = Tree.trusted(sentence.words, sentence.tags, shape.labels, shape.starts, shape.ends)
-        name = lesson.counts[sentence.file]["name"]
+        made = Sentence(tree, sentence.tags, lesson.counts[sentence.file]["name"])
         if number // block % HELD_OUT == HELD_OUT - 1:
-            held.append(Sentence(tree, sentence.tags, name))
+            held.append(made)
         elif taught.status in _LEARNED:
-            train.append(Sentence(tree, sentence.tags, name))
+            train.append(made)
     if not train:
         raise TrainingDataError(
             f"the parser finished none of the {n} sentences; give other text, or boosted trees a larger budget"
@@ -238,27 +238,7 @@ def labelled(
     return made
 
 
-def _helps(
-    parser: Prunable,
-    tagger: SequenceTagger,
-    betas: tuple[float, ...],
-    scored: tuple[list[Sentence], list[LabelledSentence]],
-    halved: bool,
-    log: Callable[[str], None],
-) -> bool:
-    """Whether the parser is no less accurate with the tagger than alone, on the trees, or every other one of them."""
-    step = 2 if halved else 1
-    trees, labels = scored[0][::step], scored[1][::step]
-    found = measure(parser, trees, labels, [Offering(None, ()), Offering(tagger, betas)])
-    alone, pruned = (one["f1"] for one in found)
-    log(
-        f"on {len(trees)} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} with that "
-        f"tagger: it parses the text {'with it' if pruned >= alone else 'alone'}"
-    )
-    return bool(pruned >= alone)
-
-
-def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> list[int]:
+def _sizes(adaptation: Adaptation, most: int, log: Say) -> list[int]:
     """How many of the parser's trees each tagger learns from."""
     if adaptation.sizes is None:
         return [most]
@@ -270,35 +250,31 @@ def _sizes(adaptation: Adaptation, most: int, log: Callable[[str], None]) -> lis
 
 def _trained(
     adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
-) -> tuple[SequenceTagger, dict[str, Any]]:
-    """A tagger from so many of the parser's trees, trained or finished unless it is there, and what it depends on."""
+) -> SequenceTagger:
+    """A tagger from so many of the parser's trees, trained or finished unless it is there; its meta has `facts`."""
     facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
     own = folder / str(size)
     path = own / TAGGER
     if path.is_file():
         tagger = load_tagger(path)
         if tagger.meta.get("facts") == facts:
-            return tagger, facts
+            return tagger
     given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
     meta = model_facts(given, sentences, adaptation.options)
     model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, teller(own))
     tagger = SequenceTagger(model)
     write_atomically(path, tagger.to_bytes())
-    return tagger, facts
+    return tagger
 
 
 def _measured(
-    material: _Material,
-    trained: Sequence[tuple[SequenceTagger, dict[str, Any]]],
-    folder: Path,
-    choices: Sequence[tuple[float, ...]],
-    log: Callable[[str], None],
+    material: _Material, trained: Sequence[SequenceTagger], folder: Path, choices: Sequence[tuple[float, ...]], log: Say
 ) -> list[dict[str, Any]]:
     """The figures of the parser alone and then with each tagger, measured unless they are there; `choices`: of betas,
     for each tagger its own, by half of the dev sentences."""
     parser = material.parser
     facts: dict[str, Any] = {
-        "taggers": [facts for _, facts in trained],
+        "taggers": [tagger.meta["facts"] for tagger in trained],
         "parser": material.model,
         "settings": asdict(parser.settings),
         "text": digest(material.held[1]),
@@ -310,10 +286,10 @@ def _measured(
     path = folder / RESULT
     result = read_result(path)
     if result is None or result["facts"] != facts:
-        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger, _ in trained], material.dev
+        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger in trained], material.dev
         if choices:
             tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
-            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger, _ in trained]
+            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger in trained]
             log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in offerings)}")
         text, scored = (
             measure(parser, *part, [Offering(None, ()), *offerings], agreement)
@@ -321,10 +297,10 @@ def _measured(
             else [None] * (1 + len(offerings))
             for part, agreement in ((material.held, True), (dev, False))
         )
-        sizes = [None, *(facts["size"] for _, facts in trained)]
+        sizes = [None, *(tagger.meta["facts"]["size"] for tagger in trained)]
         betas = [None, *(list(offering.betas) for offering in offerings)]
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
         result = {"facts": facts, "rows": rows}
-        write_atomically(path, (json.dumps(result, indent=1) + "\n").encode())
+        write_json(path, result)
     return list(result["rows"])

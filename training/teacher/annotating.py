@@ -1,12 +1,12 @@
 """Raw text read by a teacher: split into sentences, annotated in shards by several processes, kept shard by shard."""
 
-import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from ..data.reading import load_tagger, sentence_key
 from ..data.shards import save_shard
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile
-from ..runs.files import write_atomically
+from ..runs.files import file_digest, write_atomically
 from ..runs.processes import worker_pool
-from ..runs.resuming import check_facts
+from ..runs.resuming import own_json
+from ..runs.telling import Say
 
 SHARD = 2000
 """Sentences of a shard."""
@@ -49,10 +50,8 @@ class Annotation:
     def __post_init__(self) -> None:
         unknown = set(self.source_of) - {file.name for file in self.files}
         if unknown:
-            raise ConfigError(
-                f"--source-of names {', '.join(sorted(unknown))}, but the texts are "
-                f"{', '.join(file.name for file in self.files)}"
-            )
+            texts = ", ".join(file.name for file in self.files)
+            raise ConfigError(f"--source-of names {', '.join(sorted(unknown))}, but the texts are {texts}")
         if not 1 <= self.min_words <= self.max_words:
             raise ConfigError(
                 f"sentences of {self.min_words} to {self.max_words} words: the least must not be above the most"
@@ -60,22 +59,13 @@ class Annotation:
 
     def facts(self) -> dict[str, Any]:
         """What the shards depend on, as plain data."""
-        weights = [
-            hashlib.sha256(path.read_bytes()).hexdigest()
-            for folder in self.teachers
-            for path in sorted(folder.glob("*.safetensors"))
-        ]
+        networks = [path for folder in self.teachers for path in sorted(folder.glob("*.safetensors"))]
         return {
-            "teachers": weights,
+            "teachers": list(map(file_digest, networks)),
             "texts": [file.facts() for file in self.files],
-            "source": self.source,
+            "without": [file_digest(file) for path in self.without for file in _files(path)],
+            **{name: getattr(self, name) for name in ("source", "min_words", "max_words", "most_words")},
             "source_of": dict(self.source_of),
-            "without": [
-                hashlib.sha256(file.read_bytes()).hexdigest() for path in self.without for file in _files(path)
-            ],
-            "min_words": self.min_words,
-            "max_words": self.max_words,
-            "most_words": self.most_words,
             "shard": SHARD,
         }
 
@@ -85,17 +75,13 @@ def looks_like_language(words: Sequence[str]) -> bool:
     return sum(any(map(str.isalpha, word)) for word in words) >= max(1, _LANGUAGE * len(words))
 
 
-@lru_cache(maxsize=1)
-def _splitter() -> Any:
-    nlp = load_tagger()
-    nlp.remove_pipe("tagger")
-    return nlp
+_splitter = lru_cache(maxsize=1)(load_tagger)
 
 
 def split(paragraphs: Sequence[str], min_words: int, max_words: int) -> list[tuple[str, ...]]:
     """The sentences of paragraphs as words, as the embedded pipeline splits them."""
     found = []
-    for doc in _splitter().pipe(paragraphs, batch_size=64):
+    for doc in _splitter().pipe(paragraphs, batch_size=64, disable=["tagger"]):
         for sentence in doc.sents:
             words = tuple(token.text for token in sentence if not token.is_space)
             if min_words <= len(words) <= max_words and looks_like_language(words):
@@ -150,21 +136,15 @@ def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> No
             raise ConfigError(f"{folder} has not learned from {', '.join(unknown)}; its sources are {', '.join(known)}")
 
 
-def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None:
+def annotate(annotation: Annotation, log: Say = print) -> None:
     """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`; what is there already is kept.
 
     Raises TrainingDataError where the folder holds shards of another teacher, text or options, or a text cannot be
     read.
     """
     check_sources(annotation.teachers, [annotation.source, *annotation.source_of.values()])
-    facts = json.loads(json.dumps(annotation.facts()))
-    held = annotation.out / "facts.json"
-    if held.is_file():
-        check_facts(annotation.out, json.loads(held.read_text(encoding="utf8")), facts)
-    else:
-        write_atomically(held, json.dumps(facts, indent=1).encode())
-    banned = {sentence_key(words) for path in annotation.without for words in _sentences(path)}
-    seen: set[str] = set()
+    own_json(annotation.out / "facts.json", annotation.facts())
+    seen = {sentence_key(words) for path in annotation.without for words in _sentences(path)}
     counts: dict[str, Any] = {}
     began, done = time.perf_counter(), 0
     with worker_pool(annotation.workers) as pool:
@@ -178,7 +158,7 @@ def annotate(annotation: Annotation, log: Callable[[str], None] = print) -> None
                 paragraphs = _spread(file.paragraphs(), annotation.most_words)
                 parts = [paragraphs[at : at + PARAGRAPHS] for at in range(0, len(paragraphs), PARAGRAPHS)]
                 found = pool.map(partial(split, min_words=annotation.min_words, max_words=annotation.max_words), parts)
-                sentences = list(_new((words for part in found for words in part), banned, seen))
+                sentences = list(_new(chain.from_iterable(found), seen))
                 write_atomically(kept, json.dumps(sentences).encode())
             counts[file.name] = {"sentences": len(sentences), "words": sum(map(len, sentences)), "source": source}
             log(f"{file.name}: {len(sentences)} sentences, {counts[file.name]['words']} words")
@@ -205,18 +185,15 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _sentences(path: Path) -> Iterator[tuple[str, ...]]:
-    if path.is_dir():
-        for file in _files(path):
-            yield from map(tuple, json.loads(file.read_text(encoding="utf8")))
-    else:
-        for sentence in TreebankFile(path).read():
-            yield tuple(sentence.tree.words)
+def _sentences(path: Path) -> list[Sequence[str]]:
+    if not path.is_dir():
+        return [sentence.tree.words for sentence in TreebankFile(path).read()]
+    return [words for file in _files(path) for words in json.loads(file.read_text(encoding="utf8"))]
 
 
-def _new(sentences: Iterator[tuple[str, ...]], banned: set[str], seen: set[str]) -> Iterator[tuple[str, ...]]:
+def _new(sentences: Iterable[tuple[str, ...]], seen: set[str]) -> Iterator[tuple[str, ...]]:
+    """Those whose keys were not `seen`, to which they are added."""
     for words in sentences:
-        key = sentence_key(words)
-        if key not in banned and key not in seen:
+        if (key := sentence_key(words)) not in seen:
             seen.add(key)
             yield words

@@ -6,7 +6,8 @@ lower-case sub-words, so that a word's shape is an embedding of its own (`networ
 
 import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,14 @@ MOST_PIECES = 12
 """Sub-words of a word that are read; the rest of a longer one is left out."""
 
 try:
+    import safetensors.torch
     import torch
+    from tokenizers import Tokenizer
     from torch import nn
 except ImportError as error:  # pragma: no cover (the extra is installed where this is tested)
-    raise ConfigError(f"the teacher needs torch, which is not installed ({error}): {NEEDED}") from None
+    raise ConfigError(
+        f"the teacher needs {error.name or 'torch'}, which is not installed ({error}): {NEEDED}"
+    ) from None
 
 
 def encoder_folder() -> Path:
@@ -35,42 +40,25 @@ def encoder_folder() -> Path:
 
 def load_weights() -> dict[str, torch.Tensor]:
     """The encoder's tensors by name, float32."""
-    try:
-        from safetensors.torch import load_file
-    except ImportError as error:
-        raise ConfigError(f"the teacher needs safetensors, which is not installed ({error}): {NEEDED}") from None
-    return load_file(encoder_folder() / "model.safetensors")
+    return safetensors.torch.load_file(encoder_folder() / "model.safetensors")
 
 
 class Pieces:
-    """Words to numbers of sub-words. `begin`, `end`: those that stand around a sentence."""
+    """Words to numbers of sub-words: `of` a word one or more. `begin`, `end`: those that stand around a sentence."""
 
     def __init__(self) -> None:
-        try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise ConfigError(f"the teacher needs tokenizers, which is not installed ({error}): {NEEDED}") from None
         self._tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.begin: Any = self._tokenizer.token_to_id("[CLS]")
         self.end: Any = self._tokenizer.token_to_id("[SEP]")
         self._unknown: Any = self._tokenizer.token_to_id("[UNK]")
-        self._of_word: dict[str, tuple[int, ...]] = {}
+        self.of = lru_cache(500_000)(self._of)
 
-    def of(self, word: str) -> tuple[int, ...]:
+    def _of(self, word: str) -> tuple[int, ...]:
         """One or more numbers, at most MOST_PIECES."""
-        found = self._of_word.get(word)
-        if found is None:
-            ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
-            found = self._of_word[word] = tuple(ids) or (self._unknown,)
-            if len(self._of_word) > 500_000:
-                self._of_word.clear()
-        return found
-
-    def of_words(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """`of` each word."""
-        return [self.of(word) for word in words]
+        ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
+        return tuple(ids) or (self._unknown,)
 
 
 def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> torch.Tensor:
@@ -82,6 +70,11 @@ def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> 
         return x
     keep = torch.rand((x.shape[0], 1, x.shape[2]), generator=generator) >= share
     return x * (keep.to(x.dtype) / (1 - share))
+
+
+Drop = Callable[[torch.Tensor], torch.Tensor]
+"""`masked` with a share and a generator."""
+no_drop: Drop = partial(masked, share=0.0, generator=None)
 
 
 class Layer(nn.Module):
@@ -96,9 +89,7 @@ class Layer(nn.Module):
         self.narrow = nn.Linear(4 * WIDTH, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
 
-    def forward(
-        self, x: torch.Tensor, blocked: torch.Tensor, dropout: float, generator: torch.Generator | None
-    ) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, blocked: torch.Tensor, drop: Drop) -> torch.Tensor:
         """`x` (sentences, pieces, WIDTH); `blocked` (sentences, 1, 1, pieces): 0, or very small where nothing
         stands."""
         n, t, _ = x.shape
@@ -106,9 +97,8 @@ class Layer(nn.Module):
         weights = query @ key.transpose(2, 3) * (1 / math.sqrt(WIDTH // HEADS)) + blocked
         read = weights.softmax(-1).to(value.dtype) @ value
         read = self.out(read.transpose(1, 2).reshape(n, t, WIDTH))
-        x = self.out_norm(x + masked(read, dropout, generator))
-        inner = self.narrow(nn.functional.gelu(self.wide(x)))
-        return self.norm(x + masked(inner, dropout, generator))
+        x = self.out_norm(x + drop(read))
+        return self.norm(x + drop(self.narrow(nn.functional.gelu(self.wide(x)))))
 
 
 class Encoder(nn.Module):
@@ -139,26 +129,16 @@ class Encoder(nn.Module):
                 _copy(layer.narrow, weights, f"{start}output.dense")
                 _copy(layer.norm, weights, f"{start}output.LayerNorm")
 
-    @property
-    def most_pieces(self) -> int:
-        """Sub-words of a sentence that there is a place for."""
-        return len(self.places)
-
     def forward(
-        self,
-        pieces: torch.Tensor,
-        added: torch.Tensor,
-        there: torch.Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
+        self, pieces: torch.Tensor, added: torch.Tensor, there: torch.Tensor, drop: Drop = no_drop
     ) -> torch.Tensor:
         """See the class."""
         x: Any = self.words
         x = x[pieces] + self.places[: pieces.shape[1]] + self.kind + added
-        x = masked(self.norm(x), dropout, generator)
+        x = drop(self.norm(x))
         blocked = torch.where(there, 0.0, -1e4)[:, None, None, :]
         for layer in self.layers:
-            x = layer(x, blocked, dropout, generator)
+            x = layer(x, blocked, drop)
         return x
 
 

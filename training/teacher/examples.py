@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.trees import TOP, Tree
 
 from ..data.corpus import Sentence
 from ..data.dependencies import read_conllu
 from ..data.shards import Lists
-from ..data.spans import chain_numbers, crossing_spans, label_chains, number_of
+from ..data.spans import crossing_spans, label_chains, labelled_spans
 from .network import Read, Reader
 
 
 @dataclass(frozen=True)
 class TeacherExample:
     """One sentence of n words: `read`, `source`, `tags` int64 (n,), -1 where unknown, and of its tree `spans` int32 (c,
-    2) with `labels` int64 (c,): constituents, single words and the whole, None where no labels are known; `crossing` as
+    2) with `labels` int32 (c,): constituents, single words and the whole, None where no labels are known; `crossing` as
     in `span.examples`, None where nothing is known of brackets."""
 
     read: Read
@@ -37,23 +37,13 @@ def make_example(
     """The example of a sentence; `numbers`: of the lists' chains. Unless it is a `labelled_tree`, its spans say no more
     than what no constituent may cross."""
     tree = sentence.tree
-    n = tree.n_tokens
     tag_numbers = {tag: number for number, tag in enumerate(lists.tags)}
     tags = np.array([tag_numbers.get(tag, -1) for tag in tree.tags], dtype=np.int64)
     source = lists.sources.index(sentence.source) if sentence.source in lists.sources else 0
     read = reader.read(tree.words)
     if not labelled_tree:
-        return TeacherExample(read, source, tags, None, None, crossing_spans(label_chains(tree), n))
-    labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
-    labelled |= {span: number_of(chain, numbers) for span, chain in label_chains(tree).items()}
-    return TeacherExample(
-        read,
-        source,
-        tags,
-        np.array(list(labelled), dtype=INDEX).reshape(-1, 2),
-        np.array(list(labelled.values()), dtype=np.int64),
-        crossing_spans(labelled, n),
-    )
+        return TeacherExample(read, source, tags, None, None, crossing_spans(label_chains(tree), tree.n_tokens))
+    return TeacherExample(read, source, tags, *labelled_spans(tree, numbers))
 
 
 def partial_sentences(path: Path, source: str) -> list[Sentence]:
@@ -65,9 +55,7 @@ def partial_sentences(path: Path, source: str) -> list[Sentence]:
         words, tags = sentence.columns.words, sentence.columns.tags
         n = len(words)
         first, last, count = list(range(n)), list(range(n)), [1] * n
-        below = {head - 1: 0 for head in sentence.heads}
-        for head in sentence.heads:
-            below[head - 1] += 1
+        below = Counter(head - 1 for head in sentence.heads)
         leaves = [place for place in range(n) if place not in below]
         while leaves:
             place = leaves.pop()
@@ -91,8 +79,3 @@ def partial_sentences(path: Path, source: str) -> list[Sentence]:
         tree = Tree.from_spans(words, tags, [(0, n, TOP), *((s, e, "X") for s, e in sorted(spans) if (s, e) != (0, n))])
         found.append(Sentence(tree, tree.tags, source))
     return found
-
-
-def numbers_of(lists: Lists) -> dict[tuple[str, ...], int]:
-    """Numbers of the lists' chains."""
-    return chain_numbers(lists.chains)

@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,19 @@ import numpy as np
 from spacy_dtparse.checks import check, real_number, share
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.trees import Tree
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
-from ..data.shards import Belief, Lists
-from ..data.spans import bracket_slopes
+from ..data.shards import Lists
+from ..data.spans import bracket_slopes, chain_numbers
 from ..runs.resuming import check_facts
-from .encoder import nn, torch
-from .examples import TeacherExample, make_example, numbers_of
+from ..runs.telling import Tell
+from .encoder import Drop, masked, nn, torch
+from .examples import TeacherExample, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Reader, Scores, TeacherNetwork
-from .trees import Beside, best_tree, mixed
+from .trees import Beside
 
-Log = Callable[..., None]
 _KEEP_EVERY = 300.0
 """Seconds after which a run's state is kept."""
 
@@ -65,7 +65,7 @@ class TeacherOptions:
     def __post_init__(self) -> None:
         above = "epochs batch encoder_rate head_rate warm max_words judge_every threads head_width"
         check(self, dict.fromkeys(above.split(), real_number(0, above=True)))
-        check(self, dict.fromkeys(("encoder_dropout", "head_dropout"), share()))
+        check(self, {"encoder_dropout": share(), "head_dropout": share()})
 
 
 def one_pass(examples: Sequence[tuple[float, TeacherExample]], size: int, rng: np.random.Generator) -> list[list[int]]:
@@ -94,13 +94,10 @@ def _groups(network: TeacherNetwork, options: TeacherOptions) -> list[dict[str, 
     groups: list[dict[str, Any]] = []
     n_layers = len(network.encoder.layers)
     for name, parameter in network.named_parameters():
-        if name.startswith("encoder.layers."):
-            above = n_layers - 1 - int(name.split(".")[2])
+        rate = options.head_rate
+        if name.startswith("encoder."):
+            above = n_layers - 1 - int(name.split(".")[2]) if ".layers." in name else n_layers
             rate = options.encoder_rate * options.layer_decay**above
-        elif name.startswith("encoder."):
-            rate = options.encoder_rate * options.layer_decay**n_layers
-        else:
-            rate = options.head_rate
         decay = options.decay if parameter.dim() > 1 else 0.0
         groups.append({"params": [parameter], "lr": rate, "full": rate, "weight_decay": decay})
     return groups
@@ -130,26 +127,15 @@ def _update(
         group["lr"] = group["full"] * rate
     hidden = (torch.rand(len(part), generator=generator) < options.any_source).tolist()
     sources = [ANY_SOURCE if hide else e.source for e, hide in zip(part, hidden, strict=True)]
+    shares = options.encoder_dropout, options.head_dropout
+    drops = [partial(masked, share=share, generator=generator) for share in shares]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss, parts = batch_loss(
-            network, part, sources, (options.encoder_dropout, options.head_dropout), generator, options.tag_share
-        )
+        loss, parts = batch_loss(network, part, sources, drops, options.tag_share)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
     optimizer.step()
     return np.array(parts)
-
-
-def _keep(
-    state: Path, network: TeacherNetwork, optimizer: torch.optim.Optimizer, done: int, facts: dict[str, Any]
-) -> None:
-    """Keep the state of a run after `done` updates."""
-    held = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "done": done, "facts": facts}
-    state.parent.mkdir(parents=True, exist_ok=True)
-    temporary = state.with_suffix(".tmp")
-    torch.save(held, temporary)
-    temporary.replace(state)
 
 
 def fit_teacher(
@@ -160,7 +146,7 @@ def fit_teacher(
     workdir: Path | None = None,
     start: Teacher | None = None,
     facts: dict[str, Any] | None = None,
-    log: Log = lambda **_: None,
+    log: Tell = lambda **_: None,
 ) -> Teacher:
     """A teacher of one network. `train`: (weight, sentence, whether its labels are to be learned, or its tags and what
     its spans forbid alone). `start`: a teacher to go on from. `workdir`: keeps the state of a run, which goes on from
@@ -176,7 +162,7 @@ def fit_teacher(
         raise TrainingDataError(f"no sentence has at most {options.max_words} words; set max_words higher")
     if lists is None:
         lists = start.lists if start else Lists.of([s for _, s, tree in used if tree])
-    numbers = numbers_of(lists)
+    numbers = chain_numbers(lists.chains)
     examples = [(w, make_example(s, lists, numbers, reader, tree)) for w, s, tree in used]
     width = start.networks[0].width if start else options.head_width
     network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources), width)
@@ -209,7 +195,10 @@ def fit_teacher(
         judged = last or int((step + 1) / per_pass / options.judge_every) > int(step / per_pass / options.judge_every)
         if state is not None and (last or time.perf_counter() - kept_at > _KEEP_EVERY):
             kept_at = time.perf_counter()
-            _keep(state, network, optimizer, step + 1, run)
+            held = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+            state.parent.mkdir(parents=True, exist_ok=True)
+            torch.save({**held, "done": step + 1, "facts": run}, state.with_suffix(".tmp"))
+            state.with_suffix(".tmp").replace(state)
         if judged or since == 200:
             figures = {}
             if judged and dev:
@@ -223,39 +212,25 @@ def fit_teacher(
     return Teacher(lists, (network.eval(),), run)
 
 
-def read_parts(sentences: Sequence[Sentence]) -> Iterator[tuple[str, list[Sentence]]]:
-    """The sentences of each source."""
-    for name in dict.fromkeys(sentence.source for sentence in sentences):
-        yield name, [sentence for sentence in sentences if sentence.source == name]
-
-
 def judge(
     teacher: Teacher, dev: Sequence[Sentence], source: str | None = None, beside: Beside | None = None
 ) -> dict[str, float]:
     """By treebank, in per cent: F1 of all brackets, whole trees right, tags right; each in the treebank's own
     conventions where the teacher knows them, or in those of `source`. `beside`: a parser whose opinion is mixed in."""
     figures: dict[str, float] = {}
-    for name, part in read_parts(dev):
+    for name in dict.fromkeys(sentence.source for sentence in dev):
+        part = [sentence for sentence in dev if sentence.source == name]
         used = source or (name if name in teacher.lists.sources else None)
         words = [sentence.tree.words for sentence in part]
-        trees = [_tree(teacher, w, b, beside) for w, b in zip(words, teacher.beliefs(words, used), strict=True)]
-        report, _ = score_trees(part, trees)
-        totals = report.to_dict()
+        beliefs = zip(words, teacher.beliefs(words, used), strict=True)
+        trees = [teacher.tree(own, belief, beside)[0] for own, belief in beliefs]
+        totals = score_trees(part, trees)[0].to_dict()
         right = sum(a == b for s, t in zip(part, trees, strict=True) for a, b in zip(s.tree.tags, t.tags, strict=True))
         figures[name] = round(100 * totals["all"]["f1"], 2)
         figures[f"{name}_evalb"] = round(100 * totals["evalb"]["f1"], 2)
         figures[f"{name}_exact"] = round(100 * totals["all"]["exact_match"], 2)
         figures[f"{name}_tags"] = round(100 * right / sum(map(len, words)), 2)
     return figures
-
-
-def _tree(teacher: Teacher, words: Sequence[str], belief: Belief, beside: Beside | None) -> Tree:
-    if beside is None:
-        return teacher.tree(words, belief)[0]
-    tags, chains = [teacher.lists.tags[tag] for tag in belief.tags.tolist()], teacher.lists.chains
-    beliefs = *belief.spans.T, belief.labels, belief.mass
-    other = beside.parser.span_posteriors(words, tags)
-    return best_tree(words, tags, mixed(beliefs, chains, other, beside.share), chains)[0]
 
 
 SEEN = 0.05
@@ -297,41 +272,36 @@ def batch_loss(
     network: TeacherNetwork,
     batch: Sequence[TeacherExample],
     sources: Sequence[int],
-    dropout: tuple[float, float],
-    generator: torch.Generator | None,
+    drops: Sequence[Drop],
     tag_share: float,
 ) -> tuple[torch.Tensor, tuple[float, float, float]]:
-    """(Loss per word, nats; its parts: of brackets, labels, tags)."""
-    scores: Scores = network([example.read for example in batch], sources, dropout, generator)
+    """(Loss per word, nats; its parts: of brackets, labels, tags). `drops`: of `TeacherNetwork.forward`."""
+    scores: Scores = network([example.read for example in batch], sources, *drops)
     n_words = sum(example.read.n for example in batch)
     n_parsed = max(1, sum(example.read.n for example in batch if example.crossing is not None))
     right: list[np.ndarray] = []
     brackets: torch.Tensor = BracketLoss.apply(scores.spans.float(), batch, right) / n_parsed  # type: ignore[no-untyped-call]
-    rows, starts, ends, labels, weights = [], [], [], [], []
+    rows, weights = [], []
     for row, (example, posteriors) in enumerate(zip(batch, right, strict=True)):
         if example.spans is None or example.labels is None:
             continue
-        posteriors[example.spans[:, 0], example.spans[:, 1]] = 0
+        posteriors[tuple(example.spans.T)] = 0
         more = np.argwhere(posteriors > SEEN)
-        starts += [example.spans[:, 0], more[:, 0]]
-        ends += [example.spans[:, 1], more[:, 1]]
-        labels += [example.labels, np.zeros(len(more), dtype=np.int64)]
-        weights += [np.ones(len(example.labels)), posteriors[more[:, 0], more[:, 1]]]
-        rows.append(np.full(len(example.labels) + len(more), row))
+        spans, labels = np.concatenate([example.spans, more]), np.append(example.labels, np.zeros(len(more), dtype=int))
+        rows.append(np.column_stack([np.full(len(spans), row), spans, labels]))
+        weights += [np.ones(len(example.labels)), posteriors[tuple(more.T)]]
     total = brackets
     label_loss = torch.zeros(())
     if rows:
-        places = [torch.from_numpy(np.concatenate(part).astype(np.int64)) for part in (rows, starts, ends, labels)]
-        logits = network.label_scores(scores, places[:3], dropout[1], generator).float()
-        lost = nn.functional.cross_entropy(logits, places[3], reduction="none")
+        *places, label = torch.from_numpy(np.concatenate(rows).T.copy())
+        logits = network.label_scores(scores, places, drops[1]).float()
+        lost = nn.functional.cross_entropy(logits, label, reduction="none")
         label_loss = (lost * torch.from_numpy(np.concatenate(weights).astype(REAL))).sum() / n_parsed
         total = total + label_loss
     targets = np.full(scores.tags.shape[:2], -1, dtype=np.int64)
     for row, example in enumerate(batch):
         targets[row, : example.read.n] = example.tags
-    tag_loss = nn.functional.cross_entropy(
-        scores.tags.float().flatten(0, 1), torch.from_numpy(targets).flatten(), ignore_index=-1, reduction="sum"
-    )
-    tag_loss = tag_loss / n_words
+    logits, right_tags = scores.tags.float().flatten(0, 1), torch.from_numpy(targets).flatten()
+    tag_loss = nn.functional.cross_entropy(logits, right_tags, ignore_index=-1, reduction="sum") / n_words
     total = total + tag_share * tag_loss
     return total, (brackets.item(), label_loss.item(), tag_loss.item())

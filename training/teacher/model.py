@@ -1,7 +1,8 @@
-"""A trained teacher: networks of several seeds whose scores are averaged, what they believe of a sentence, and its
-files."""
+"""A trained teacher: networks of several seeds whose scores are averaged, what they believe of a sentence, its files,
+and its vectors of words, each the mean over places in annotated text: where a student's words begin."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,19 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.span.spans import tree_posteriors
+from spacy_dtparse.text import normal_word
 from spacy_dtparse.trees import Tree
 
-from ..data.shards import LEAST, Belief, Lists
+from ..data.shards import LEAST, Belief, Lists, read_shard
+from ..data.word_vectors import WordVectors
 from ..runs.files import write_atomically
-from .encoder import torch
+from ..runs.telling import Say
+from .encoder import WIDTH, safetensors, torch
 from .network import Read, Reader, TeacherNetwork, batches
-from .trees import PENALTY, best_tree
+from .trees import Beside, best_tree, mixed
+
+_BATCH = 1500
+"""Sub-words that are read together."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +36,16 @@ class Teacher:
     networks: tuple[TeacherNetwork, ...]
     meta: dict[str, Any]
 
-    def beliefs(self, sentences: Sequence[Sequence[str]], source: str | None, batch: int = 1500) -> Iterator[Belief]:
+    def beliefs(self, sentences: Sequence[Sequence[str]], source: str | None, batch: int = _BATCH) -> Iterator[Belief]:
         """What the teacher believes of each sentence (lists of words), in order, in the conventions of `source`.
         `batch`: sub-words that are read together. It moves unsure probabilities by up to some hundredths, as the
         encoder computes in bfloat16."""
         number, reader = self.lists.source(source), Reader()
-        most = self.networks[0].encoder.most_pieces - 2
-        reads = [reader.read(words, most) for words in sentences]
-        found: list[Belief | None] = [None] * len(reads)
+        reads = list(map(reader.read, sentences))
+        found: dict[int, Belief] = {}
         for part in batches(reads, batch):
-            for k, belief in zip(part, self._believe([reads[k] for k in part], number), strict=True):
-                found[k] = belief
-        return iter(belief for belief in found if belief is not None)
+            found.update(zip(part, self._believe([reads[k] for k in part], number), strict=True))
+        return (found[k] for k in range(len(reads)))
 
     @torch.inference_mode()
     def _believe(self, batch: Sequence[Read], source: int) -> list[Belief]:
@@ -73,35 +78,27 @@ class Teacher:
             last = first + len(places[row])
             mass = chances[first:last] * posteriors[row][:, None]
             which, labels = np.nonzero(mass >= LEAST)
-            own_tags = tags[row, : read.n]
-            best = own_tags.argmax(1)
-            found.append(
-                Belief(
-                    places[row][which].astype(INDEX),
-                    labels.astype(INDEX),
-                    mass[which, labels],
-                    best.astype(INDEX),
-                    own_tags[np.arange(read.n), best].astype(REAL),
-                )
-            )
+            where, own_tags = places[row][which].astype(INDEX), tags[row, : read.n]
+            best, sure = own_tags.argmax(1).astype(INDEX), own_tags.max(1).astype(REAL)
+            found.append(Belief(where, labels.astype(INDEX), mass[which, labels], best, sure))
             first = last
         return found
 
-    def tree(self, words: Sequence[str], belief: Belief, penalty: float = PENALTY) -> tuple[Tree, float]:
-        """(The tree with the most labels expected to be right, the least probability of one of its constituents)."""
-        tags = [self.lists.tags[tag] for tag in belief.tags.tolist()]
+    def tree(self, words: Sequence[str], belief: Belief, beside: Beside | None = None) -> tuple[Tree, float]:
+        """`best_tree` of a belief. `beside`: a parser whose opinion is mixed in."""
+        tags, chains = [self.lists.tags[tag] for tag in belief.tags.tolist()], self.lists.chains
         beliefs = *belief.spans.T, belief.labels, belief.mass
-        return best_tree(words, tags, beliefs, self.lists.chains, penalty)
+        if beside is not None:
+            beliefs = mixed(beliefs, chains, beside.parser.span_posteriors(words, tags), beside.share)
+        return best_tree(words, tags, beliefs, chains)
 
 
 def save_teacher(folder: Path, teacher: Teacher) -> None:
     """Write a folder: `teacher.json` and `network0.safetensors`, … (without the encoder's frozen embeddings)."""
-    from safetensors.torch import save
-
     folder.mkdir(parents=True, exist_ok=True)
     for number, network in enumerate(teacher.networks):
         tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-        write_atomically(folder / f"network{number}.safetensors", save(tensors))
+        write_atomically(folder / f"network{number}.safetensors", safetensors.torch.save(tensors))
     facts = {"lists": teacher.lists.to_dict(), "networks": len(teacher.networks), "meta": teacher.meta}
     write_atomically(folder / "teacher.json", json.dumps(facts, indent=1).encode())
 
@@ -111,9 +108,6 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
 
     Raises ModelFormatError where a folder is none, is damaged, or has other lists than the first.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     networks: list[TeacherNetwork] = []
     lists: Lists | None = None
     meta: dict[str, Any] = {}
@@ -125,14 +119,67 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
                 raise ModelFormatError(f"{folder} has other labels, tags or sources than {folders[0]}; give one alone")
             lists, meta = own, meta or facts["meta"]
             for number in range(int(facts["networks"])):
-                tensors = load_file(folder / f"network{number}.safetensors")
+                tensors = safetensors.torch.load_file(folder / f"network{number}.safetensors")
                 width = tensors["form"].shape[0]
                 network = TeacherNetwork(len(own.chains), len(own.tags), len(own.sources), width)
                 network.load_state_dict(tensors)
                 networks.append(network.eval())
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
             raise ModelFormatError(
                 f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
             ) from error
     assert lists is not None
     return Teacher(lists, tuple(networks), meta)
+
+
+def chosen_sentences(shards: Sequence[Path], places: int, least: int) -> tuple[list[tuple[str, ...]], Counter[str]]:
+    """Sentences in which words that occur at least `least` times have up to `places` places, and how often each normal
+    word occurs in all of the shards."""
+    counts = Counter(normal_word(w) for path in shards for s in read_shard(path).sentences for w in s.words)
+    had: Counter[str] = Counter()
+    chosen = []
+    for path in shards:
+        for sentence in read_shard(path).sentences:
+            words = [normal_word(word) for word in sentence.words]
+            if any(counts[word] >= least and had[word] < places for word in words):
+                had.update(words)
+                chosen.append(sentence.words)
+    return chosen, counts
+
+
+def mean_vectors(
+    teacher: Teacher, sentences: Sequence[tuple[str, ...]], counts: Counter[str], source: str | None, log: Say = print
+) -> WordVectors:
+    """Of each normal word of the sentences the mean over the teacher's networks and the word's places there, WIDTH
+    numbers, with its count."""
+    rows: dict[str, int] = {}
+    for sentence in sentences:
+        for word in sentence:
+            rows.setdefault(normal_word(word), len(rows))
+    sums, times = np.zeros((len(rows), WIDTH), dtype=REAL), np.zeros(len(rows), dtype=np.int64)
+    done = 0
+    for part, vectors in _read(teacher, sentences, source):
+        at = np.array([rows[normal_word(word)] for word in part])
+        np.add.at(sums, at, vectors)
+        np.add.at(times, at, 1)
+        before, done = done, done + len(part)
+        if before // 200_000 < done // 200_000:
+            log(f"{done} words")
+    met = np.array([counts[word] for word in rows], dtype=np.int64)
+    return WordVectors(tuple(rows), sums / np.maximum(times, 1)[:, None], met)
+
+
+@torch.inference_mode()
+def _read(
+    teacher: Teacher, sentences: Sequence[tuple[str, ...]], source: str | None
+) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Words of a batch of sentences with their vectors, float32 (words, WIDTH)."""
+    number, reader = teacher.lists.source(source), Reader()
+    reads = list(map(reader.read, sentences))
+    for part in batches(reads, _BATCH):
+        read = [reads[k] for k in part]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = sum(network.read_words(read, [number] * len(read)).float() for network in teacher.networks)
+        vectors = found.numpy() / REAL(len(teacher.networks))  # type: ignore[union-attr]
+        own = [vectors[row, 1 : 1 + len(sentences[k])] for row, k in enumerate(part)]
+        yield [word for k in part for word in sentences[k]], np.concatenate(own)

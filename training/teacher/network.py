@@ -15,7 +15,7 @@ import numpy as np
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.text import SHAPES, word_shape
 
-from .encoder import WIDTH, Encoder, Pieces, load_weights, masked, nn, torch
+from .encoder import WIDTH, Drop, Encoder, Pieces, load_weights, nn, no_drop, torch
 
 HEAD_WIDTH = 256
 ANY_SOURCE = 0
@@ -32,20 +32,17 @@ class Read:
     n: int
 
 
-class Reader:
+class Reader(Pieces):
     """Words to `Read`."""
 
-    def __init__(self) -> None:
-        self._pieces = Pieces()
-
     def read(self, words: Sequence[str], most: int = 510) -> Read:
-        """Each word keeps at least one sub-word; where there would be more than `most` in all, each keeps its first
-        alone."""
-        found = self._pieces.of_words(words)
+        """Each word keeps at least one sub-word; where there would be more than `most` in all (there are two places
+        more), each keeps its first alone."""
+        found = list(map(self.of, words))
         if sum(map(len, found)) > most:
             found = [ids[:1] for ids in found]
         sizes = [1, *map(len, found), 1]
-        pieces = [self._pieces.begin, *(number for ids in found for number in ids), self._pieces.end]
+        pieces = [self.begin, *(number for ids in found for number in ids), self.end]
         shapes = [0, *(1 + max(0, SHAPES.number(word_shape(word))) for word in words), 0]
         return Read(np.array(pieces), np.repeat(np.arange(len(words) + 2), sizes), np.repeat(shapes, sizes), len(words))
 
@@ -97,18 +94,13 @@ class TeacherNetwork(nn.Module):
             self.alone.weight.zero_()
 
     def forward(
-        self,
-        batch: Sequence[Read],
-        sources: Sequence[int],
-        dropout: tuple[float, float] = (0.0, 0.0),
-        generator: torch.Generator | None = None,
+        self, batch: Sequence[Read], sources: Sequence[int], drop: Drop = no_drop, drop_heads: Drop = no_drop
     ) -> Scores:
-        """`dropout`: shares in the encoder and in the heads, with a `generator`."""
-        width, x = self.width, self.read_words(batch, sources, dropout[0], generator)
-        tags = self.tags(masked(nn.functional.gelu(self.tag_hidden(x[:, 1:-1])), dropout[1], generator))
-        gaps = masked(torch.cat([x[:, :-1], x[:, 1:]], 2), dropout[1], generator)
-        projected = self.gaps(gaps)
-        ends = masked(nn.functional.gelu(projected[:, :, : 2 * width]), dropout[1], generator)
+        """`drop`, `drop_heads`: for dropout in the encoder and in the heads."""
+        width, x = self.width, self.read_words(batch, sources, drop)
+        tags = self.tags(drop_heads(nn.functional.gelu(self.tag_hidden(x[:, 1:-1]))))
+        projected = self.gaps(drop_heads(torch.cat([x[:, :-1], x[:, 1:]], 2)))
+        ends = drop_heads(nn.functional.gelu(projected[:, :, : 2 * width]))
         left, right = ends[:, :, :width], ends[:, :, width:]
         form = left @ self.form.to(left.dtype)
         weights = self.alone.weight[0].to(left.dtype)
@@ -116,13 +108,7 @@ class TeacherNetwork(nn.Module):
         spans = spans + (right @ weights[width:])[:, None, :]
         return Scores(spans, projected[:, :, 2 * width : 3 * width], projected[:, :, 3 * width :], tags)
 
-    def read_words(
-        self,
-        batch: Sequence[Read],
-        sources: Sequence[int],
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> torch.Tensor:
+    def read_words(self, batch: Sequence[Read], sources: Sequence[int], drop: Drop = no_drop) -> torch.Tensor:
         """Vectors (sentences, longest + 2, WIDTH) of each sentence's words and of what stands around it."""
         most, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
         pieces = np.zeros((len(batch), most), dtype=np.int64)
@@ -135,18 +121,12 @@ class TeacherNetwork(nn.Module):
             words[row, read.word_of, np.arange(size)] = 1
         words /= np.maximum(words.sum(2, keepdims=True), 1)
         added = self.shapes(torch.from_numpy(shapes)) + self.sources(torch.tensor(sources))[:, None]
-        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(there), dropout, generator)
+        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(there), drop)
         return torch.from_numpy(words).to(x.dtype) @ x
 
-    def label_scores(
-        self,
-        scores: Scores,
-        places: Sequence[torch.Tensor],
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> torch.Tensor:
+    def label_scores(self, scores: Scores, places: Sequence[torch.Tensor], drop: Drop = no_drop) -> torch.Tensor:
         """Scores of all label chains (c, chains) of spans; `places`: numbers of their sentences in the batch, their
         starts and their ends, int64 (c,) each."""
         rows, starts, ends = places
         hidden = nn.functional.gelu(self.label_norm(scores.left[rows, starts] + scores.right[rows, ends]))
-        return self.labels(masked(hidden[None], dropout, generator)[0])
+        return self.labels(drop(hidden[None])[0])

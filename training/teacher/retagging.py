@@ -5,8 +5,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from spacy.language import Language
-
 from spacy_dtparse.errors import ConfigError
 
 from ..data.corpus import read_treebank
@@ -34,9 +32,8 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
     tasks = []
     for source in sources:
         if source.is_dir():
-            for paths in shard_files(source).values():
-                for number, path in enumerate(paths):
-                    tasks.append(RetagTask(path, out / path.name, keep > 0 and number % keep == 0))
+            numbered = [pair for paths in shard_files(source).values() for pair in enumerate(paths)]
+            tasks += [RetagTask(path, out / path.name, keep > 0 and k % keep == 0) for k, path in numbered]
         else:
             name = source.resolve().parent.name if source.parent.name == "" else source.parent.name
             tasks.append(RetagTask(source, out / f"{name}.{source.stem}.tags"))
@@ -48,17 +45,10 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
                 f"{other} and {task.source} would both be written to {task.out}; tag them in two calls, each with an "
                 "--out of its own"
             )
-    return [task for task in tasks if not _is_done(task)]
+    return [t for t in tasks if not t.out.is_file() or t.out.stat().st_mtime < t.source.stat().st_mtime]
 
 
-def _is_done(task: RetagTask) -> bool:
-    """Whether the file is there, and not older than what it is made from."""
-    return task.out.is_file() and task.out.stat().st_mtime >= task.source.stat().st_mtime
-
-
-@lru_cache(maxsize=1)
-def _pipeline(name: str | None) -> Language:
-    return load_tagger(name)
+_pipeline = lru_cache(maxsize=1)(load_tagger)
 
 
 def run_task(pipeline: str | None, task: RetagTask) -> str:
@@ -73,8 +63,6 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
         return ""
     trees = read_treebank(task.source)
     tags = tag_lists(_pipeline(pipeline), (sentence.tree.words for sentence in trees))
-    temporary = task.out.with_name(task.out.name + ".tmp")
-    write_tags(temporary, tags)
-    temporary.replace(task.out)
+    write_tags(task.out, tags)
     right = sum(a == b for s, row in zip(trees, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
     return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are right"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import training.span.teaching
+import training.span.taught
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.features.span.wordparts import WordParts, count_parts
 from spacy_dtparse.model.span.model import PackedNetwork
@@ -37,7 +37,7 @@ from training.runs.processes import worker_pool
 from training.span.fitting import SpanOptions, make_material, make_model, run_facts, train_network
 from training.span.network import Dropout, Shape, Trainer, first_values
 from training.span.running import parse_settings
-from training.span.teaching import Teaching, believed_example
+from training.span.taught import Teaching, believed_example
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 TREE = Tree.from_spans(
@@ -355,7 +355,7 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
 
 
 def test_beliefs_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training.span.teaching, "PART", 5)
+    monkeypatch.setattr(training.span.taught, "PART", 5)
     sentences = sample("train").read()[:13]
     teacher, options = SpanParser(random_model(2)), replace(FEW, teacher_share=0.6)
     alone = make_material(sentences, [], options, sentences, teacher)

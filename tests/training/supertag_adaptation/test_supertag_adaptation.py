@@ -24,18 +24,17 @@ from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
 from training.cli import main
 from training.data.corpus import Sentence
-from training.data.reading import TaggedSentence, read_sentences
+from training.data.reading import Reading, TaggedSentence, read_sentences
+from training.data.text import TextFile, text_files
 from training.data.treebanks import TreebankFile
 from training.dtree.fit import fit_model
 from training.dtree.recipe import FitRecipe
 from training.pcfg import Markov, PcfgOptions, train_pcfg
 from training.runs.settings import changed
-from training.self_train import Reading, TextFile, text_files
 from training.self_train.teaching import Lesson, Taught
-from training.supertag_adaptation import Adaptation
 from training.supertag_adaptation.measuring import Offering, measure
 from training.supertag_adaptation.packing import open_pipeline, write_pipeline
-from training.supertag_adaptation.running import labelled, split
+from training.supertag_adaptation.running import Adaptation, labelled, split
 
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[3]

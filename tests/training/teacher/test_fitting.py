@@ -30,9 +30,8 @@ from training.data.treebanks import TreebankFile
 from training.teacher import annotating
 from training.teacher.annotating import Annotation, annotate
 from training.teacher.fitting import TeacherOptions, fit_teacher, judge
-from training.teacher.model import LEAST, Teacher, load_teacher, save_teacher
+from training.teacher.model import LEAST, Teacher, chosen_sentences, load_teacher, mean_vectors, save_teacher
 from training.teacher.network import Reader
-from training.teacher.vectors import chosen_sentences, mean_vectors
 
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
 QUICK = TeacherOptions(epochs=24, warm=5, encoder_rate=5e-4, head_rate=5e-3, head_width=192, judge_every=6)

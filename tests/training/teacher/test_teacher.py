@@ -24,10 +24,10 @@ from spacy_dtparse.trees import write_tree
 from tests.reference.spans import binary_trees, tree_score
 from training.data.corpus import Sentence
 from training.data.shards import Belief, Lists
-from training.data.spans import crossing_spans, label_chains
+from training.data.spans import chain_numbers, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
-from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked
-from training.teacher.examples import TeacherExample, make_example, numbers_of, partial_sentences
+from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked, no_drop
+from training.teacher.examples import TeacherExample, make_example, partial_sentences
 from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, fit_teacher, one_pass
 from training.teacher.model import Teacher
 from training.teacher.network import Read, Reader, TeacherNetwork
@@ -94,14 +94,14 @@ def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
 def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
     sentences = trees(4)
     lists, reader = Lists.of(sentences, 1), Reader()
-    parts = [make_example(s, lists, numbers_of(lists), reader, k != 1) for k, s in enumerate(sentences)]
+    parts = [make_example(s, lists, chain_numbers(lists.chains), reader, k != 1) for k, s in enumerate(sentences)]
     torch.manual_seed(0)
     network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources)).eval()
 
     def loss(batch: list[TeacherExample]) -> np.ndarray:
         """Of brackets, labels, tags, and of all."""
         with torch.no_grad():
-            total, found = batch_loss(network, batch, [e.source for e in batch], (0.0, 0.0), None, 0.5)
+            total, found = batch_loss(network, batch, [e.source for e in batch], (no_drop, no_drop), 0.5)
         return sum(e.read.n for e in batch) * np.array([*found, total.item()])
 
     alone = [loss([part]) for part in parts]
@@ -120,7 +120,6 @@ def test_sub_words_of_words() -> None:
     assert pieces.of("Dogs") == pieces.of("dogs") and len(pieces.of("dogs")) == 1
     assert len(pieces.of("quxblorfing")) > 1 and len(pieces.of("x-y-z" * 9)) == MOST_PIECES
     assert len(pieces.of("\u200b")) == 1, "what is nothing to the encoder is read as unknown"
-    assert pieces.of_words(["dogs", "bark"]) == [pieces.of("dogs"), pieces.of("bark")]
 
 
 def test_sentences_as_they_are_read() -> None:
@@ -189,12 +188,12 @@ def test_examples_of_trees_and_of_less() -> None:
     sentence = trees(2)[1]
     tree, n = sentence.tree, sentence.tree.n_tokens
     lists, reader = Lists.of([sentence], 1), Reader()
-    whole = make_example(sentence, lists, numbers_of(lists), reader)
+    whole = make_example(sentence, lists, chain_numbers(lists.chains), reader)
     found = {tuple(s): lists.chains[k] for s, k in zip(whole.spans.tolist(), whole.labels, strict=True)}
     assert found == {**{(k, k + 1): () for k in range(n)}, **label_chains(tree)}
     assert [lists.tags[k] for k in whole.tags] == list(tree.tags) and lists.sources[whole.source] == "everyday"
     other = Lists(lists.chains, lists.tags[1:], ("*",))
-    part = make_example(sentence, other, numbers_of(other), reader, labelled_tree=False)
+    part = make_example(sentence, other, chain_numbers(other.chains), reader, labelled_tree=False)
     assert part.spans is None and part.labels is None and part.source == 0
     assert np.array_equal(part.crossing, whole.crossing)
     assert [k == -1 for k in part.tags] == [tag == lists.tags[0] for tag in tree.tags]
@@ -258,8 +257,8 @@ def belief(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> Belief:
 def test_the_tree_of_a_belief_has_the_most_right_labels() -> None:
     teacher, words = Teacher(LISTS, (), {}), ("the", "cat", "go")
 
-    def tree(*rows, penalty: float = 0.45) -> tuple[str, float]:
-        found, sure = teacher.tree(words, belief(*rows), penalty)
+    def tree(*rows) -> tuple[str, float]:
+        found, sure = teacher.tree(words, belief(*rows))
         return write_tree(found), pytest.approx(sure, abs=1e-6)
 
     sure = (0, 3, 3, 0.75), (0, 2, 1, 0.9), (2, 3, 0, 1.0)
@@ -269,5 +268,4 @@ def test_the_tree_of_a_belief_has_the_most_right_labels() -> None:
     )  # fmt: skip
     assert tree((0, 2, 1, 0.25), (0, 2, 4, 0.3)) == ("(TOP (PP (DT the) (NN cat)) (VB go))", 0.3), "of two"
     assert tree((0, 2, 1, 0.4), (1, 3, 0, 1.0)) == ("(TOP (DT the) (NN cat) (VB go))", 1.0)
-    assert tree((0, 2, 1, 0.4), penalty=0.3)[0] == "(TOP (NP (DT the) (NN cat)) (VB go))"
     assert tree() == ("(TOP (DT the) (NN cat) (VB go))", 1.0)
