@@ -1,6 +1,7 @@
 """Writer of Penn brackets, on one line or indented."""
 
 import re
+import sys
 
 from ..text import escape_token
 from .tree import Tree
@@ -12,13 +13,7 @@ _UNSAFE = re.compile(r"[\s()]", re.ASCII)
 
 def _safe(text: str) -> str:
     """`text` without what would break the brackets: round ones escaped, each white space character as _."""
-    if not _UNSAFE.search(text):
-        return text
-    return _SPACE.sub("_", text.translate(_ESCAPE_ROUND))
-
-
-def _leaf(tree: Tree, i: int) -> str:
-    return f"({_safe(tree.tags[i]) or 'XX'} {_safe(tree.words[i])})"
+    return _SPACE.sub("_", text.translate(_ESCAPE_ROUND)) if _UNSAFE.search(text) else text
 
 
 def write_tree(tree: Tree) -> str:
@@ -27,20 +22,7 @@ def write_tree(tree: Tree) -> str:
     Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white space in words
     (written _) and empty tags (written XX).
     """
-    child_lists = tree.child_lists()
-    parts: list[str] = []
-    todo: list[int | None] = [0]  # what comes next: a child, or None for a closing bracket
-    while todo:
-        what = todo.pop()
-        if what is None:
-            parts.append(")")
-        elif what < 0:
-            parts.append(" " + _leaf(tree, ~what))
-        else:
-            parts.append(f" ({_safe(tree.labels[what])}")
-            todo.append(None)
-            todo.extend(reversed(child_lists[what]))
-    return "".join(parts)[1:]
+    return write_tree_pretty(tree, width=sys.maxsize)
 
 
 def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
@@ -49,12 +31,11 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
     Its children begin lines of their own, two columns further right, but at most width / 2.
     """
     child_lists = tree.child_lists()
-    flat = [0] * len(tree.labels)  # length of each constituent on one line
-    for k in range(len(tree.labels) - 1, -1, -1):
-        flat[k] = len(_safe(tree.labels[k])) + 2
-        for child in child_lists[k]:
-            flat[k] += 1 + (flat[child] if child >= 0 else len(_leaf(tree, ~child)))
-    lines: list[str] = []
+    leaves = [f"({_safe(tag) or 'XX'} {_safe(word)})" for tag, word in zip(tree.tags, tree.words, strict=True)]
+    opened = [f"({_safe(label)}" for label in tree.labels]
+    flat = [0] * len(opened)  # length of each constituent on one line
+    for k in range(len(flat) - 1, -1, -1):
+        flat[k] = len(opened[k]) + 1 + sum(1 + (flat[c] if c >= 0 else len(leaves[~c])) for c in child_lists[k])
     parts: list[str] = []
     # what comes next (a child, or None for a closing bracket), whether it begins a line, and its depth
     todo: list[tuple[int | None, bool, int]] = [(0, True, 0)]
@@ -64,16 +45,13 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
             parts.append(")")
             continue
         margin = min(2 * depth, width // 2)
-        if breaks and parts:
-            lines.append("".join(parts))
-            parts = []
-        parts.append(" " * margin if breaks else " ")
+        if parts:
+            parts.append("\n" + " " * margin if breaks else " ")
         if what < 0:
-            parts.append(_leaf(tree, ~what))
+            parts.append(leaves[~what])
             continue
-        parts.append(f"({_safe(tree.labels[what])}")
+        parts.append(opened[what])
         fits = not breaks or margin + flat[what] <= width
         todo.append((None, False, depth))
         todo.extend((child, not fits, depth + 1) for child in reversed(child_lists[what]))
-    lines.append("".join(parts))
-    return "\n".join(lines)
+    return "".join(parts)

@@ -6,7 +6,7 @@ where the highest one stands among its parent's children. Together they decide b
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ConfigError, TreeError
 from .heads import COLLINS, HeadRules
@@ -186,18 +186,8 @@ def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, sided: bool = Fal
     return "" if again == tree else f"another tree comes back: {again}"
 
 
-def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
-    """The spine of each token as text. Raises TreeError as `write_spine` does."""
-    return [write_spine(spine) for spine in spines(tree, rules)]
-
-
-def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
-    """The sided spine of each token as text. Raises TreeError as `write_sided` does."""
-    return [write_sided(spine) for spine in sided_spines(tree, rules)]
-
-
-_WRITTEN = {"spine": written_spines, "sided": written_sided}
-CATEGORIES = tuple(_WRITTEN)
+_KINDS: dict[str, Any] = {"spine": (spines, write_spine), "sided": (sided_spines, write_sided)}
+CATEGORIES = tuple(_KINDS)
 """The kinds of categories that a token may have."""
 
 
@@ -208,6 +198,11 @@ def check_categories(name: str) -> None:
 
 
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
-    """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
+    """What gives the tokens of a tree their categories of that name as text. Raises ConfigError if it is none of
+    CATEGORIES; the function raises TreeError as `write_spine` and `write_sided` do."""
     check_categories(name)
-    return partial(_WRITTEN[name], rules=rules)
+    return partial(_written, *_KINDS[name], rules)
+
+
+def _written(find: Callable, write: Callable, rules: HeadRules, tree: Tree) -> list[str]:
+    return [write(spine) for spine in find(tree, rules)]
