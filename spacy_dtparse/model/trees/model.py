@@ -139,8 +139,7 @@ class CompiledDtree:
     def scratch(self, n_tokens: int) -> SearchScratch:
         """Working memory for sentences of up to `n_tokens`."""
         grammar, table = self.search.grammar.options, self.search.table
-        windows = int(grammar[1]) * (1 if grammar[0] == STRATEGIES.index("shift_reduce") else n_tokens + 1)
-        windows = min(windows, int(grammar[1]) * (n_tokens + 1)) + 1
+        windows = int(grammar[1]) * (1 if grammar[0] == STRATEGIES.index("shift_reduce") else n_tokens + 1) + 1
         n_labels = int(grammar[3])
         return SearchScratch(
             frontier=np.zeros(n_tokens + 1, dtype=INDEX),
