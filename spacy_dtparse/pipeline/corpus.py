@@ -83,13 +83,6 @@ def read_docs(
     """
     path = Path(path)
     of_tree = None if categories is None else written_categories(categories, head_rules(vocab.lang))
-
-    def made(trees: Iterable[Tree]) -> Doc:
-        try:
-            return doc_from_trees(trees, vocab, spans_key=spans_key, categories=of_tree, spines_key=spines_key)
-        except TreeError as error:
-            raise TrainingDataError(f"{path}: {error}") from error
-
     files = sorted(p for p in path.rglob("*") if p.suffix in (".mrg", SUFFIX)) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise TrainingDataError(
@@ -99,7 +92,11 @@ def read_docs(
     seen = False
     while batch := list(islice(trees, sentences_per_doc)):
         seen = True
-        yield made(batch)
+        try:
+            doc = doc_from_trees(batch, vocab, spans_key=spans_key, categories=of_tree, spines_key=spines_key)
+        except TreeError as error:
+            raise TrainingDataError(f"{path}: {error}") from error
+        yield doc
     if not seen:
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
 

@@ -201,7 +201,8 @@ def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str
     """What gives the tokens of a tree their categories of that name as text. Raises ConfigError if it is none of
     CATEGORIES; the function raises TreeError as `write_spine` and `write_sided` do."""
     check_categories(name)
-    return partial(_written, *_KINDS[name], rules)
+    find, write = _KINDS[name]
+    return partial(_written, find, write, rules)
 
 
 def _written(find: Callable, write: Callable, rules: HeadRules, tree: Tree) -> list[str]:

@@ -9,6 +9,7 @@ where it would, it removes none.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -88,10 +89,7 @@ def keep_tokens(tree: Tree, kept: Sequence[int]) -> Tree:
     """`tree` over the tokens `kept` (ascending, at least one); constituents that hold none of them go."""
     if len(kept) == len(tree.words):
         return tree
-    keeps = [0] * len(tree.words)
-    for i in kept:
-        keeps[i] = 1
-    place = list(accumulate(keeps, initial=0))  # how many kept tokens come before each place
+    place = [bisect_left(kept, i) for i in range(len(tree.words) + 1)]  # how many kept tokens come before
     spans = [(place[s], place[e], label) for s, e, label in tree.spans() if place[s] < place[e]]
     return _tree([tree.words[i] for i in kept], [tree.tags[i] for i in kept], spans)
 
