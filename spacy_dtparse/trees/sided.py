@@ -83,7 +83,7 @@ def read_sided(text: str) -> SidedSpine:
 
 def is_sided(text: str) -> bool:
     """Whether a written spine tells sides."""
-    return text[:1] != "" and text[0] in _PLACES
+    return text.startswith(tuple(_PLACES))
 
 
 def _check(spine: SidedSpine) -> None:
@@ -120,7 +120,7 @@ def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[
     for start in range(len(words) - 1, -1, -1):
         _check(spines[start])
         piece = _Piece(start + 1, start, 0)
-        while _is_first(piece, spines[piece.token]):
+        while _is_edge(piece, spines[piece.token], LEFT):
             end, head = _take_siblings(start, piece, stack, spines)
             if head is not None:
                 spans.append((start, end, spines[head.token].labels[head.height]))
@@ -136,11 +136,11 @@ def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[
     raise TreeError("nothing begins with the first token; change the place or a side of its spine")
 
 
-def _is_first(piece: _Piece, spine: SidedSpine) -> bool:
-    """Whether a piece is the first child of what it is in."""
+def _is_edge(piece: _Piece, spine: SidedSpine, side: int) -> bool:
+    """Whether a piece is the first (side LEFT) or last child of what it is in."""
     if piece.height < len(spine.labels):
-        return not spine.sides[piece.height] & LEFT
-    return spine.place in (FIRST, ROOT)
+        return not spine.sides[piece.height] & side
+    return spine.place in (FIRST if side == LEFT else LAST, ROOT)
 
 
 def _take_siblings(
@@ -158,10 +158,7 @@ def _take_siblings(
                     "shorter"
                 )
             head = piece
-            done = not spine.sides[piece.height] & RIGHT
-        else:
-            done = spine.place in (LAST, ROOT)
-        if done:
+        if _is_edge(piece, spine, RIGHT):
             return piece.end, head
         if not stack:
             raise TreeError(
