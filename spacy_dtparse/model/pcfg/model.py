@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
 from ...kernels.pcfg.cky import ITEM, RULE
-from ...symbols import SymbolTable
+from ...symbols import Remembered, SymbolTable
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP
 from ..reading import ModelFormat, part_of
@@ -144,18 +145,15 @@ class PcfgGrammar:
         `classes` int32 (n,). `tags` int32 (n,): the given tag of each word, whose symbols alone are allowed; -1 for a
         word without one, None when no word has one.
         """
-        found, leaf_from = [], np.zeros(len(classes) + 1, dtype=INDEX)
         given = [-1] * len(classes) if tags is None else tags.tolist()
-        for t, (number, tag) in enumerate(zip(classes.tolist(), given, strict=True)):
-            entry = self._leaves.get((number, tag))
-            if entry is None:
-                entry = self._leaves[number, tag] = self._leaves_of(number, tag).tobytes()
-            found.append(entry)
-            leaf_from[t + 1] = leaf_from[t] + len(entry) // ITEM.itemsize
-        return np.frombuffer(bytearray().join(found), dtype=ITEM), leaf_from
+        known = self._leaves
+        found = [known[pair] for pair in zip(classes.tolist(), given, strict=True)]
+        ends = accumulate(len(leaves) // ITEM.itemsize for leaves in found)
+        return np.frombuffer(bytearray().join(found), dtype=ITEM), np.array([0, *ends], dtype=INDEX)
 
-    def _leaves_of(self, number: int, tag: int) -> np.ndarray:
-        e = self.emissions
+    def _leaves_of(self, pair: tuple[int, int]) -> bytes:
+        """The leaves of a word of (class, given tag), as bytes, which are joined faster than arrays."""
+        (number, tag), e = pair, self.emissions
         low, high = int(e.from_class[number]), int(e.from_class[number + 1])
         symbols, weight = e.symbol[low:high], e.weight[low:high]
         wanted = np.flatnonzero((self.kind == TAG) & (self.base == tag))
@@ -164,13 +162,11 @@ class PcfgGrammar:
             symbols, weight = (symbols[here], weight[here]) if here.any() else (wanted, e.floor[wanted])
         leaves = np.full(len(symbols), -1, dtype=ITEM)
         leaves["symbol"], leaves["score"] = symbols, weight
-        return leaves
+        return leaves.tobytes()
 
     @cached_property
-    def _leaves(self) -> dict[tuple[int, int], bytes]:
-        """The leaves of (class, tag) pairs met so far, as bytes, which are joined faster than arrays: as many as there
-        are, so it never grows out of bounds."""
-        return {}
+    def _leaves(self) -> Remembered[tuple[int, int], bytes]:
+        return Remembered(self._leaves_of)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file holds beside the names, by name; `from_arrays` reads it back."""

@@ -36,13 +36,10 @@ class PackedNetwork:
     def pack(cls, network: SpanNetwork) -> PackedNetwork:
         """Round a network to what is stored."""
         factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(127)
-        arrays = {"table": np.rint(network.table / factor[:, None]).astype(STORED_TABLE), "factor": factor}
-        for name, value in network._asdict().items():
-            if name == "weights":
-                arrays.update({f"weights{k}": part.astype(STORED_REAL) for k, part in enumerate(value)})
-            elif name != "table":
-                arrays[name] = value.astype(STORED_REAL)
-        return cls(arrays)
+        table = np.rint(network.table / factor[:, None]).astype(STORED_TABLE)
+        rest = {**network._asdict(), **{f"weights{k}": part for k, part in enumerate(network.weights)}}
+        del rest["weights"], rest["table"]
+        return cls({"table": table, "factor": factor, **{name: rest[name].astype(STORED_REAL) for name in rest}})
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
         """The network in float32, for a table of `size` rows and for `n_labels` label chains."""

@@ -71,11 +71,10 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
         raise DtparseError(
             "no inference built the root of this parse: no complete tree was found, so its pieces were joined"
         )
-    number = np.arange(n, used)  # pre-order as in the parser: of equal spans the later item is the upper
-    order = np.lexsort((-number, -nodes.item[n:used]["end"], nodes.item[n:used]["start"]))
+    number, items = np.arange(n, used), nodes.item[n:used]
+    order = np.lexsort((-number, -items["end"], items["start"]))  # as in the parser: of equal spans the later is upper
     node = int(number[order[constituent]])
-    last = used - 1 if status == FALLBACK else used
-    active = _atoms_of(model, tokens, nodes, n, last, node)
+    active = _atoms_of(model, tokens, nodes, n, used - (status == FALLBACK), node)
     rules = _sorted_rules(model, model.lexicon.labels[int(nodes.item[node]["label"])])
     return [rule for rule, present, absent in rules if present <= active and not absent & active]
 

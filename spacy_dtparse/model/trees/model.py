@@ -116,17 +116,12 @@ def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
     used = np.zeros(n_atoms, dtype=bool)
     for ensemble in ensembles:
         used[ensemble.atom[ensemble.atom >= 0]] = True
-    numbers = np.full(n_atoms, -1, dtype=INDEX)
-    numbers[used] = np.arange(int(used.sum()), dtype=INDEX)
-    return numbers
+    return np.where(used, np.cumsum(used) - 1, -1).astype(INDEX)
 
 
 def renumber(ensemble: LabelEnsemble, numbers: np.ndarray) -> LabelEnsemble:
     """The ensemble with atom a written as numbers[a]."""
-    atom = ensemble.atom.copy()
-    inner = atom >= 0
-    atom[inner] = numbers[atom[inner]]
-    return ensemble._replace(atom=atom)
+    return ensemble._replace(atom=np.append(numbers, INDEX(-1))[ensemble.atom])  # -1, of a leaf, takes the last
 
 
 @dataclass(frozen=True)
