@@ -85,9 +85,10 @@ def link(spans: list[tuple[int, int, str]]) -> Constituents:
     return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent)
 
 
-_Kept = dict[str, tuple[SpanGroup, int, int, Constituents]]
 # Doc -> key -> (the group, its length, the Doc's length, constituents). A Doc that dies takes its entry along.
-_CACHE: weakref.WeakKeyDictionary[Doc, _Kept] = weakref.WeakKeyDictionary()
+_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, int, int, Constituents]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
@@ -106,22 +107,19 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     kept = _CACHE.get(doc, {}).get(name)
     if kept is not None and kept[0] is group and kept[1] == len(group) and kept[2] == len(doc):
         return kept[3]
+    stale = (
+        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{name!r}] no longer fits them: "
+        "retokenize before 'dtparse' in the pipeline, or parse again"
+    )
     if group.attrs.get("n_tokens", len(doc)) != len(doc):
-        raise NotParsedError(_stale(name))
+        raise NotParsedError(stale)
     try:
         spans = [(span.start, span.end, span.label_) for span in group]
     except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
-        raise NotParsedError(_stale(name)) from None
+        raise NotParsedError(stale) from None
     constituents = link(spans)
     _CACHE.setdefault(doc, {})[name] = (group, len(group), len(doc), constituents)
     return constituents
-
-
-def _stale(key: str) -> str:
-    return (
-        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer fits them: "
-        "retokenize before 'dtparse' in the pipeline, or parse again"
-    )
 
 
 def chain_level(span: Span) -> int | None:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Optional, Union
 
@@ -122,25 +122,19 @@ def doc_from_trees(
     Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell. Raises
     TreeError as `categories` does.
     """
-    words: list[str] = []
-    tags: list[str] = []
-    starts: list[bool | int | None] = []
-    spaces: list[bool] = []
-    sentences: list[ParsedSentence] = []
-    offers: list[list[tuple[str, float]]] = []
-    for tree in trees:
-        first = len(words)
-        words.extend(map(raw_word, tree.words))
-        tags.extend(tree.tags)
-        starts.extend(k == 0 for k in range(len(tree.words)))
-        spaces.extend(guess_spaces(tree.words, tree.tags))
-        sentences.append(ParsedSentence(first, len(words), range(first, len(words)), tree))
-        if categories is not None:
-            offers.extend([(name, 1.0)] for name in categories(Recipe.PLAIN.apply(tree)))
+    trees = list(trees)
+    words = [raw_word(word) for tree in trees for word in tree.words]
+    tags = [tag for tree in trees for tag in tree.tags]
+    spaces = [space for tree in trees for space in guess_spaces(tree.words, tree.tags)]
+    bounds = [0, *accumulate(len(tree.words) for tree in trees)]
+    starts: list[bool | int | None] = [k == 0 for tree in trees for k in range(len(tree.words))]
     doc = Doc(vocab, words=words, spaces=spaces, tags=tags, sent_starts=starts)
+    places = zip(bounds, bounds[1:], trees, strict=False)
+    sentences = [ParsedSentence(first, end, range(first, end), tree) for first, end, tree in places]
     write_constituents(doc, sentences, spans_key, "gold")
     if categories is not None:
-        write_spines(doc, range(len(words)), offers, spines_key)
+        names = (name for tree in trees for name in categories(Recipe.PLAIN.apply(tree)))
+        write_spines(doc, range(len(words)), [[(name, 1.0)] for name in names], spines_key)
     return doc
 
 

@@ -166,8 +166,7 @@ class ModelPipe(Pipe):
         not."""
         own = getattr(parser, "settings", None)
         known = vars(own) if own is not None else inspect.signature(parser.with_settings).parameters
-        values = {setting: getattr(self, setting) for setting in self.SETTINGS}
-        given = {setting: value for setting, value in values.items() if value is not None}
+        given = {setting: value for setting in self.SETTINGS if (value := getattr(self, setting)) is not None}
         unknown = sorted(set(given) - set(known))
         if unknown:
             raise ConfigError(

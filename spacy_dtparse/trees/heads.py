@@ -18,8 +18,7 @@ CANDIDATE = "?"
 """The pseudo-label of a candidate: its head is chosen without knowing its label."""
 
 MODES = ("left", "right", "left-any", "right-any", "first", "last")
-Scan = tuple[str, tuple[str, ...]]
-Rule = tuple[Scan, ...]
+Rule = tuple[tuple[str, tuple[str, ...]], ...]
 _SETS = ("conjunctions", "no_coordination", "punctuation")
 _FIELDS = ("rules", "default", "candidate", *_SETS)
 
@@ -197,9 +196,7 @@ COLLINS = HeadRules.from_dict(head_tables.COLLINS)
 LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.COLLINS["punctuation"]})
 """For languages without a table: the leftmost child that is not punctuation."""
 
-_LANGUAGES = {"en": COLLINS}
-
 
 def head_rules(language: str) -> HeadRules:
     """The rules for a language code (as in spaCy: "en", "de" …); LEFTMOST where there is no table."""
-    return _LANGUAGES.get(language, LEFTMOST)
+    return COLLINS if language == "en" else LEFTMOST

@@ -74,15 +74,9 @@ def raise_punctuation(tree: Tree) -> Tree:
 def drop_repeated_unary(tree: Tree) -> Tree:
     """In a unary chain each label stays once, where it stands lowest; the root stays. Nothing to invert."""
     spans = tree.spans()
-    kept = []
-    chain: set[str] = set()
-    for k in range(len(spans) - 1, -1, -1):
-        if k + 1 == len(spans) or spans[k][:2] != spans[k + 1][:2]:
-            chain = set()
-        if k == 0 or spans[k][2] not in chain:
-            kept.append(spans[k])
-        chain.add(spans[k][2])
-    return tree if len(kept) == len(spans) else _tree(tree.words, tree.tags, kept[::-1])
+    last = {span: k for k, span in enumerate(spans)}  # equal spans are of one chain
+    kept = [span for k, span in enumerate(spans) if k == 0 or last[span] == k]
+    return tree if len(kept) == len(spans) else _tree(tree.words, tree.tags, kept)
 
 
 def keep_tokens(tree: Tree, kept: Sequence[int]) -> Tree:
