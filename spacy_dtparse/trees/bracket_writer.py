@@ -1,7 +1,6 @@
 """Writer of Penn brackets, on one line or indented."""
 
 import re
-import sys
 
 from ..text import escape_token
 from .tree import Tree
@@ -16,13 +15,30 @@ def _safe(text: str) -> str:
     return _SPACE.sub("_", text.translate(_ESCAPE_ROUND)) if _UNSAFE.search(text) else text
 
 
+def _leaf(tree: Tree, i: int) -> str:
+    return f"({_safe(tree.tags[i]) or 'XX'} {_safe(tree.words[i])})"
+
+
 def write_tree(tree: Tree) -> str:
     """`tree` on one line, as in nltk: `(TOP (NP (DT the) (NN cat)))`.
 
     Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white space in words
     (written _) and empty tags (written XX).
     """
-    return write_tree_pretty(tree, width=sys.maxsize)
+    child_lists = tree.child_lists()
+    parts: list[str] = []
+    todo: list[int | None] = [0]  # what comes next: a child, or None for a closing bracket
+    while todo:
+        what = todo.pop()
+        if what is None:
+            parts.append(")")
+        elif what < 0:
+            parts.append(" " + _leaf(tree, ~what))
+        else:
+            parts.append(f" ({_safe(tree.labels[what])}")
+            todo.append(None)
+            todo.extend(reversed(child_lists[what]))
+    return "".join(parts)[1:]
 
 
 def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
@@ -31,7 +47,7 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
     Its children begin lines of their own, two columns further right, but at most width / 2.
     """
     child_lists = tree.child_lists()
-    leaves = [f"({_safe(tag) or 'XX'} {_safe(word)})" for tag, word in zip(tree.tags, tree.words, strict=True)]
+    leaves = [_leaf(tree, i) for i in range(len(tree.words))]
     opened = [f"({_safe(label)}" for label in tree.labels]
     flat = [0] * len(opened)  # length of each constituent on one line
     for k in range(len(flat) - 1, -1, -1):
