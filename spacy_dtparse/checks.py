@@ -15,13 +15,11 @@ class Setting(NamedTuple):
     type: Any = Any
 
 
-def whole_number(least: int, most: int | None = None) -> Setting:
+def whole_number(least: int, most: float = math.inf) -> Setting:
     """A whole number from `least` on, or up to `most`."""
     return Setting(
-        lambda value: (
-            _is_number(value) and isinstance(value, int) and least <= value <= (math.inf if most is None else most)
-        ),
-        f"a whole number from {least}" + ("" if most is None else f" to {most}"),
+        lambda value: _is_number(value) and isinstance(value, int) and least <= value <= most,
+        f"a whole number from {least}" + ("" if most == math.inf else f" to {most}"),
         int,
     )
 

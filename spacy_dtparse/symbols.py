@@ -42,8 +42,7 @@ class SymbolTable:
         self.strings = tuple(strings)
         self._index = {string: number for number, string in enumerate(self.strings)}
         if len(self._index) != len(self.strings):
-            seen: set[str] = set()
-            twice = next(s for s in self.strings if s in seen or seen.add(s))  # type: ignore[func-returns-value]
+            twice = next(string for place, string in enumerate(self.strings) if self._index[string] != place)
             raise DtparseError(f"symbol {twice!r} is listed twice; a symbol table lists each string once")
 
     def __len__(self) -> int:

@@ -1,5 +1,6 @@
 """How far the heads and the constituents of a Doc agree."""
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from spacy.tokens import Doc
@@ -45,7 +46,7 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
         )
     rules = rules or head_rules(doc.lang_)
     extents = sorted(set(zip(found.starts, found.ends, strict=True)))
-    tokens = same = phrases = connected = at = 0
+    tokens = same = phrases = connected = 0
     for start, end, words in visible_tokens(doc):
         if not words:
             continue
@@ -55,9 +56,7 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
         for token, head in zip(words, heads, strict=True):
             own = -1 if token.head.i == token.i else places.get(token.head.i, -2)
             same += own == head
-        while at < len(extents) and extents[at][0] < end:
-            first, last = extents[at]
-            at += 1
+        for first, last in extents[bisect_left(extents, (start,)) : bisect_left(extents, (end,))]:
             inside = [token for token in words if first <= token.i < last]
             if 1 < len(inside) < len(words):
                 phrases += 1

@@ -128,10 +128,13 @@ def children(span: Span) -> Iterator[Span]:
 def parent(span: Span | Token) -> Span | None:
     """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence."""
     doc, found, number, start, end, exact = _locate(span)
-    above = found.parents[number] if number >= 0 else _innermost(found, start, end)
-    if above < 0:
-        return None
-    return make_span(doc, found, above if exact else found.chain_tops[above], with_level=exact)
+    if number >= 0:
+        above = found.parents[number]
+    else:  # a token: the lowest constituent that covers it
+        above = bisect_right(found.starts, start) - 1
+        while above >= 0 and found.ends[above] < end:
+            above = found.parents[above]
+    return make_span(doc, found, above if exact else found.chain_tops[above], with_level=exact) if above >= 0 else None
 
 
 def subconstituents(span: Span) -> Iterator[Span]:
@@ -215,14 +218,6 @@ def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
         f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) reaches over the edge of "
         f"[{start}, {end}); give a sentence or a constituent"
     )
-
-
-def _innermost(found: Constituents, start: int, end: int) -> int:
-    """The number of the lowest constituent that covers [start, end), -1 when none does."""
-    number = bisect_right(found.starts, start) - 1
-    while number >= 0 and found.ends[number] < end:
-        number = found.parents[number]
-    return number
 
 
 def _chain_end(found: Constituents, number: int) -> int:

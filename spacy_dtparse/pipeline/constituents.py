@@ -6,7 +6,7 @@ the same extent, so each span's `id_` gives its level in its chain: "level-1" is
 """
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -59,12 +59,8 @@ def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind
     wanted = default if key is None else key
     if wanted in doc.spans:
         return wanted
-    if key is not None:
-        return None
-    for name, group in doc.spans.items():
-        if group.attrs.get("kind") == kind:
-            return name
-    return None
+    written = (name for name, group in doc.spans.items() if group.attrs.get("kind") == kind)
+    return next(written, None) if key is None else None
 
 
 def link(spans: list[tuple[int, int, str]]) -> Constituents:
@@ -89,9 +85,10 @@ def link(spans: list[tuple[int, int, str]]) -> Constituents:
     return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent)
 
 
-_Kept = dict[str, tuple[SpanGroup, int, int, Constituents]]
 # Doc -> key -> (the group, its length, the Doc's length, constituents). A Doc that dies takes its entry along.
-_CACHE: weakref.WeakKeyDictionary[Doc, _Kept] = weakref.WeakKeyDictionary()
+_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, int, int, Constituents]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
@@ -110,22 +107,19 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     kept = _CACHE.get(doc, {}).get(name)
     if kept is not None and kept[0] is group and kept[1] == len(group) and kept[2] == len(doc):
         return kept[3]
+    stale = (
+        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{name!r}] no longer fits them: "
+        "retokenize before 'dtparse' in the pipeline, or parse again"
+    )
     if group.attrs.get("n_tokens", len(doc)) != len(doc):
-        raise NotParsedError(_stale(name))
+        raise NotParsedError(stale)
     try:
         spans = [(span.start, span.end, span.label_) for span in group]
     except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
-        raise NotParsedError(_stale(name)) from None
+        raise NotParsedError(stale) from None
     constituents = link(spans)
     _CACHE.setdefault(doc, {})[name] = (group, len(group), len(doc), constituents)
     return constituents
-
-
-def _stale(key: str) -> str:
-    return (
-        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{key!r}] no longer fits them: "
-        "retokenize before 'dtparse' in the pipeline, or parse again"
-    )
 
 
 def chain_level(span: Span) -> int | None:
@@ -154,6 +148,18 @@ class ParsedSentence(NamedTuple):
     result: ParseResult | Tree | None
 
 
+def _number(value: float) -> float | None:
+    """A plain float; None for nan and infinity, which JSON lacks."""
+    return float(value) if isfinite(value) else None
+
+
+_TOLD: dict[str, Callable[[Any], Any]] = {
+    "status": str, "cost": _number, "n_states": int, "n_scored": int, "greedy_optimal": bool, "n_searches": int,
+    "ambiguity": _number,
+}  # fmt: skip
+"""What a group tells of a parse, each as plain data."""
+
+
 def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "") -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
@@ -175,15 +181,8 @@ def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str =
             info["status"] = "gold"
         else:
             tree, costs = parsed.tree, parsed.scores
-            info |= {
-                "status": parsed.status,
-                "cost": _number(parsed.cost),
-                "n_states": int(parsed.n_states),
-                "n_scored": int(parsed.n_scored),
-                "greedy_optimal": None if parsed.greedy_optimal is None else bool(parsed.greedy_optimal),
-                "n_searches": int(parsed.n_searches),
-                "ambiguity": None if parsed.ambiguity is None else _number(parsed.ambiguity),
-            }
+            told = {name: (getattr(parsed, name), plain) for name, plain in _TOLD.items()}
+            info |= {name: None if value is None else plain(value) for name, (value, plain) in told.items()}
         if len(places) != len(tree.words):
             raise TreeError(
                 f"a tree of {len(tree.words)} leaves for the {len(places)} words of tokens {start} to {end}; "
@@ -200,8 +199,3 @@ def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str =
     about = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
     attrs = {**about, "scores": scores, "sentences": infos}
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
-
-
-def _number(value: float) -> float | None:
-    """A plain float; None for nan and infinity, which JSON lacks."""
-    return float(value) if isfinite(value) else None

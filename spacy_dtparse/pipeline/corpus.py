@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Optional, Union
 
@@ -83,13 +83,6 @@ def read_docs(
     """
     path = Path(path)
     of_tree = None if categories is None else written_categories(categories, head_rules(vocab.lang))
-
-    def made(trees: Iterable[Tree]) -> Doc:
-        try:
-            return doc_from_trees(trees, vocab, spans_key=spans_key, categories=of_tree, spines_key=spines_key)
-        except TreeError as error:
-            raise TrainingDataError(f"{path}: {error}") from error
-
     files = sorted(p for p in path.rglob("*") if p.suffix in (".mrg", SUFFIX)) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise TrainingDataError(
@@ -99,7 +92,11 @@ def read_docs(
     seen = False
     while batch := list(islice(trees, sentences_per_doc)):
         seen = True
-        yield made(batch)
+        try:
+            doc = doc_from_trees(batch, vocab, spans_key=spans_key, categories=of_tree, spines_key=spines_key)
+        except TreeError as error:
+            raise TrainingDataError(f"{path}: {error}") from error
+        yield doc
     if not seen:
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
 
@@ -125,25 +122,19 @@ def doc_from_trees(
     Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell. Raises
     TreeError as `categories` does.
     """
-    words: list[str] = []
-    tags: list[str] = []
-    starts: list[bool | int | None] = []
-    spaces: list[bool] = []
-    sentences: list[ParsedSentence] = []
-    offers: list[list[tuple[str, float]]] = []
-    for tree in trees:
-        first = len(words)
-        words.extend(map(raw_word, tree.words))
-        tags.extend(tree.tags)
-        starts.extend(k == 0 for k in range(len(tree.words)))
-        spaces.extend(guess_spaces(tree.words, tree.tags))
-        sentences.append(ParsedSentence(first, len(words), range(first, len(words)), tree))
-        if categories is not None:
-            offers.extend([(name, 1.0)] for name in categories(Recipe.PLAIN.apply(tree)))
+    trees = list(trees)
+    words = [raw_word(word) for tree in trees for word in tree.words]
+    tags = [tag for tree in trees for tag in tree.tags]
+    spaces = [space for tree in trees for space in guess_spaces(tree.words, tree.tags)]
+    bounds = [0, *accumulate(len(tree.words) for tree in trees)]
+    starts: list[bool | int | None] = [k == 0 for tree in trees for k in range(len(tree.words))]
     doc = Doc(vocab, words=words, spaces=spaces, tags=tags, sent_starts=starts)
+    places = zip(bounds, bounds[1:], trees, strict=False)
+    sentences = [ParsedSentence(first, end, range(first, end), tree) for first, end, tree in places]
     write_constituents(doc, sentences, spans_key, "gold")
     if categories is not None:
-        write_spines(doc, range(len(words)), offers, spines_key)
+        names = (name for tree in trees for name in categories(Recipe.PLAIN.apply(tree)))
+        write_spines(doc, range(len(words)), [[(name, 1.0)] for name in names], spines_key)
     return doc
 
 

@@ -113,15 +113,11 @@ def _attach(parse: Any, start: int, end: int, tokens: list[Token], heads: np.nda
     """Set the part of a sentence [start, end) in `heads`, relative as spaCy has them, and `labels`; white space depends
     on the word before it."""
     places = [token.i for token in tokens]
+    before = np.clip(np.searchsorted(places, np.arange(start, end), "right") - 1, 0, None)  # the word before a token
+    heads[start:end] = np.array(places)[before] - np.arange(start, end)
     for place, head, label in zip(places, parse.heads, parse.labels or [OTHER] * len(places), strict=True):
         heads[place] = places[head] - place if head >= 0 else 0
         labels[place] = label if head >= 0 else ROOT
-    visible, before = set(places), places[0]
-    for place in range(start, end):
-        if place in visible:
-            before = place
-        else:
-            heads[place] = before - place
 
 
 def _keep_boundaries(doc: Doc, starts: list[int]) -> None:

@@ -88,7 +88,7 @@ class ModelPipe(Pipe):
         self.prepare()
         self.name = name
         self.scorer = scorer
-        self._nlp: weakref.ref[Language] | None = None
+        self._nlp: weakref.ref[Language] | None = None  # the pipeline whose config names this component's model
         self._warned: set[str] = set()
         self._source: str | None = None if model is None else str(model)
         self._own_parser: Any = None
@@ -166,8 +166,7 @@ class ModelPipe(Pipe):
         not."""
         own = getattr(parser, "settings", None)
         known = vars(own) if own is not None else inspect.signature(parser.with_settings).parameters
-        values = {setting: getattr(self, setting) for setting in self.SETTINGS}
-        given = {setting: value for setting, value in values.items() if value is not None}
+        given = {setting: value for setting in self.SETTINGS if (value := getattr(self, setting)) is not None}
         unknown = sorted(set(given) - set(known))
         if unknown:
             raise ConfigError(
@@ -198,23 +197,15 @@ class ModelPipe(Pipe):
         """
         if self._own_parser is None:
             return ()
-        self._forget_path()
+        nlp = self._nlp() if self._nlp is not None else None
+        if nlp is not None and self._source is not None:
+            for name, component in nlp.components:
+                if component is self:
+                    nlp.get_pipe_config(name)["model"] = SAVED
         return tuple(self._own_parser.labels)
-
-    def attach(self, nlp: Language) -> None:
-        """Remember (weakly) the pipeline whose config names this component's model."""
-        self._nlp = weakref.ref(nlp)
 
     def warn_of_others(self, nlp: Language) -> None:
         """Warn of other components of `nlp` that do not go with this one, which is about to be added."""
-
-    def _forget_path(self) -> None:
-        nlp = self._nlp() if self._nlp is not None else None
-        if nlp is None or self._source is None:
-            return
-        for name, component in nlp.components:
-            if component is self:
-                nlp.get_pipe_config(name)["model"] = SAVED
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -257,7 +248,7 @@ class ModelPipe(Pipe):
         self._load(find_model(model, self.factory))
         self._source = str(model)
         if nlp is not None:
-            self.attach(nlp)
+            self._nlp = weakref.ref(nlp)
 
     # ---- serialization: the model only; settings are the config's ----
 
@@ -350,7 +341,7 @@ def factory_of(
 
     def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
         component = kind(name, **config)
-        component.attach(nlp)
+        component._nlp = weakref.ref(nlp)
         component.warn_of_others(nlp)
         return component
 

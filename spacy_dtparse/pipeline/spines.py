@@ -24,14 +24,8 @@ def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: 
     each word the number of each spine in `names` and its probability, by turns.
     """
     numbers: dict[str, int] = {}
-    packed: list[list[int | float]] = []
-    spans = []
-    for place, offer in zip(places, offers, strict=True):
-        spans.append(Span(doc, place, place + 1, label=offer[0][0]))
-        row: list[int | float] = []
-        for name, chance in offer:
-            row += (numbers.setdefault(name, len(numbers)), chance)
-        packed.append(row)
+    packed = [[part for name, p in offer for part in (numbers.setdefault(name, len(numbers)), p)] for offer in offers]
+    spans = [Span(doc, place, place + 1, label=offer[0][0]) for place, offer in zip(places, offers, strict=True)]
     attrs = {
         "version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(numbers), "offers": packed,
     }  # fmt: skip
@@ -52,26 +46,21 @@ def spines(token: Token, key: str | None = None) -> tuple[tuple[str, float], ...
     """The likely spines of a word with their probabilities, best first; () where there is none, and where Doc.from_docs
     or JSON dropped the probabilities. `key`: see `spine`."""
     found = _find(token, key)
-    if found is None:
-        return ()
-    group, number = found
-    return _offer(group, number) if _has_offers(group) else ()
+    return () if found is None else _offer(*found)
 
 
 def read_offers(doc: Doc, key: str | None = None) -> dict[int, Offer]:
     """`spines` of all words that have some, by their places in the Doc."""
     group = _group(doc, key)
-    if group is None or not _has_offers(group):
+    if group is None or len(group.attrs.get("offers", ())) != len(group):
         return {}
     return {span.start: _offer(group, number) for number, span in enumerate(group)}
 
 
-def _has_offers(group: SpanGroup) -> bool:
-    return len(group.attrs.get("offers", ())) == len(group)
-
-
 def _offer(group: SpanGroup, number: int) -> tuple[tuple[str, float], ...]:
-    """The likely spines of the word of span `number`."""
+    """The likely spines of the word of span `number`; () where they were dropped."""
+    if len(group.attrs.get("offers", ())) != len(group):
+        return ()
     names, row = group.attrs["names"], group.attrs["offers"][number]
     return tuple((names[name], chance) for name, chance in zip(row[::2], row[1::2], strict=True))
 

@@ -12,9 +12,7 @@ _UNSAFE = re.compile(r"[\s()]", re.ASCII)
 
 def _safe(text: str) -> str:
     """`text` without what would break the brackets: round ones escaped, each white space character as _."""
-    if not _UNSAFE.search(text):
-        return text
-    return _SPACE.sub("_", text.translate(_ESCAPE_ROUND))
+    return _SPACE.sub("_", text.translate(_ESCAPE_ROUND)) if _UNSAFE.search(text) else text
 
 
 def _leaf(tree: Tree, i: int) -> str:
@@ -49,12 +47,11 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
     Its children begin lines of their own, two columns further right, but at most width / 2.
     """
     child_lists = tree.child_lists()
-    flat = [0] * len(tree.labels)  # length of each constituent on one line
-    for k in range(len(tree.labels) - 1, -1, -1):
-        flat[k] = len(_safe(tree.labels[k])) + 2
-        for child in child_lists[k]:
-            flat[k] += 1 + (flat[child] if child >= 0 else len(_leaf(tree, ~child)))
-    lines: list[str] = []
+    leaves = [_leaf(tree, i) for i in range(len(tree.words))]
+    opened = [f"({_safe(label)}" for label in tree.labels]
+    flat = [0] * len(opened)  # length of each constituent on one line
+    for k in range(len(flat) - 1, -1, -1):
+        flat[k] = len(opened[k]) + 1 + sum(1 + (flat[c] if c >= 0 else len(leaves[~c])) for c in child_lists[k])
     parts: list[str] = []
     # what comes next (a child, or None for a closing bracket), whether it begins a line, and its depth
     todo: list[tuple[int | None, bool, int]] = [(0, True, 0)]
@@ -64,16 +61,13 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
             parts.append(")")
             continue
         margin = min(2 * depth, width // 2)
-        if breaks and parts:
-            lines.append("".join(parts))
-            parts = []
-        parts.append(" " * margin if breaks else " ")
+        if parts:
+            parts.append("\n" + " " * margin if breaks else " ")
         if what < 0:
-            parts.append(_leaf(tree, ~what))
+            parts.append(leaves[~what])
             continue
-        parts.append(f"({_safe(tree.labels[what])}")
+        parts.append(opened[what])
         fits = not breaks or margin + flat[what] <= width
         todo.append((None, False, depth))
         todo.extend((child, not fits, depth + 1) for child in reversed(child_lists[what]))
-    lines.append("".join(parts))
-    return "\n".join(lines)
+    return "".join(parts)

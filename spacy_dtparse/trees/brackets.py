@@ -142,8 +142,12 @@ class _Reader:
                 continue
             depth, self.place = len(self.stack), (number, match.start() + 1)
             try:
-                if not decoded:
-                    _check_decoded(match[0])
+                bad = None if decoded else _UNDECODED.search(match[0])
+                if bad is not None:
+                    raise _Problem(
+                        f"byte 0x{ord(bad[0]) - 0xDC00:02x} is not valid in the file's encoding; give the right "
+                        "`encoding` (UTF-8 is assumed) or repair the file"
+                    )
                 self._take(match, done)
             except _Problem as problem:
                 self._recover(match, depth, problem)
@@ -187,7 +191,10 @@ class _Reader:
             return
         self.unlabelled = False
         if kind == _LEAF:
-            self._leaf(match[1], match[2])
+            self._check_uncrowded()
+            self.tags.append(match[1])
+            self.words.append(match[2])
+            self.stray = False
             if not self.stack:
                 self._finish(done)
         elif kind == _OPEN:
@@ -197,12 +204,6 @@ class _Reader:
             for place in range(column, column + len(match[4])):
                 self.place = line, place
                 self._close(done)
-
-    def _leaf(self, tag: str, word: str) -> None:
-        self._check_uncrowded()
-        self.tags.append(tag)
-        self.words.append(word)
-        self.stray = False
 
     def _open(self, label: str, certain: bool) -> None:
         """An opening bracket; `certain` is false when its label may still come on the next line."""
@@ -312,12 +313,3 @@ class _Reader:
             warnings.warn(f"tree skipped: {error}", stacklevel=2)
         else:
             self.errors.append(error)
-
-
-def _check_decoded(text: str) -> None:
-    bad = _UNDECODED.search(text)
-    if bad is not None:
-        raise _Problem(
-            f"byte 0x{ord(bad[0]) - 0xDC00:02x} is not valid in the file's encoding; give the right `encoding` "
-            "(UTF-8 is assumed) or repair the file"
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ CANDIDATE = "?"
 """The pseudo-label of a candidate: its head is chosen without knowing its label."""
 
 MODES = ("left", "right", "left-any", "right-any", "first", "last")
-Scan = tuple[str, tuple[str, ...]]
-Rule = tuple[Scan, ...]
+Rule = tuple[tuple[str, tuple[str, ...]], ...]
 _SETS = ("conjunctions", "no_coordination", "punctuation")
 _FIELDS = ("rules", "default", "candidate", *_SETS)
 
@@ -67,11 +66,9 @@ class HeadRules:
         unknown = sorted(set(data) - set(_FIELDS))
         if unknown:
             raise ConfigError(f"head rules: unknown key {unknown[0]!r}; allowed are {', '.join(_FIELDS)}")
-        values = {} if base is None else {name: getattr(base, name) for name in _FIELDS}
-        values |= data
-        if base is not None and "rules" in data:
-            values["rules"] = {**base.rules, **data["rules"]}
-        return cls(**values)
+        if base is None:
+            return cls(**data)
+        return replace(base, **{**data, "rules": {**base.rules, **data.get("rules", {})}})
 
     @classmethod
     def from_json(cls, path: str | os.PathLike, base: HeadRules | None = None) -> HeadRules:
@@ -94,9 +91,7 @@ class HeadRules:
 
     def rule(self, label: str) -> Rule:
         """The scans for `label`, whose function tags do not count."""
-        if label == CANDIDATE:
-            return self.candidate
-        return self.rules.get(base_label(label), self.default)
+        return self.candidate if label == CANDIDATE else self.rules.get(base_label(label), self.default)
 
     def head_child(self, label: str, child_labels: Sequence[str]) -> int:
         """The place (from 0) of the head among the children, given by label or tag; function tags do not count.
@@ -107,8 +102,7 @@ class HeadRules:
             raise ConfigError(f"a constituent {label!r} without children has no head")
         children = [base_label(child) for child in child_labels]
         head = self._scan(self.rule(label), children)
-        coordinated = base_label(label) not in self.no_coordination
-        if head > 1 and coordinated and children[head - 1] in self.conjunctions:
+        if head > 1 and children[head - 1] in self.conjunctions and base_label(label) not in self.no_coordination:
             before = head - 2
             while before > 0 and children[before] in self.punctuation:
                 before -= 1
@@ -182,19 +176,13 @@ def resort_is_right(rule: Rule) -> bool:
 def _rule(label: str, scans: Iterable[Any]) -> Rule:
     checked = []
     for scan in scans:
-        fine = (
-            not isinstance(scan, str)
-            and len(scan) == 2
-            and scan[0] in MODES
-            and not isinstance(scan[1], str)
-            and all(isinstance(wanted, str) for wanted in scan[1])
-        )
-        if not fine:
+        mode, labels = scan if not isinstance(scan, str) and len(scan) == 2 else ("", "")
+        if mode not in MODES or isinstance(labels, str) or not all(isinstance(wanted, str) for wanted in labels):
             raise ConfigError(
                 f"head rule for {label!r}: {scan!r} is not a scan; a scan is [mode, [label, …]] "
                 f"with a mode of {', '.join(MODES)}"
             )
-        checked.append((scan[0], tuple(scan[1])))
+        checked.append((mode, tuple(labels)))
     return tuple(checked)
 
 
@@ -208,9 +196,7 @@ COLLINS = HeadRules.from_dict(head_tables.COLLINS)
 LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.COLLINS["punctuation"]})
 """For languages without a table: the leftmost child that is not punctuation."""
 
-_LANGUAGES = {"en": COLLINS}
-
 
 def head_rules(language: str) -> HeadRules:
     """The rules for a language code (as in spaCy: "en", "de" …); LEFTMOST where there is no table."""
-    return _LANGUAGES.get(language, LEFTMOST)
+    return COLLINS if language == "en" else LEFTMOST

@@ -19,8 +19,7 @@ _NOTHING = re.compile(r"\(\s*[^\s()]*\s*\)", re.ASCII)
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:
     """The lines with white space in place of brackets that are labelled as in BESIDE or hold nothing, and with the
     words in the form that `escape_token` gives them: round brackets are written "\\(" or "&#40;" in these files, other
-    characters perhaps as other entities. There are as many lines as before, so an error names the right one.
-    """
+    characters perhaps as other entities. There are as many lines as before, so an error names the right one."""
     depth = 0  # of open brackets of what is being passed over
     for line in lines:
         kept: list[str] = []

@@ -7,6 +7,7 @@ of commas or dashes around a PRN is inside it; an apposition's second comma clos
 closing quotation mark stands in the constituent of the opening one when that ends there.
 """
 
+from collections import Counter
 from collections.abc import Collection
 
 from .labels import PUNCTUATION_TAGS
@@ -75,9 +76,7 @@ class _Lowering:
     def pairs(self) -> None:
         """Second commas of appositions and closing quotation marks, from left to right."""
         tags = self.tree.tags
-        inner: dict[tuple[int, str], int] = {}  # how many tokens of a tag hang from a constituent
-        for i, k in enumerate(self.token_parents):
-            inner[k, tags[i]] = inner.get((k, tags[i]), 0) + 1
+        inner = Counter(zip(self.token_parents, tags, strict=True))  # how many tokens of a tag hang from a constituent
         ending: dict[int, list[int]] = {}  # the constituents that end at a place, from top to bottom
         for k, end in enumerate(self.ends):
             ending.setdefault(end, []).append(k)
@@ -90,15 +89,12 @@ class _Lowering:
                 home = self.token_parents[opened.pop()]
                 target = home if self.ends[home] == i else -1
             elif tag == ",":
-                for k in ending.get(i, ()):
-                    single = inner.get((k, ","), 0) == 1 and not inner.get((k, "CC"), 0)
-                    if single and self.tree.labels[k] in _NOMINALS:
-                        target = k
-                        break
+                nominals = (k for k in ending.get(i, ()) if self.tree.labels[k] in _NOMINALS)
+                target = next((k for k in nominals if inner[k, ","] == 1 and not inner[k, "CC"]), -1)
             if target < 0 or i not in self.movable or not self._hangs(i, self._above(target, i)):
                 continue
             inner[self.token_parents[i], tag] -= 1
-            inner[target, tag] = inner.get((target, tag), 0) + 1
+            inner[target, tag] += 1
             grown = [k for k in ending[i] if k <= target]
             for k in grown:  # the target and those above it that end with it
                 self.ends[k] = i + 1

@@ -6,7 +6,7 @@ where the highest one stands among its parent's children. Together they decide b
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ConfigError, TreeError
 from .heads import COLLINS, HeadRules
@@ -83,7 +83,7 @@ def read_sided(text: str) -> SidedSpine:
 
 def is_sided(text: str) -> bool:
     """Whether a written spine tells sides."""
-    return text[:1] != "" and text[0] in _PLACES
+    return text.startswith(tuple(_PLACES))
 
 
 def _check(spine: SidedSpine) -> None:
@@ -120,7 +120,7 @@ def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[
     for start in range(len(words) - 1, -1, -1):
         _check(spines[start])
         piece = _Piece(start + 1, start, 0)
-        while _is_first(piece, spines[piece.token]):
+        while _is_edge(piece, spines[piece.token], LEFT):
             end, head = _take_siblings(start, piece, stack, spines)
             if head is not None:
                 spans.append((start, end, spines[head.token].labels[head.height]))
@@ -136,11 +136,11 @@ def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[
     raise TreeError("nothing begins with the first token; change the place or a side of its spine")
 
 
-def _is_first(piece: _Piece, spine: SidedSpine) -> bool:
-    """Whether a piece is the first child of what it is in."""
+def _is_edge(piece: _Piece, spine: SidedSpine, side: int) -> bool:
+    """Whether a piece is the first (side LEFT) or last child of what it is in."""
     if piece.height < len(spine.labels):
-        return not spine.sides[piece.height] & LEFT
-    return spine.place in (FIRST, ROOT)
+        return not spine.sides[piece.height] & side
+    return spine.place in (FIRST if side == LEFT else LAST, ROOT)
 
 
 def _take_siblings(
@@ -158,10 +158,7 @@ def _take_siblings(
                     "shorter"
                 )
             head = piece
-            done = not spine.sides[piece.height] & RIGHT
-        else:
-            done = spine.place in (LAST, ROOT)
-        if done:
+        if _is_edge(piece, spine, RIGHT):
             return piece.end, head
         if not stack:
             raise TreeError(
@@ -186,18 +183,8 @@ def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, sided: bool = Fal
     return "" if again == tree else f"another tree comes back: {again}"
 
 
-def written_spines(tree: Tree, rules: HeadRules) -> list[str]:
-    """The spine of each token as text. Raises TreeError as `write_spine` does."""
-    return [write_spine(spine) for spine in spines(tree, rules)]
-
-
-def written_sided(tree: Tree, rules: HeadRules) -> list[str]:
-    """The sided spine of each token as text. Raises TreeError as `write_sided` does."""
-    return [write_sided(spine) for spine in sided_spines(tree, rules)]
-
-
-_WRITTEN = {"spine": written_spines, "sided": written_sided}
-CATEGORIES = tuple(_WRITTEN)
+_KINDS: dict[str, Any] = {"spine": (spines, write_spine), "sided": (sided_spines, write_sided)}
+CATEGORIES = tuple(_KINDS)
 """The kinds of categories that a token may have."""
 
 
@@ -208,6 +195,12 @@ def check_categories(name: str) -> None:
 
 
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
-    """What gives the tokens of a tree their categories of that name. Raises ConfigError if it is none of CATEGORIES."""
+    """What gives the tokens of a tree their categories of that name as text. Raises ConfigError if it is none of
+    CATEGORIES; the function raises TreeError as `write_spine` and `write_sided` do."""
     check_categories(name)
-    return partial(_WRITTEN[name], rules=rules)
+    find, write = _KINDS[name]
+    return partial(_written, find, write, rules)
+
+
+def _written(find: Callable, write: Callable, rules: HeadRules, tree: Tree) -> list[str]:
+    return [write(spine) for spine in find(tree, rules)]

@@ -80,10 +80,8 @@ def tree_from_spines(
     shape = Tree.from_spans(words, tags, ((start, end, CANDIDATE) for start, end in brackets))
     if len(spines) != len(shape.words):
         raise TreeError(f"{len(spines)} spines for {len(shape.words)} tokens; give one for each, () for no label")
-    labels: list[str | None] = [None] * len(shape.labels)
-    labels[0] = top
-    heads = [-1] * len(shape.labels)
-    parents = shape.parents()
+    labels: list[str] = [top, *[CANDIDATE] * (len(shape.labels) - 1)]
+    heads, parents = [-1] * len(shape.labels), shape.parents()
     for token, k in enumerate(shape.token_parents()):
         spine = spines[token]
         if isinstance(spine, str):
@@ -94,17 +92,17 @@ def tree_from_spines(
                     f"the spine of token {token} has {len(spine)} labels, but only {height} constituents are above the "
                     "token and below the root; give more brackets or a shorter spine"
                 )
-            if labels[k] is not None:
+            if heads[k] >= 0:
                 raise TreeError(
                     f"tokens {heads[k]} and {token} both head the constituent [{shape.starts[k]}, {shape.ends[k]}); "
                     "make one of their spines shorter"
                 )
             labels[k], heads[k] = label, token
             k = parents[k]
-    if None in labels:
-        k = labels.index(None)
+    if -1 in heads[1:]:
+        k = heads.index(-1, 1)
         raise TreeError(
             f"no spine reaches the constituent [{shape.starts[k]}, {shape.ends[k]}); one of its tokens must head it, "
             "with a longer spine"
         )
-    return Tree(shape.words, shape.tags, (label for label in labels if label is not None), shape.starts, shape.ends)
+    return Tree(shape.words, shape.tags, labels, shape.starts, shape.ends)

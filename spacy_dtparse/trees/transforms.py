@@ -9,6 +9,7 @@ where it would, it removes none.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -73,25 +74,16 @@ def raise_punctuation(tree: Tree) -> Tree:
 def drop_repeated_unary(tree: Tree) -> Tree:
     """In a unary chain each label stays once, where it stands lowest; the root stays. Nothing to invert."""
     spans = tree.spans()
-    kept = []
-    chain: set[str] = set()
-    for k in range(len(spans) - 1, -1, -1):
-        if k + 1 == len(spans) or spans[k][:2] != spans[k + 1][:2]:
-            chain = set()
-        if k == 0 or spans[k][2] not in chain:
-            kept.append(spans[k])
-        chain.add(spans[k][2])
-    return tree if len(kept) == len(spans) else _tree(tree.words, tree.tags, kept[::-1])
+    last = {span: k for k, span in enumerate(spans)}  # equal spans are of one chain
+    kept = [span for k, span in enumerate(spans) if k == 0 or last[span] == k]
+    return tree if len(kept) == len(spans) else _tree(tree.words, tree.tags, kept)
 
 
 def keep_tokens(tree: Tree, kept: Sequence[int]) -> Tree:
     """`tree` over the tokens `kept` (ascending, at least one); constituents that hold none of them go."""
     if len(kept) == len(tree.words):
         return tree
-    keeps = [0] * len(tree.words)
-    for i in kept:
-        keeps[i] = 1
-    place = list(accumulate(keeps, initial=0))  # how many kept tokens come before each place
+    place = [bisect_left(kept, i) for i in range(len(tree.words) + 1)]  # how many kept tokens come before
     spans = [(place[s], place[e], label) for s, e, label in tree.spans() if place[s] < place[e]]
     return _tree([tree.words[i] for i in kept], [tree.tags[i] for i in kept], spans)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TreeError
@@ -14,6 +15,7 @@ Strings = Iterable[str]
 Numbers = Iterable[int]
 
 
+@dataclass(init=False, repr=False, slots=True, unsafe_hash=True)
 class Tree:
     """An immutable constituent tree over n tokens with m constituents.
 
@@ -26,24 +28,21 @@ class Tree:
     empty or out of range, or the spans cross or are not in pre-order.
     """
 
-    __slots__ = ("_hash", "ends", "labels", "starts", "tags", "words")
-
     words: tuple[str, ...]
     tags: tuple[str, ...]
     labels: tuple[str, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    _hash: int | None
 
     def __init__(self, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers):
-        self._fill(tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)), None)
+        self._fill(tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)))
         self._validate()
 
     @classmethod
     def trusted(cls, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers) -> Tree:
         """A tree from parts that are well formed by construction: nothing is checked or converted."""
         tree = cls.__new__(cls)
-        tree._fill(tuple(words), tuple(tags), tuple(labels), tuple(starts), tuple(ends), None)
+        tree._fill(tuple(words), tuple(tags), tuple(labels), tuple(starts), tuple(ends))
         return tree
 
     @classmethod
@@ -56,14 +55,14 @@ class Tree:
         return cls(words, tags, (s[2] for s in ordered), (s[0] for s in ordered), (s[1] for s in ordered))
 
     def _fill(self, *values: Any) -> None:
-        for name, value in zip(("words", "tags", "labels", "starts", "ends", "_hash"), values, strict=True):
+        for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def _validate(self) -> None:
         n, m = len(self.words), len(self.labels)
         if len(self.tags) != n:
             raise TreeError(f"{n} words but {len(self.tags)} tags; give one tag per word")
-        if len(self.starts) != m or len(self.ends) != m:
+        if not len(self.starts) == len(self.ends) == m:
             raise TreeError(
                 f"{m} labels, {len(self.starts)} starts and {len(self.ends)} ends; their numbers must agree"
             )
@@ -106,19 +105,6 @@ class Tree:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Tree is immutable; {name!r} cannot be deleted")
-
-    def _key(self) -> tuple:
-        return self.starts, self.ends, self.labels, self.words, self.tags
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tree):
-            return NotImplemented
-        return self is other or self._key() == other._key()
-
-    def __hash__(self) -> int:
-        if self._hash is None:
-            object.__setattr__(self, "_hash", hash(self._key()))
-        return self._hash  # type: ignore[return-value]
 
     def __reduce__(self) -> tuple:
         return Tree.trusted, (self.words, self.tags, self.labels, self.starts, self.ends)

@@ -76,24 +76,23 @@ class DependencyModel:
                 f"the model names the decoder {self.decoder!r}; this release has {', '.join(DECODERS)}: install a "
                 "newer one"
             )
-        if len(self.label_names) > MAX_LABELS:
-            raise ModelFormatError(
-                f"the model has {len(self.label_names)} labels, and at most {MAX_LABELS} can be told apart; {FETCH}"
-            )
-        if not self.label_names:
+        n = len(self.label_names)
+        if n > MAX_LABELS:
+            raise ModelFormatError(f"the model has {n} labels, and at most {MAX_LABELS} can be told apart; {FETCH}")
+        if not n:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")
         for stage in self.stages:
             check_keys(stage.keys, len(stage.weights))
         object.__setattr__(self, "tables", tuple(stage.table() for stage in self.stages))
         if self.labels is not None:
-            check_labels(self.labels, len(self.label_names))
+            check_labels(self.labels, n)
 
     def fingerprint(self) -> str:
         """Digest of all that decides a parse (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.label_names, self.decoder)).encode())
         for array in (self.parts.word_tags, self.parts.stem_tags, self.parts.kinds):
             digest.update(np.ascontiguousarray(array).tobytes())
-        for stage in (*self.stages, *([self.labels] if self.labels is not None else [])):
+        for stage in (*self.stages, self.labels or ()):
             for part in stage:
                 digest.update(part.tobytes() if isinstance(part, np.ndarray) else str(part).encode())
         return digest.hexdigest()[:16]
@@ -105,14 +104,9 @@ def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray
         arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
     if model.labels is not None:
         arrays |= label_arrays(model.labels)
-    meta = {
-        "parts": model.parts.to_dict(),
-        "grids": [stage.grid for stage in model.stages],
-        "label_grid": None if model.labels is None else model.labels.grid,
-        "label_names": list(model.label_names),
-        "decoder": model.decoder,
-    }
-    return meta, arrays
+    meta = {"parts": model.parts.to_dict(), "label_names": model.label_names, "decoder": model.decoder}
+    label_grid = None if model.labels is None else model.labels.grid
+    return {**meta, "grids": [stage.grid for stage in model.stages], "label_grid": label_grid}, arrays
 
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:

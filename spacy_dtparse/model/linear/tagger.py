@@ -42,19 +42,15 @@ class TaggerModel:
     def fingerprint(self) -> str:
         """Digest of all that decides a label (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.weights.grid, self.scale)).encode())
-        arrays = (self.parts.allowed_from, self.parts.allowed, *self.weights[:-1])
-        for array in arrays:
+        for array in (self.parts.allowed_from, self.parts.allowed, *self.weights[:-1]):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:16]
 
 
 def _parts(model: TaggerModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    arrays = {
-        **label_arrays(model.weights), "allowed_counts": np.diff(model.parts.allowed_from),
-        "allowed": model.parts.allowed,
-    }  # fmt: skip
+    allowed = {"allowed_counts": np.diff(model.parts.allowed_from), "allowed": model.parts.allowed}
     meta = {"parts": model.parts.to_dict(), "grid": model.weights.grid, "scale": model.scale}
-    return meta, arrays
+    return meta, {**label_arrays(model.weights), **allowed}
 
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerModel:

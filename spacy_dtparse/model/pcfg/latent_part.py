@@ -108,7 +108,7 @@ class LatentPart:
         """The rules sorted by left child, for the kernels: binary ones, then unary ones; rows of zeros left out."""
         is_unary = self.rules[:, 2] < 0
         order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
-        parent, left, right = self.rules[order].T
+        parent, left, right = np.ascontiguousarray(self.rules[order].T)
         n_binary = int(np.count_nonzero(~is_unary))
         n = len(self.sizes)
         ranges = child_ranges(n, left[:n_binary], left[n_binary:])
@@ -124,9 +124,8 @@ class LatentPart:
         new_at, places = line_up(at, rows)
         values = np.divmod(rows - row_at[order[rule]], wide[right[rule]])
         return LatentRules(
-            self.sizes.astype(INDEX), ranges, np.ascontiguousarray(parent), np.ascontiguousarray(left),
-            np.ascontiguousarray(right), row_from.astype(INDEX), np.stack(values, axis=1).astype(INDEX),
-            new_at[row_from[:-1]], np.ascontiguousarray(self.values[places]), pair_from,
+            self.sizes.astype(INDEX), ranges, parent, left, right, row_from.astype(INDEX),
+            np.stack(values, axis=1).astype(INDEX), new_at[row_from[:-1]], self.values[places], pair_from,
         )  # fmt: skip
 
     def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
 from ...kernels.pcfg.cky import ITEM, RULE
-from ...symbols import SymbolTable
+from ...symbols import Remembered, SymbolTable
 from ...trees.transforms import Recipe
 from ...trees.tree import TOP
 from ..reading import ModelFormat, part_of
@@ -76,7 +77,7 @@ class PcfgGrammar:
         if not len(self.kind) == len(self.base) == len(self.coarse) == len(self.frequency) == n or not n:
             raise ModelFormatError(f"a grammar of {n} symbols has tables of other lengths; write the model again")
         for rules, weight, width in ((self.binary, self.binary_weight, 3), (self.unary, self.unary_weight, 2)):
-            if rules.ndim != 2 or rules.shape[1] != width or len(weight) != len(rules):
+            if rules.shape != (len(weight), width):
                 raise ModelFormatError(f"rules of shape {rules.shape}, {len(weight)} weights; write the model again")
             if len(rules) and not (0 <= int(rules.min()) and int(rules.max()) < n):
                 raise ModelFormatError(f"a rule names a symbol outside of the {n} there are; write the model again")
@@ -84,9 +85,8 @@ class PcfgGrammar:
                 raise ModelFormatError("a rule's log probability is above 0 or no number; write the model again")
         self.emissions.check(n, "symbol")
         if int(self.emissions.from_class[0]) != 0 or np.any(np.diff(self.emissions.from_class) < 1):
-            raise ModelFormatError(
-                "the emissions' tables do not fit together: a word class has no tag; write the model again"
-            )
+            fault = "the emissions' tables do not fit together: a word class has no tag"
+            raise ModelFormatError(f"{fault}; write the model again")
         if np.any(np.diff(self.coarse) < 0):
             raise ModelFormatError("symbols are not sorted by their coarse symbol; write the model again")
 
@@ -145,18 +145,15 @@ class PcfgGrammar:
         `classes` int32 (n,). `tags` int32 (n,): the given tag of each word, whose symbols alone are allowed; -1 for a
         word without one, None when no word has one.
         """
-        found, leaf_from = [], np.zeros(len(classes) + 1, dtype=INDEX)
         given = [-1] * len(classes) if tags is None else tags.tolist()
-        for t, (number, tag) in enumerate(zip(classes.tolist(), given, strict=True)):
-            entry = self._leaves.get((number, tag))
-            if entry is None:
-                entry = self._leaves[number, tag] = self._leaves_of(number, tag).tobytes()
-            found.append(entry)
-            leaf_from[t + 1] = leaf_from[t] + len(entry) // ITEM.itemsize
-        return np.frombuffer(bytearray().join(found), dtype=ITEM), leaf_from
+        known = self._leaves
+        found = [known[pair] for pair in zip(classes.tolist(), given, strict=True)]
+        ends = accumulate(len(leaves) // ITEM.itemsize for leaves in found)
+        return np.frombuffer(bytearray().join(found), dtype=ITEM), np.array([0, *ends], dtype=INDEX)
 
-    def _leaves_of(self, number: int, tag: int) -> np.ndarray:
-        e = self.emissions
+    def _leaves_of(self, pair: tuple[int, int]) -> bytes:
+        """The leaves of a word of (class, given tag), as bytes, which are joined faster than arrays."""
+        (number, tag), e = pair, self.emissions
         low, high = int(e.from_class[number]), int(e.from_class[number + 1])
         symbols, weight = e.symbol[low:high], e.weight[low:high]
         wanted = np.flatnonzero((self.kind == TAG) & (self.base == tag))
@@ -165,13 +162,11 @@ class PcfgGrammar:
             symbols, weight = (symbols[here], weight[here]) if here.any() else (wanted, e.floor[wanted])
         leaves = np.full(len(symbols), -1, dtype=ITEM)
         leaves["symbol"], leaves["score"] = symbols, weight
-        return leaves
+        return leaves.tobytes()
 
     @cached_property
-    def _leaves(self) -> dict[tuple[int, int], bytes]:
-        """The leaves of (class, tag) pairs met so far, as bytes, which are joined faster than arrays: as many as there
-        are, so it never grows out of bounds."""
-        return {}
+    def _leaves(self) -> Remembered[tuple[int, int], bytes]:
+        return Remembered(self._leaves_of)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file holds beside the names, by name; `from_arrays` reads it back."""
@@ -271,44 +266,30 @@ class PcfgModel:
 
 
 def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    meta: dict[str, Any] = {
-        "labels": list(model.labels),
-        "tags": list(model.tags),
-        "classes": list(model.words.classes),
-        "fine_names": list(model.fine.names),
-        "coarse_names": list(model.coarse.names),
-        "recipe": list(model.recipe),
-        "given_tags": model.given_tags,
-        "n_latent": len(model.latent),
-        "n_pruners": len(model.pruners),
-    }
+    meta: dict[str, Any] = {"labels": model.labels.strings, "tags": model.tags.strings, "recipe": model.recipe}
+    meta |= {"classes": model.words.classes.strings, "fine_names": model.fine.names, "coarse_names": model.coarse.names}
+    meta |= {"given_tags": model.given_tags, "n_latent": len(model.latent), "n_pruners": len(model.pruners)}
     parts: dict[str, PcfgGrammar | LatentPart] = {"fine.": model.fine, "coarse.": model.coarse}
     parts |= {f"latent{number}.": part for number, part in enumerate((*model.pruners, *model.latent))}
     if model.candidates is not None:
-        meta["candidate_names"] = list(model.candidates.names)
-        parts["candidates."] = model.candidates
+        meta["candidate_names"], parts["candidates."] = model.candidates.names, model.candidates
     arrays = {prefix + name: array for prefix, part in parts.items() for name, array in part.arrays().items()}
     return meta, arrays
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
-    n_pruners = int(meta.get("n_pruners", 0))
-    count = n_pruners + int(meta.get("n_latent", 0))
-    latent = tuple(LatentPart.from_arrays(part_of(arrays, f"latent{number}.")) for number in range(count))
-    names = meta.get("candidate_names")
-    return PcfgModel(
-        SymbolTable(meta["labels"]),
-        SymbolTable(meta["tags"]),
-        WordClasses(meta["classes"]),
-        PcfgGrammar.from_arrays(meta["fine_names"], part_of(arrays, "fine.")),
-        PcfgGrammar.from_arrays(meta["coarse_names"], part_of(arrays, "coarse.")),
-        tuple(meta["recipe"]),
-        bool(meta["given_tags"]),
-        dict(meta["meta"]),
-        latent[n_pruners:],
-        latent[:n_pruners],
-        None if names is None else PcfgGrammar.from_arrays(names, part_of(arrays, "candidates.")),
-    )
+    n_pruners, n_latent = int(meta.get("n_pruners", 0)), int(meta.get("n_latent", 0))
+    latent = tuple(LatentPart.from_arrays(part_of(arrays, f"latent{k}.")) for k in range(n_pruners + n_latent))
+
+    def grammar(names: str, prefix: str) -> PcfgGrammar:
+        return PcfgGrammar.from_arrays(meta[names], part_of(arrays, prefix))
+
+    tables = SymbolTable(meta["labels"]), SymbolTable(meta["tags"]), WordClasses(meta["classes"])
+    grammars = grammar("fine_names", "fine."), grammar("coarse_names", "coarse.")
+    candidates = None if meta.get("candidate_names") is None else grammar("candidate_names", "candidates.")
+    rest: tuple[Any, ...] = tuple(meta["recipe"]), bool(meta["given_tags"]), dict(meta["meta"])
+    rest += latent[n_pruners:], latent[:n_pruners], candidates
+    return PcfgModel(*tables, *grammars, *rest)
 
 
 FORMAT = ModelFormat(KIND, VERSION, "PCFG", _parts, _build)

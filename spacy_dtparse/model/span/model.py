@@ -21,8 +21,6 @@ VERSION = 1
 Chain = tuple[str, ...]
 """Labels over one span, from top to bottom; () for a span that is no constituent."""
 
-_LEVELS = 127
-
 
 @dataclass(frozen=True)
 class PackedNetwork:
@@ -37,14 +35,11 @@ class PackedNetwork:
     @classmethod
     def pack(cls, network: SpanNetwork) -> PackedNetwork:
         """Round a network to what is stored."""
-        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(_LEVELS)
-        arrays = {"table": np.rint(network.table / factor[:, None]).astype(STORED_TABLE), "factor": factor}
-        for name, value in network._asdict().items():
-            if name == "weights":
-                arrays.update({f"weights{k}": part.astype(STORED_REAL) for k, part in enumerate(value)})
-            elif name != "table":
-                arrays[name] = value.astype(STORED_REAL)
-        return cls(arrays)
+        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(127)
+        table = np.rint(network.table / factor[:, None]).astype(STORED_TABLE)
+        rest = {**network._asdict(), **{f"weights{k}": part for k, part in enumerate(network.weights)}}
+        del rest["weights"], rest["table"]
+        return cls({"table": table, "factor": factor, **{name: rest[name].astype(STORED_REAL) for name in rest}})
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
         """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
@@ -60,7 +55,7 @@ class PackedNetwork:
             )
         except KeyError as error:
             raise ModelFormatError(f"a network lacks its {error}; fetch or write the model again") from error
-        if n_layers == 0:
+        if not network.weights:
             raise ModelFormatError("a network has no layer; fetch or write the model again")
         d, m = network.recurrent.shape[-1], network.bilinear.shape[0]
         widths = [network.table.shape[1], *[2 * d] * (n_layers - 1)]
@@ -121,11 +116,11 @@ class SpanModel:
         if len({network.bilinear.shape for network in networks}) > 1:
             raise ModelFormatError("the networks' projections have different widths; train them with one width")
         if self.bare is not None:
-            size, tags = len(self.labels), len(self.words.tables[1])
-            if self.bare.never.shape != (size + 1, size + 1, tags):
+            size, tags, seen = len(self.labels), len(self.words.tables[1]), self.bare.never.shape
+            if seen != (size + 1, size + 1, tags):
                 raise ModelFormatError(
-                    f"the table of bare tokens has the shape {self.bare.never.shape}, which does not fit {size} labels "
-                    f"and {tags} tags; fetch or write the model again"
+                    f"the table of bare tokens has the shape {seen}, which does not fit {size} labels and {tags} tags; "
+                    "fetch or write the model again"
                 )
         object.__setattr__(self, "networks", networks)
 
@@ -137,8 +132,8 @@ class SpanModel:
     def fingerprint(self) -> str:
         """Digest of lists and arrays (16 hex digits)."""
         digest = hashlib.sha256()
-        strings: list[Iterable[str]] = [*self.words.tables, *self.chains]
-        for table in strings:
+        tables: tuple[Iterable[str], ...] = (*self.words.tables, *self.chains)
+        for table in tables:
             digest.update("\0".join(table).encode() + b"\1")
         for packed in self.packed:
             for name in sorted(packed.arrays):
@@ -154,14 +149,9 @@ def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         for number, packed in enumerate(model.packed)
         for name, array in packed.arrays.items()
     }
+    meta: dict[str, Any] = {"words": model.words.to_dict(), "chains": model.chains, "n_networks": len(model.packed)}
     if model.bare is not None:
-        arrays["bare.never"] = model.bare.never
-    meta = {
-        **({} if model.bare is None else {"one_root": model.bare.one_root}),
-        "words": model.words.to_dict(),
-        "chains": [list(chain) for chain in model.chains],
-        "n_networks": len(model.packed),
-    }
+        arrays["bare.never"], meta["one_root"] = model.bare.never, model.bare.one_root
     return meta, arrays
 
 
@@ -169,9 +159,8 @@ def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
     wide = {name: array.view(STORED_REAL) if array.dtype == np.uint16 else array for name, array in arrays.items()}
     packed = tuple(PackedNetwork(part_of(wide, f"network{k}.")) for k in range(int(meta["n_networks"])))
     chains = tuple(tuple(chain) for chain in meta["chains"])
-    bare = None
-    if "bare.never" in arrays:
-        bare = BareTables(arrays["bare.never"].astype(np.bool_), bool(meta["one_root"]))
+    never = arrays.get("bare.never")
+    bare = None if never is None else BareTables(never.astype(np.bool_), bool(meta["one_root"]))
     return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), bare)
 
 

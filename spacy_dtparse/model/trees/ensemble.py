@@ -29,10 +29,12 @@ class LabelEnsemble(NamedTuple):
     value: np.ndarray
 
 
+_TYPES = (INDEX, INDEX, INDEX, INDEX, SCORE)
+
+
 def empty_ensemble() -> LabelEnsemble:
     """An ensemble without trees: it scores everything 0."""
-    none = np.zeros(0, dtype=INDEX)
-    return LabelEnsemble(none, none.copy(), none.copy(), none.copy(), np.zeros(0, dtype=SCORE))
+    return LabelEnsemble(*(np.zeros(0, dtype=dtype) for dtype in _TYPES))
 
 
 def _tree_of_nodes(ensemble: LabelEnsemble) -> np.ndarray:
@@ -55,7 +57,7 @@ def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -
     `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one tree (so no
     cycles, no shared and no lost nodes). `name` starts the message.
     """
-    for field, dtype in zip(ensemble._fields, (INDEX, INDEX, INDEX, INDEX, SCORE), strict=True):
+    for field, dtype in zip(ensemble._fields, _TYPES, strict=True):
         array = getattr(ensemble, field)
         if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
             is_array = isinstance(array, np.ndarray)

@@ -54,31 +54,28 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     back on joining its pieces, or one that came in when preprocessing was undone.
     """
     result = parser.parse(words, tags)
-    if not 0 <= constituent < len(result.tree.labels):
-        raise DtparseError(
-            f"there is no constituent {constituent}; this parse has constituents 0 to {len(result.tree.labels) - 1}"
-        )
+    m = len(result.tree.labels)
+    if not 0 <= constituent < m:
+        raise DtparseError(f"there is no constituent {constituent}; this parse has constituents 0 to {m - 1}")
     model: DtreeModel = parser.model
     record = parser.recipe.prepare(words, tags)
     tokens = model.lexicon.encode([words[k] for k in record.kept], [tags[k] for k in record.kept])
     nodes, status = _search(parser, tokens)
     n, used = len(tokens), int(nodes.used[0])
-    if used - n != len(result.tree.labels):
+    if used - n != m:
         raise DtparseError(
-            f"this parse has {len(result.tree.labels)} constituents, of which {used - n} were inferred "
-            "before preprocessing was undone; they cannot be matched: use a model without such steps"
+            f"this parse has {m} constituents, of which {used - n} were inferred before preprocessing was undone; they "
+            "cannot be matched: use a model without such steps"
         )
     if status == FALLBACK and constituent == 0:
         raise DtparseError(
             "no inference built the root of this parse: no complete tree was found, so its pieces were joined"
         )
-    number = np.arange(n, used)  # pre-order as in the parser: of equal spans the later item is the upper
-    order = np.lexsort((-number, -nodes.item[n:used]["end"], nodes.item[n:used]["start"]))
+    number, items = np.arange(n, used), nodes.item[n:used]
+    order = np.lexsort((-number, -items["end"], items["start"]))  # as in the parser: of equal spans the later is upper
     node = int(number[order[constituent]])
-    last = used - 1 if status == FALLBACK else used
-    active = _atoms_of(model, tokens, nodes, n, last, node)
-    label = model.lexicon.labels[int(nodes.item[node]["label"])]
-    rules = _sorted_rules(model, label)
+    active = _atoms_of(model, tokens, nodes, n, used - (status == FALLBACK), node)
+    rules = _sorted_rules(model, model.lexicon.labels[int(nodes.item[node]["label"])])
     return [rule for rule, present, absent in rules if present <= active and not absent & active]
 
 

@@ -33,10 +33,8 @@ class Gate:
         if n & (n - 1) or n == 1:
             raise ConfigError(f"the gate has {n} weights; it must be 0 or a power of two above 1")
         if len(self.shares) != len(self.margins) or list(self.shares) != sorted(self.shares):
-            raise ConfigError(
-                f"the gate has {len(self.shares)} shares and {len(self.margins)} margins; it must be one margin for "
-                "each of the ascending shares"
-            )
+            counts = f"{len(self.shares)} shares and {len(self.margins)} margins"
+            raise ConfigError(f"the gate has {counts}; it must be one margin for each of the ascending shares")
 
     def least(self, share: float) -> int:
         """The least margin at which no more than `share` of the right windows are lost."""
@@ -46,8 +44,7 @@ class Gate:
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data, and arrays: the weights that are not 0 and the distances between them."""
         at = np.flatnonzero(self.weights)
-        size, shares, margins = len(self.weights), list(self.shares), list(self.margins)
-        meta = {"version": VERSION, "entries": size, "shares": shares, "margins": margins}
+        meta = {"version": VERSION, "entries": len(self.weights), "shares": self.shares, "margins": self.margins}
         return meta, {"gate_at": np.diff(at, prepend=0), "gate_weight": self.weights[at]}
 
     @classmethod

@@ -116,17 +116,12 @@ def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
     used = np.zeros(n_atoms, dtype=bool)
     for ensemble in ensembles:
         used[ensemble.atom[ensemble.atom >= 0]] = True
-    numbers = np.full(n_atoms, -1, dtype=INDEX)
-    numbers[used] = np.arange(int(used.sum()), dtype=INDEX)
-    return numbers
+    return np.where(used, np.cumsum(used) - 1, -1).astype(INDEX)
 
 
 def renumber(ensemble: LabelEnsemble, numbers: np.ndarray) -> LabelEnsemble:
     """The ensemble with atom a written as numbers[a]."""
-    atom = ensemble.atom.copy()
-    inner = atom >= 0
-    atom[inner] = numbers[atom[inner]]
-    return ensemble._replace(atom=atom)
+    return ensemble._replace(atom=np.append(numbers, INDEX(-1))[ensemble.atom])  # -1, of a leaf, takes the last
 
 
 @dataclass(frozen=True)
@@ -139,8 +134,7 @@ class CompiledDtree:
     def scratch(self, n_tokens: int) -> SearchScratch:
         """Working memory for sentences of up to `n_tokens`."""
         grammar, table = self.search.grammar.options, self.search.table
-        windows = int(grammar[1]) * (1 if grammar[0] == STRATEGIES.index("shift_reduce") else n_tokens + 1)
-        windows = min(windows, int(grammar[1]) * (n_tokens + 1)) + 1
+        windows = int(grammar[1]) * (1 if grammar[0] == STRATEGIES.index("shift_reduce") else n_tokens + 1) + 1
         n_labels = int(grammar[3])
         return SearchScratch(
             frontier=np.zeros(n_tokens + 1, dtype=INDEX),

@@ -59,13 +59,9 @@ def conjunctions(ensembles: Sequence[LabelEnsemble]) -> Conjunctions:
         sizes.append(np.diff(new))
         literals.append(codes[take])
     none = [np.zeros(0, dtype=np.int64)]
-    return Conjunctions(
-        np.concatenate([*none, *labels]).astype(INDEX),
-        np.concatenate([[0], np.cumsum(np.concatenate(none + sizes))]).astype(np.int64),
-        np.concatenate(none + literals).astype(INDEX),
-        np.concatenate(none + units),
-        bias,
-    )
+    label, size, literal, unit = (np.concatenate(none + parts) for parts in (labels, sizes, literals, units))
+    start = np.append(0, np.cumsum(size)).astype(np.int64)
+    return Conjunctions(label.astype(INDEX), start, literal.astype(INDEX), unit, bias)
 
 
 def _merged(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +134,9 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     atom, present = rules.literal >> 1, (rules.literal & 1).astype(bool)
 
     # Slots: one bit per rule, labels padded to whole words.
-    needs = _present_literals(owner, atom, present)
+    needs = np.flatnonzero(present)  # within a rule the atom first that most rules need
+    counts = np.bincount(atom[needs], minlength=1)
+    needs = needs[np.lexsort((atom[needs], -counts[atom[needs]], owner[needs]))]
     order = _order(rules, owner, atom, present, needs)
     per_label = np.bincount(rules.label, minlength=n_labels)
     label_words = (per_label + 63) // 64
@@ -214,13 +212,6 @@ def _split_large(rules: Conjunctions) -> Conjunctions:
     last = np.cumsum(parts) - 1
     units[last] += rules.units - np.add.reduceat(units, np.concatenate([[0], last[:-1] + 1]))
     return Conjunctions(rules.label[copies], start, rules.literal[take], units, rules.bias)
-
-
-def _present_literals(owner: np.ndarray, atom: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Places of the present literals, by rule, within a rule the atom that most rules need first."""
-    needs = np.flatnonzero(present)
-    counts = np.bincount(atom[needs], minlength=1)
-    return needs[np.lexsort((atom[needs], -counts[atom[needs]], owner[needs]))]
 
 
 _SORTED_NEEDS = 3

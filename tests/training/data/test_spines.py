@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import random
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
-from spacy_dtparse.trees.sided import written_spines
+from spacy_dtparse.trees.sided import written_categories
 from training.cli import main
 from training.data.corpus import Sentence, read_treebank
 from training.data.spines import SHARES, Inventory, Token, categorised, check_file, entropy, report, without_rare
@@ -33,7 +32,7 @@ def sentences(*texts: str, tags: str | None = None) -> list[Sentence]:
 
 
 def with_spines(*texts: str, tags: str | None = None, recipe: Recipe = Recipe.PLAIN) -> list[list[Token]]:
-    return categorised(sentences(*texts, tags=tags), recipe, partial(written_spines, rules=COLLINS))
+    return categorised(sentences(*texts, tags=tags), recipe, written_categories("spine", COLLINS))
 
 
 @pytest.fixture
