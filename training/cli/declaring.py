@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -182,13 +181,6 @@ def model_facts(options: argparse.Namespace) -> dict[str, Any]:
 def size(path: Path) -> str:
     """A file that was written, with its size."""
     return f"{path}: {path.stat().st_size / 1e6:.2f} MB"
-
-
-def write_json(path: Path | None, data: Any) -> None:
-    """Write data to a file if there is to be one; its folder is made."""
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf8")
 
 
 def say(line: str) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
+from ..runs.files import write_json
 from .declaring import (
     LANG,
     NAMES,
@@ -31,7 +32,6 @@ from .declaring import (
     treebank_spec,
     treebanks,
     treebanks_of,
-    write_json,
 )
 
 LINKS_SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
@@ -374,7 +374,8 @@ def bpm_evaluate(options: argparse.Namespace) -> None:
     tokens = sum(len(sentence.heads) for sentence in sentences)
     print(f"{len(sentences)} sentences, {tokens} tokens, {tokens / max(seconds, 1e-9):.0f} tokens per CPU second")
     print(report.line())
-    write_json(options.json, report.to_dict())
+    if options.json is not None:
+        write_json(options.json, report.to_dict())
 
 
 @command(
@@ -422,6 +423,7 @@ def evaluate(options: argparse.Namespace) -> None:
     settings = {name: value for name, value in changes.items() if value is not None}
     records = evaluate(options.source, files, options.tags, options.budgets or [None], settings)
     print(table(records))
-    write_json(options.json, records)
+    if options.json is not None:
+        write_json(options.json, records)
     if options.record:
         record_performance(options.source, records)

@@ -11,6 +11,7 @@ from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees.sided import written_categories
 
+from ..runs.files import write_json
 from .declaring import (
     NAMES,
     READ_SPEC,
@@ -24,7 +25,6 @@ from .declaring import (
     option,
     path,
     settings,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def spines(options: argparse.Namespace) -> int:
     if held_out:
         covered = inventory.coverage(spines.categorised(read_files(held_out), recipe, categories))
     print(spines.report(described, covered, options.most))
-    write_json(options.json, {"inventory": described, "held_out": covered})
+    if options.json is not None:
+        write_json(options.json, {"inventory": described, "held_out": covered})
     if options.write is not None:
         options.write.parent.mkdir(parents=True, exist_ok=True)
         labelled = (LabelledSentence(*zip(*sentence, strict=True)) for sentence in sentences)
