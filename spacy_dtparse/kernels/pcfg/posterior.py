@@ -170,6 +170,13 @@ def _prune(whole, frequency, beam, own, live):
     return count
 
 
+@inner_kernel
+def _keep(row, given):
+    """Set to 0 what may not be."""
+    for a in range(row.shape[0]):
+        row[a] *= given[a] != 0
+
+
 @bare_kernel
 def inside(
     rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
@@ -232,16 +239,14 @@ def inside(
             if i < j - 1 and not few:
                 _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base)
             if masked and not few:
-                for a in range(n_symbols):
-                    base[a] *= given[cell, a] != 0
+                _keep(base, given[cell])
             scale[cell] = normalise(base, own, top) if few else normalise(base, range(n_symbols), top)
             if scale[cell] <= EMPTY // 2:
                 continue
             _close_unary(closure, ranges, own, few, base, whole)
             if not few:
                 if masked:
-                    for a in range(n_symbols):
-                        whole[a] *= given[cell, a] != 0
+                    _keep(whole, given[cell])
                 own = own_room[: _above_zero(whole, own_room)]
             n_live[cell] = _prune(whole, frequency, beam, own, live[cell])
 

@@ -23,7 +23,7 @@ from .found import GLUE_COST, Found, chart_constituents, constituents, first_dif
 from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
-from .spine_masks import SpineMasks, label_posteriors, plain_mass
+from .spine_masks import Mask, SpineMasks, label_posteriors, plain_mass
 
 RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
 """A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
@@ -201,18 +201,14 @@ class PcfgParser(RecipeParser):
             total, allowed = self._buffers().posterior(model.coarse, *coarse, root, beam, prune, given)
             return allowed if total > -np.inf else None
 
-        n_searches, number = 1, 0
-        for beta in self.settings.betas if offered else ():
-            mask = self._masks.mask(offered, beta)
-            if mask is None or mask.number == number:  # of two betas one offers all that the other does
-                continue
-            number = mask.number
+        n_searches = 0
+        for n_searches, mask in enumerate(self._masks_of(offered), 1):
             given = numbers if self._given else None
             allowed = pruned(model.coarse.leaves(classes, given), mask.allowed) if self._prunes else mask.allowed
             if allowed is not None:
                 leaves = model.fine.leaves(classes, given)
-                yield _Try(target, leaves, given, allowed, True, "complete", n_searches, number / n)
-            n_searches += 1
+                yield _Try(target, leaves, given, allowed, True, "complete", n_searches, mask.number / n)
+        n_searches += 1
         for given in (numbers, None) if self._given else (None,):
             status = "fallback" if given is None and self._given else ""
             coarse = model.coarse.leaves(classes, given)
@@ -227,6 +223,15 @@ class PcfgParser(RecipeParser):
                 elif prune == 0 or n <= LATENT_RETRY_TOKENS:
                     yield _Try(None, fine, given, EVERYTHING, False, status or "complete", n_searches)
             yield _Try(model.coarse, coarse, given, EVERYTHING, False, "fallback", n_searches)
+
+    def _masks_of(self, offered: Offered) -> Iterator[Mask]:
+        """What the spines allow within each of the `betas`, without those that give no more than the one before."""
+        number = 0
+        for beta in self.settings.betas if offered else ():
+            mask = self._masks.mask(offered, beta)
+            if mask is not None and mask.number != number:
+                number = mask.number
+                yield mask
 
     def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
         """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
