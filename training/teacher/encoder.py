@@ -20,10 +20,12 @@ MOST_PIECES = 12
 """Sub-words of a word that are read; the rest of a longer one is left out."""
 
 try:
-    import safetensors.torch
-    import torch
-    from tokenizers import Tokenizer
+    import torch  # first, as the largest: whoever has none of them reads of this one
     from torch import nn
+
+    # isort: split
+    import safetensors.torch
+    from tokenizers import Tokenizer
 except ImportError as error:  # pragma: no cover (the extra is installed where this is tested)
     raise ConfigError(
         f"the teacher needs {error.name or 'torch'}, which is not installed ({error}): {NEEDED}"
