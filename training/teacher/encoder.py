@@ -20,12 +20,10 @@ MOST_PIECES = 12
 """Sub-words of a word that are read; the rest of a longer one is left out."""
 
 try:
-    import torch  # first, as the largest: whoever has none of them reads of this one
-    from torch import nn
-
-    # isort: split
+    import torch  # isort: skip (whoever has none of them reads of the largest)
     import safetensors.torch
     from tokenizers import Tokenizer
+    from torch import nn
 except ImportError as error:  # pragma: no cover (the extra is installed where this is tested)
     raise ConfigError(
         f"the teacher needs {error.name or 'torch'}, which is not installed ({error}): {NEEDED}"
