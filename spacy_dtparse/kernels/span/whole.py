@@ -100,11 +100,12 @@ def _insert(items, costs, count, parent, start, end, labels, cost):
     at, size = parent + 1, len(labels)
     while at < count and items[at, 0] < start:
         at += 1
-    items[at + size : count + size] = items[at:count].copy()
-    costs[at + size : count + size] = costs[at:count].copy()
-    new = items[at : at + size]
-    new[:, 0], new[:, 1], new[:, 2] = start, end, labels
-    costs[at : at + size] = cost
+    for c in range(count - 1, at - 1, -1):
+        items[c + size, 0], items[c + size, 1], items[c + size, 2] = items[c, 0], items[c, 1], items[c, 2]
+        costs[c + size] = costs[c]
+    for link in range(size):
+        items[at + link, 0], items[at + link, 1], items[at + link, 2] = start, end, labels[link]
+        costs[at + link] = cost
     return count + size
 
 

@@ -70,9 +70,7 @@ def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None
     assert np.array_equal(stage.keys, model.stages[0].keys) and np.array_equal(stage.weights, model.stages[0].weights)
     table = make_families(keys)
     mean = table.weights(sum(members) / 3)
-    right = sum(
-        int((tree_heads(e, table.rows, mean, True) == e.heads)[1:].sum()) for e in examples_of(sentences())[:4]
-    )
+    right = sum(int((tree_heads(e, table.rows, mean, True) == e.heads)[1:].sum()) for e in examples_of(sentences())[:4])
     (last,) = [fact for fact in told if fact.get("member") == 3]
     assert last["mean_uas"] == pytest.approx(100 * right / sum(len(s.heads) for s in sentences()[:4]))
 
@@ -247,9 +245,7 @@ def test_there_must_be_something_to_learn_from(tmp_path: Path) -> None:
 
 
 def test_most_features_are_kept_or_not(tmp_path: Path) -> None:
-    model = fit_model(
-        sentences(), [], replace(FEW, max_features=200, max_label_weights=150), tmp_path, {}
-    )
+    model = fit_model(sentences(), [], replace(FEW, max_features=200, max_label_weights=150), tmp_path, {})
     assert all(200 <= len(stage.keys) <= 400 for stage in model.stages), "with those that features with distance need"
     full = fit_model(sentences(), [], FEW, tmp_path / "full", {})
     assert all(len(stage.keys) > 400 for stage in full.stages)
@@ -284,7 +280,7 @@ def test_the_command_learns_the_sample_of_dependencies(
     assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
 
 
-@pytest.mark.parametrize("decoder", ["projective", "spanning"])
+@pytest.mark.parametrize("decoder", [pytest.param("projective", marks=pytest.mark.slow), "spanning"])
 def test_the_command_learns_the_sample_treebank(decoder: str, tmp_path: Path) -> None:
     train = f"{SAMPLE / 'train.mrg'},limit=120"
     command = ["bpm", "--train", train, "--decoder", decoder, "--workers", "2", "--out", str(tmp_path / "a.model")]

@@ -181,7 +181,9 @@ def whole_twin(parser: SpanParser, words, tags):
 
 
 @pytest.mark.parametrize("one_root", [False, True])
-@pytest.mark.parametrize("settings", [{}, {"penalty": 0.9}, {"penalty": 0.6, "max_tokens": 3}])
+@pytest.mark.parametrize(
+    "settings", [{}, pytest.param({"penalty": 0.9}, marks=pytest.mark.slow), {"penalty": 0.6, "max_tokens": 3}]
+)
 def test_no_token_is_left_bare_that_never_is(settings: dict, one_root: bool) -> None:
     changed = 0
     for seed in (0, 1, 5):
