@@ -6,6 +6,8 @@ An atom is a text in the words of `spacy_dtparse.features.trees.names`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from spacy_dtparse.features.trees.templates import Place, Templates
 
@@ -25,12 +27,61 @@ PART_NAMES = {
 }  # fmt: skip
 
 
+Span = tuple[int, int]
+LIMITS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995)
+
+
+@dataclass
+class Beliefs:
+    """`spans[i, j]`: (mass, names of the two likeliest chains, their chances); the second name may be missing."""
+
+    spans: dict[Span, tuple[float, tuple[str, ...], tuple[float, ...]]]
+
+    def number(self, attribute: str, span: Span) -> float:
+        """The probability, or expected number, that an attribute stands for."""
+        mass, _, chances = self.spans[span]
+        i, j = span
+        others = {
+            "starting": lambda a, b: a == i and b > j,
+            "ending": lambda a, b: b == j and a < i,
+            "crossing": lambda a, b: i < a < j < b or a < i < b < j,
+        }
+        if attribute in others:
+            return sum(belief[0] for (a, b), belief in self.spans.items() if others[attribute](a, b))
+        return {"mass": mass, "sure": chances[0], "second sure": chances[1]}[attribute]
+
+    def value(self, attribute: str, span: Span) -> str:
+        """What the name of an atom says of it."""
+        if "chain" in attribute:
+            names = self.spans[span][1]
+            place = attribute.startswith("second")
+            return names[place] if place < len(names) else "nothing"
+        number = self.number(attribute, span)
+        below = max((limit for limit in LIMITS if limit <= number), default=0)
+        above = min((limit for limit in LIMITS if limit > number), default=1)
+        return f"{below:g} to {above:g}"
+
+    def tests(self, where: str, attribute: str, span: Span | None) -> list[str]:
+        """The atoms of an ordered attribute."""
+        name = f"reader: {where} {attribute}"
+        if span is None:
+            return [f"{name}: nothing"]
+        number = self.number(attribute, span)
+        if attribute in ("mass", "sure"):
+            # of limits that follow each other the lowest that is not reached says nothing that the rest do not
+            return [f"{name} < {limit:g}" for limit in LIMITS if number < limit]
+        return [f"{name} >= {limit:g}" for limit in LIMITS if number >= limit]
+
+
 class Reader:
     """Reads atoms of one sentence. `columns[attribute][t]`: the text of a token's attribute, words as the
     model knows them (rare words as one)."""
 
-    def __init__(self, templates: Templates, rules: Rules, columns: dict[str, list[str]]):
+    def __init__(
+        self, templates: Templates, rules: Rules, columns: dict[str, list[str]], beliefs: Beliefs | None = None
+    ):
         self.templates, self.rules, self.columns = templates, rules, columns
+        self.beliefs = beliefs or Beliefs({})
         self.n = len(columns["word"])
 
     def value(self, node: Node, attribute: str) -> str:
@@ -47,6 +98,8 @@ class Reader:
         head = i if shift else self.rules.head_of(state, i, j)
         find = self._finder(state, i, j, head)
         found = []
+        for place, attribute in self.templates.ordered:
+            found += self.beliefs.tests(place[1], attribute, self._believed(place, state, i, j))
         for place, attribute in dict.fromkeys(self.templates.unary):
             found.append(self._one(find, place, attribute)[0])
         for members in self.templates.tuples:
@@ -73,12 +126,25 @@ class Reader:
             found.append("labels = " + " ".join(node.label for node in state.frontier[i:j]))
         return found
 
-    def _one(self, find: Callable[[Place], Node | None], place: Place, attribute: str) -> tuple[str, bool]:
+    def _believed(self, place: Place, state: State, i: int, j: int) -> Span | None:
+        frontier = state.frontier
+        right = frontier[j] if j < len(frontier) else None
+        first, last = frontier[i].start, frontier[j - 1].end
+        span = {
+            "window": (first, last), "with left": (first - 1, last),
+            "with right": right and (first, right.end), "of right": right and (right.start, right.end),
+        }[place[1]]  # fmt: skip
+        return span if span in self.beliefs.spans else None
+
+    def _one(self, find: Callable[[Place], Any], place: Place, attribute: str) -> tuple[str, bool]:
         node = find(place)
+        if place[0] == "believed":
+            value = "nothing" if node is None else self.beliefs.value(attribute, node)
+            return f"reader: {place[1]} {attribute} = {value}", value != "nothing"
         value = "nothing" if node is None else self.value(node, attribute)
         return f"{place_name(place)} {attribute} = {value}", node is not None
 
-    def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Place], Node | None]:
+    def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Place], Any]:
         frontier = state.frontier
         items = {
             "start": ([*range(i, j)], 0), "end": ([*range(j - 1, i - 1, -1)], 0),
@@ -94,8 +160,10 @@ class Reader:
             "head": (every, frontier[head].head),
         }  # fmt: skip
 
-        def find(place: Place) -> Node | None:
+        def find(place: Place) -> Any:
             kind, where, offset = place
+            if kind == "believed":
+                return self._believed(place, state, i, j)
             if kind == "child":
                 node = find(offset)
                 if node is None or node.is_token:

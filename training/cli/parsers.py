@@ -79,11 +79,39 @@ def span(options: argparse.Namespace) -> None:
 
 
 @command(
+    "readers --corpus build/corpus --names sample --tags build/tags --workdir build/readers --out build/beliefs",
+    *treebanks(),
+    path("--start", "span model that has not learned from the trees, whose networks go on learning"),
+    number("--folds", 4, "networks, each trained without the sentences that it reads"),
+    option("--seeds", "a network for each", type=natural_number, nargs="+", default=[0]),
+    number("--workers", 2, "processes"),
+    settings("training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
+    path("--workdir", "folder for unfinished networks", required=True),
+    path("--out", "folder for NAME.train.beliefs.npz", required=True),
+)
+def readers(options: argparse.Namespace) -> None:
+    """Write a reader's jackknifed beliefs of the trees that fit learns from.
+
+    The same command goes on where a killed run stopped.
+    """
+    from training.span.readers import jackknifed_beliefs
+    from training.span.running import parse_settings
+
+    chosen = parse_settings(options.set, tuple(options.seeds))
+    written = jackknifed_beliefs(treebanks_of(options)[0], options.folds, chosen, options.workdir, options.out,
+                                 options.start, options.workers)  # fmt: skip
+    for file in written:
+        print(size(file))
+
+
+@command(
     "fit --recipe training/recipes/sample.json --corpus build/corpus --names sample "
     "--tags build/tags --workdir build/fit --out build/dtparse.model",
     path("--recipe", "settings, such as training/recipes/sample.json", required=True),
     *treebanks(dev="whose F1 chooses λ"),
     path("--workdir", "folder for examples, checkpoints and logs", required=True),
+    path("--reader", "a span parser whose beliefs the trees test: a model file, or en, the English network"),
+    path("--beliefs", "folder with NAME.train.beliefs.npz of readers (default: the reader's own)"),
     *model_options("dtparse"),
     path("--meta", "JSON file with more facts for the model's meta"),
     settings("the recipe (path.patience=8 max_arity=5)"),
@@ -93,7 +121,7 @@ def fit(options: argparse.Namespace) -> None:
 
     The same command goes on where a killed run stopped.
     """
-    from training.dtree.fit import fit_model
+    from training.dtree.fit import fit_model, open_reader
     from training.dtree.recipe import FitRecipe
     from training.runs.settings import changed
 
@@ -105,8 +133,12 @@ def fit(options: argparse.Namespace) -> None:
         except (OSError, ValueError) as error:
             raise ConfigError(f"{options.meta}: cannot read it ({error}); give a JSON file") from error
     train, dev = treebanks_of(options)
+    if options.beliefs is not None:
+        train = [replace(file, beliefs=options.beliefs / f"{file.name}.train.beliefs.npz") for file in train]
+    reader = None if options.reader is None else open_reader(options.reader)
     began = time.perf_counter()
-    result = fit_model(recipe, train, dev, options.workdir, options.out, {**model_facts(options), **extra})
+    facts = {**model_facts(options), **extra}
+    result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader)
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}

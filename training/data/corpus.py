@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.trees.beliefs import Beliefs
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree, read_trees
 from spacy_dtparse.trees.transforms import Recipe, strip_empty
@@ -21,13 +22,14 @@ class Sentence:
 
     `tree`: the gold tree without empty elements and function tags, its tags gold, its words raw text. `tags`: the tags
     that training or parsing uses (a tagger's, or the gold ones). `source`: name of the treebank. `weight`: of its
-    states in training.
+    states in training. `beliefs`: a reader's, where it has read the sentence.
     """
 
     tree: Tree
     tags: tuple[str, ...]
     source: str
     weight: float = 1.0
+    beliefs: Beliefs | None = None
 
 
 def read_treebank(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees.psd import SUFFIX
 
 from ..runs.files import write_atomically
+from .beliefs import read_beliefs
 from .corpus import Sentence, read_treebank
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "assets" / "treebanks.json"
@@ -25,15 +26,22 @@ OWN: dict[str, dict[str, Any]] = {
 _KEPT = "not to be published"
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
-_OPTIONS: dict[str, Callable[[str], Any]] = {"tags": Path, "weight": float, "block": str, "limit": int, "share": float}
+_OPTIONS: dict[str, Callable[[str], Any]] = {
+    "tags": Path,
+    "beliefs": Path,
+    "weight": float,
+    "block": str,
+    "limit": int,
+    "share": float,
+}
 PARTS = ("train", "dev")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class TreebankFile:
-    """`PATH[,tags=PATH][,weight=W][,block=K/N][,limit=N][,share=S]`: trees, a tagger's tags for them, weight of their
-    states.
+    """`PATH[,tags=PATH][,beliefs=PATH][,weight=W][,block=K/N][,limit=N][,share=S]`: trees, a tagger's tags for them, a
+    reader's beliefs, weight of their states.
 
     `block`: see `blocks`; `limit`: only the first N trees of it; `share`: of these so many, evenly spaced, always the
     same ones.
@@ -45,6 +53,7 @@ class TreebankFile:
     limit: int | None = None
     share: float = 1.0
     block: str | None = None
+    beliefs: Path | None = None
 
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
@@ -53,10 +62,10 @@ class TreebankFile:
         found: dict[str, Any] = {}
         for option in options:
             name, _, value = option.partition("=")
-            if name not in _OPTIONS or (name == "tags" and not value):
+            if name not in _OPTIONS or (name in ("tags", "beliefs") and not value):
                 raise ConfigError(
                     f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
-                    "weight=NUMBER, block=K/N, limit=N, share=NUMBER"
+                    "beliefs=PATH, weight=NUMBER, block=K/N, limit=N, share=NUMBER"
                 )
             try:
                 found[name] = _OPTIONS[name](value)
@@ -89,6 +98,8 @@ class TreebankFile:
             if path is not None and not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
         sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
+        if self.beliefs is not None:
+            sentences = _with_beliefs(sentences, self.beliefs)
         if not sentences:
             raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
         chosen = sentences if self.block is None else blocks(sentences, self.block, str(self.path))[: self.limit]
@@ -96,6 +107,14 @@ class TreebankFile:
             found = len(sentences)
             raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
         return list(every(chosen, self.share))
+
+
+def _with_beliefs(sentences: Sequence[Sentence], path: Path) -> list[Sentence]:
+    """The first sentences of a treebank with what `training readers` wrote of all of them."""
+    _, lengths, beliefs = read_beliefs(path)
+    if lengths[: len(sentences)] != [len(sentence.tags) for sentence in sentences]:
+        raise TrainingDataError(f"{path} is not of these sentences; write it again: python -m training readers …")
+    return [replace(s, beliefs=b) for s, b in zip(sentences, beliefs[: len(sentences)], strict=True)]
 
 
 def blocks(items: Sequence[T], block: str, text: str) -> list[T]:

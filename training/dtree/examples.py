@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
+from spacy_dtparse.features.trees.beliefs import Beliefs, with_beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.features.trees.templates import Templates, compile_templates
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
+from spacy_dtparse.kernels.trees.beliefs import count_tokens
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
@@ -34,7 +36,7 @@ STORES = ("window", "shift", "top")
 
 @dataclass(frozen=True)
 class Derivation:
-    """One training sentence: token columns int32 (n, TOKEN_COLUMNS), actions int32 (a, 3).
+    """One training sentence: its token matrix (see `kernels.trees.beliefs`), actions int32 (a, 3).
 
     `ready`: `oracle.ready_steps` where every correct inference of a state is to be positive, else only the next action.
     `weight`: what the positives of a state weigh together; `negatives`: what its negatives weigh, as a multiple of it.
@@ -49,11 +51,17 @@ class Derivation:
     ready: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=INDEX))
 
 
-def gold_derivation(tree: Tree, lexicon: Lexicon, strategy: str, seed: int, **weights: Any) -> Derivation:
-    """The gold derivation of a tree; `weights`: weight, negatives and uniform of `Derivation`."""
+def gold_derivation(
+    tree: Tree, lexicon: Lexicon, strategy: str, seed: int, beliefs: Beliefs | None = None, **weights: Any
+) -> Derivation:
+    """The gold derivation of a tree, with what a reader believes of it; `weights`: weight, negatives and uniform of
+    `Derivation`."""
     actions = oracle.derivation(tree, lexicon.labels, strategy, seed)
     ready = oracle.ready_steps(actions, len(tree.words), strategy)
-    return Derivation(lexicon.encode(tree.words, tree.tags), actions, ready=ready, **weights)
+    tokens = lexicon.encode(tree.words, tree.tags)
+    if beliefs is not None:
+        tokens = with_beliefs(tokens, beliefs)
+    return Derivation(tokens, actions, ready=ready, **weights)
 
 
 @dataclass(frozen=True)
@@ -108,9 +116,9 @@ class Replayer:
     def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, atoms, gold, state, flags) of one derivation; views into buffers that the next call reuses."""
         tokens, actions = derivation.tokens, derivation.actions
-        n, items = len(tokens), len(actions)
+        n, items = count_tokens(tokens), len(actions)
         nodes, frontier, tag_symbols, windows_i, windows_j = state_buffers(self.grammar, n, n + items)
-        tag_symbols[:] = tokens[:, k.TAG]
+        tag_symbols[:] = tokens[:n, k.TAG]
         if self.scratch.mark[0] > 2**31 - 2**24:
             self.scratch.mark[0] = 0
             self.scratch.stamp[:] = 0

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse import __version__
-from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.dtypes import BITS, INDEX
+from spacy_dtparse.errors import ModelFormatError, TrainingDataError
 from spacy_dtparse.features.trees.lexicon import Lexicon, frequent_words
 from spacy_dtparse.features.trees.tables import get_templates
 from spacy_dtparse.features.trees.templates import compile_templates
@@ -23,7 +23,10 @@ from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.model.trees.gate import EVERYTHING, Gate
 from spacy_dtparse.model.trees.model import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP, Recipe, Tree
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
@@ -35,6 +38,7 @@ from ..runs.files import append_line, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import save_arrays, saved_arrays
 from ..runs.telling import tell
+from .believed import believed, label_table
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
 from .boosting.rows import plot_path
@@ -47,7 +51,9 @@ from .recipe import FitRecipe
 class Fit:
     """One training run in a working folder.
 
-    `sentences`: training; `dev`: the sentences whose F1 chooses λ. `meta`: facts for the model's own. `large`: builds
+    `sentences`: training; `dev`: the sentences whose F1 chooses λ. `reader`: what reads sentences for the trees, where
+    the templates test beliefs; of training sentences it reads those that come without them. `meta`: facts for the
+    model's own. `large`: builds
     the stores where their rows are larger than the recipe allows (see `studies.turian2006.indirect`); None: that is an
     error.
     """
@@ -60,28 +66,41 @@ class Fit:
         workdir: str | Path,
         meta: dict[str, Any] | None = None,
         large: Callable[..., dict[str, dict[str, Any]]] | None = None,
+        reader: SpanParser | None = None,
     ):
         most = recipe.max_words
         sentences, dev = ([s for s in part if most is None or len(s.tags) <= most] for part in (sentences, dev))
         if not sentences:
             limit = "" if most is None else f" of at most {most} words (recipe setting 'max_words')"
             raise TrainingDataError(f"there are no training sentences{limit}; give at least one treebank with trees")
-        self.recipe, self.dev, self.meta, self.large = recipe, dev, meta or {}, large
+        self.recipe, self.dev, self.meta, self.large, self.reader = recipe, dev, meta or {}, large, reader
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)
         self.templates = get_templates(recipe.templates)
         began = time.perf_counter()
         trees = [training_tree(sentence, Recipe(recipe.preprocessing)) for sentence in sentences]
         self.report = survey(trees, recipe.max_arity)
-        self.lexicon = build_lexicon(trees, recipe.min_word_sentences)
+        if self.templates.reads_beliefs != (reader is not None):
+            raise TrainingDataError(
+                f"the templates {recipe.templates!r} test {'' if reader is None else 'no '}beliefs; "
+                f"{'give a reader (--reader)' if reader is None else 'take standard_read (recipe setting templates)'}"
+            )
+        self.lexicon = build_lexicon(trees, recipe.min_word_sentences, () if reader is None else reader.chain_names)
+        beliefs: list[Any] = [None] * len(trees)
+        self.labels = np.zeros((0, 0, 0), dtype=BITS)
+        if reader is not None:
+            beliefs = believed(reader, trees, [sentence.beliefs for sentence in sentences])
+            self.labels = label_table(self.lexicon, trees, beliefs)
         self.head_table = compile_head_rules(COLLINS, self.lexicon.symbols)
         self.grammar = make_grammar(
             recipe.strategy, recipe.max_arity, recipe.edge_punctuation, len(self.lexicon.labels), self.templates.reach()
         )
         shares = {"negatives": recipe.negative_weight, "uniform": recipe.example_weights == "uniform"}
         self.derivations = [
-            gold_derivation(tree, self.lexicon, recipe.strategy, recipe.seed + number, weight=sentence.weight, **shares)
-            for number, (tree, sentence) in enumerate(zip(trees, sentences, strict=True))
+            gold_derivation(
+                tree, self.lexicon, recipe.strategy, recipe.seed + number, read, weight=sentence.weight, **shares
+            )
+            for number, (tree, sentence, read) in enumerate(zip(trees, sentences, beliefs, strict=True))
         ]
         self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
@@ -188,12 +207,14 @@ class Fit:
         return DtreeModel(
             self.lexicon, self.templates, COLLINS, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
             recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate,
+            b"" if self.reader is None else self.reader.to_bytes(), self.labels,
         )  # fmt: skip
 
     def _dev_scores(self, atoms: AtomMap, ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:
         """How well ensembles parse the dev sentences, for the λ path."""
         began = time.perf_counter()
-        parser = DtreeParser(self.model(ensembles, atoms), SearchSettings(budget=self.recipe.dev_budget))
+        settings = SearchSettings(budget=self.recipe.dev_budget)
+        parser = DtreeParser(self.model(ensembles, atoms), settings, reader=self.reader)
         scores = evaluate_parser(parser, self.dev[:: max(1, len(self.dev) // self.recipe.dev_sentences)])
         return {**scores, "seconds": time.perf_counter() - began}
 
@@ -219,19 +240,34 @@ _LATER = {"example_weights": "state", "gate_share": 0.0}
 """Settings that stores of an earlier version do not name, with the value they were made with."""
 
 
-def build_lexicon(trees: Sequence[Tree], min_word_sentences: int) -> Lexicon:
-    """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest."""
+def build_lexicon(trees: Sequence[Tree], min_word_sentences: int, chains: Sequence[str] = ()) -> Lexicon:
+    """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest.
+    `chains`: a reader's."""
     labels = sorted({label for tree in trees for label in tree.labels} - {TOP})
     counts = Counter(tag for tree in trees for tag in tree.tags)
     unknown = max(sorted(counts), key=lambda tag: counts[tag])
     words = frequent_words((tree.words for tree in trees), min_word_sentences)
-    return Lexicon.build([*labels, TOP], sorted(counts), words, unknown)
+    return Lexicon.build([*labels, TOP], sorted(counts), words, unknown, chains)
 
 
 def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
     """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, from 0 to 1."""
     figures = score_trees(dev, own_trees(parser, dev))[0].to_dict()
     return {"f1": figures["all"]["f1"], "f1_evalb": figures["evalb"]["f1"]}
+
+
+def open_reader(source: str | Path) -> SpanParser:
+    """The span parser of a model file; "en": the English one of the package. Raises ModelFormatError for another kind
+    of model."""
+    if str(source) == "en":
+        source = embedded_model("en_span")
+    reader = load_parser(source)
+    if not isinstance(reader, SpanParser):
+        raise ModelFormatError(
+            f"{source} is a model of kind {reader.name!r}; a reader is one of 'span': make one with python -m training "
+            "span"
+        )
+    return reader
 
 
 def fit_model(
@@ -241,8 +277,9 @@ def fit_model(
     workdir: Path,
     out: Path,
     meta: dict[str, Any] | None = None,
+    reader: SpanParser | None = None,
 ) -> PathResult:
-    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed.
+    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`: see `Fit`.
 
     `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
     TrainingDataError and ConfigError for what cannot be used.
@@ -258,7 +295,7 @@ def fit_model(
         **{key: value for key, value in origin_of(train).items() if key != "notices"},
         **(meta or {}),
     }
-    model, result = Fit(recipe, sentences, held_out, workdir, facts).run()
+    model, result = Fit(recipe, sentences, held_out, workdir, facts, reader=reader).run()
     best = result.best or {}
     known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
     model.meta["fit"] = {**known, "dev": best.get("scores", {}), "stopped": result.stopped}

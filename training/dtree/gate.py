@@ -8,6 +8,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.kernels.jit import bare_kernel
+from spacy_dtparse.kernels.trees.beliefs import count_tokens
 from spacy_dtparse.kernels.trees.features import TAG
 from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS, UNIT, gate_keys
 from spacy_dtparse.kernels.trees.heads import HeadTable
@@ -50,7 +51,7 @@ def _visit(
     (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums` float64 (2,): log loss and windows,
     added to.
     """
-    n = np.int64(tokens.shape[0])
+    n = np.int64(tag_symbols.shape[0])
     mask = np.uint64(weight.shape[0] - 1)
     start_sentence(tokens, n, tag_symbols, nodes, frontier)
     low, size = np.int64(0), n
@@ -93,15 +94,16 @@ def _visit_all(
     seen: np.ndarray, rate: float, margins: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """`_visit` each of some derivations; returns the sums."""
-    n = max((len(d.tokens) for d in derivations), default=1)
+    n = max((count_tokens(d.tokens) for d in derivations), default=1)
     room = n + max((len(d.actions) for d in derivations), default=1)
     nodes, frontier, _, windows_i, windows_j = state_buffers(grammar, n, room)
     children, keys = np.zeros(1024, dtype=INDEX), np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET)
     sums = np.zeros(2)
     for d in derivations:
         _visit(
-            grammar, heads, d.tokens, np.ascontiguousarray(d.tokens[:, TAG]), d.actions, d.ready, nodes, frontier,
-            children, windows_i, windows_j, keys, weight, squares, seen, rate, d.weight, margins, sums,
+            grammar, heads, d.tokens, np.ascontiguousarray(d.tokens[: count_tokens(d.tokens), TAG]), d.actions,
+            d.ready, nodes, frontier, children, windows_i, windows_j, keys, weight, squares, seen, rate, d.weight,
+            margins, sums,
         )  # fmt: skip
     return sums
 

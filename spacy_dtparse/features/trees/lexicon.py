@@ -52,7 +52,8 @@ class Lexicon:
     """The symbol tables of a model.
 
     `labels`: non-terminals, TOP last. `symbols`: labels, then tags (a node's label is a number in it). `words`: normal
-    words, RARE first. `classes`: tag classes. `unknown_tag`: tag given to tokens whose tag was never seen.
+    words, RARE first. `classes`: tag classes. `unknown_tag`: tag given to tokens whose tag was never seen. `chains`: a
+    reader's chains of labels, each written with blanks; none where there is no reader.
     """
 
     labels: SymbolTable
@@ -60,6 +61,7 @@ class Lexicon:
     words: SymbolTable
     classes: SymbolTable
     unknown_tag: str
+    chains: SymbolTable = field(default_factory=lambda: SymbolTable(()))
     _of_word: Remembered[str, tuple[int, int]] = field(init=False, repr=False, compare=False)
     _of_tag: Remembered[str, tuple[int, int, int]] = field(init=False, repr=False, compare=False)
 
@@ -69,7 +71,7 @@ class Lexicon:
 
     @property
     def sizes(self) -> Sizes:
-        return Sizes(len(self.symbols), len(self.words), len(self.classes), len(SHAPES))
+        return Sizes(len(self.symbols), len(self.words), len(self.classes), len(SHAPES), len(self.chains))
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -95,19 +97,23 @@ class Lexicon:
         return symbol, self.classes.number(tag_class(known)), int(known in PUNCTUATION_TAGS)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
+        plain = {
             "labels": list(self.labels),
             "tags": list(self.tags),
             "words": list(self.words),
             "unknown_tag": self.unknown_tag,
         }
+        return {**plain, "chains": list(self.chains)} if len(self.chains) else plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Lexicon:
-        return cls.build(data["labels"], data["tags"], data["words"], data["unknown_tag"])
+        return cls.build(data["labels"], data["tags"], data["words"], data["unknown_tag"], data.get("chains", ()))
 
     @classmethod
-    def build(cls, labels: Sequence[str], tags: Sequence[str], words: Sequence[str], unknown_tag: str) -> Lexicon:
+    def build(
+        cls, labels: Sequence[str], tags: Sequence[str], words: Sequence[str], unknown_tag: str,
+        chains: Sequence[str] = (),
+    ) -> Lexicon:  # fmt: skip
         """Tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
         both = sorted(set(labels) & set(tags))
         if both:
@@ -115,12 +121,14 @@ class Lexicon:
         if unknown_tag not in tags:
             raise TrainingDataError(f"the unknown tag {unknown_tag!r} is not among the tags")
         classes = SymbolTable(dict.fromkeys(tag_class(tag) for tag in tags))
-        return cls(SymbolTable(labels), SymbolTable([*labels, *tags]), SymbolTable(words), classes, unknown_tag)
+        symbols = SymbolTable([*labels, *tags])
+        return cls(SymbolTable(labels), symbols, SymbolTable(words), classes, unknown_tag, SymbolTable(chains))
 
     def fingerprint(self) -> str:
         """Digest of all tables (16 hex digits)."""
         digest = hashlib.sha256()
-        for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,)):
+        chains = (self.chains,) if len(self.chains) else ()
+        for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,), *chains):
             digest.update("\0".join(part).encode() + b"\1")
         return digest.hexdigest()[:16]
 

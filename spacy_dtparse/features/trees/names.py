@@ -4,16 +4,20 @@ from typing import Protocol
 
 import numpy as np
 
+from ...kernels.trees import beliefs as b
 from ...kernels.trees import features as k
 from ...kernels.trees.atoms import AtomMap
 from ...text import SHAPES
 from .lexicon import Lexicon
-from .templates import ATTRIBUTES, CHILDREN, LENGTH_TESTS, WHERE, Templates, compile_templates
+from .templates import ALL_ATTRIBUTES, CHILDREN, LENGTH_TESTS, SPANS, WHERE, Templates, compile_templates
 
 NOTHING = "nothing"
 """The value of a place where there is no item or token."""
 
-_ATTRIBUTE = {code: name for name, code in ATTRIBUTES.items()}
+_ATTRIBUTE = {code: name for name, code in ALL_ATTRIBUTES.items()}
+_SPAN = {code: name for name, code in SPANS.items()}
+READER = "reader: "
+"""What the name of an atom begins with that tests a belief."""
 _WHERE = {code: name for name, code in WHERE.items()}
 _CHILD = {code: name for name, code in CHILDREN.items()}
 _OUTER = {k.START: "first", k.END: "last", k.HEAD: "head"}
@@ -97,6 +101,11 @@ def _direct_names(table: k.TemplateTable, lexicon: Lexicon, n_direct: int) -> li
         attribute = int(table.slots[slot, 1])
         for value in range(-1, lexicon.sizes.of(attribute)):
             names[base + 1 + value] = f"{_slot_name(table, slot)} = {_value(lexicon, attribute, value)}"
+    for (slot, below), base in zip(table.ordered.tolist(), table.ordered_base.tolist(), strict=True):
+        name = _slot_name(table, slot)
+        names[base] = f"{name}: {NOTHING}"
+        for limit in range(1, b.N_BINS):
+            names[base + limit] = f"{name} {'<' if below else '>='} {b.LIMITS[limit - 1]:g}"
     for (kind, group, attribute), base in zip(table.grouped.tolist(), table.grouped_base.tolist(), strict=True):
         start = f"{_KIND[kind]} of {_group_name(*table.groups[group].tolist())}"
         if kind in (k.SOME_ITEM, k.SOME_TERMINAL):
@@ -114,6 +123,10 @@ def _value(lexicon: Lexicon, attribute: int, value: int) -> str:
         return NOTHING
     if attribute == k.WORD:
         return f'"{lexicon.words[value]}"'  # quoted, since "nothing" is a word too
+    if attribute >= k.BELIEF:
+        if attribute - k.BELIEF in (b.CHAIN, b.CHAIN_2):
+            return lexicon.chains[value]
+        return f"{b.LIMITS[value - 1] if value else 0:g} to {b.LIMITS[value] if value < len(b.LIMITS) else 1:g}"
     table = {k.CLASS: lexicon.classes, k.SHAPE: SHAPES}.get(attribute, lexicon.symbols)
     return table[value]
 
@@ -125,6 +138,8 @@ def _slot_name(table: k.TemplateTable, slot: int) -> str:
 
 def _place_name(table: k.TemplateTable, place: int) -> str:
     space, where, offset, _ = table.places[place].tolist()
+    if space == k.BELIEVED:
+        return READER + _SPAN[where]
     if space == k.CHILD:
         return f"{_CHILD[where]} child of {_place_name(table, offset)}"
     if space == k.ITEM and offset == 0 and where in _OUTER:

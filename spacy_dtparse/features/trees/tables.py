@@ -120,7 +120,46 @@ def standard() -> Templates:
     return Templates("standard", tuple(unary), tuples, tuple(grouped), True)
 
 
-TABLES = {"baseline": baseline, "kitchen_sink": kitchen_sink, "standard": standard}
+def standard_read() -> Templates:
+    """`standard` and what a reader believes of the window, of what it would be with the item to its right or the token
+    to its left, and of the item to its right."""
+    words = standard()
+    window, wider, longer, right = (
+        ("believed", which, 0) for which in ("window", "with left", "with right", "of right")
+    )
+    first, last, next_item = ("item", "start", 0), ("item", "end", 0), ("item", "right", 0)
+    left = ("terminal", "left", 0)
+    chains = [(span, "chain") for span in (window, wider, longer, right)]
+    ordered = [
+        *product((window, right), ("mass", "sure", "starting", "crossing")),
+        *product((wider, longer), ("mass", "sure")),
+        (window, "second sure"),
+        (window, "ending"),
+        (wider, "starting"),
+    ]
+    tuples = (
+        ((window, "chain"), (first, "label")),
+        ((window, "chain"), (last, "label")),
+        ((window, "chain"), (first, "label"), (last, "label")),
+        ((window, "chain"), (window, "second chain")),
+        ((window, "chain"), (next_item, "label")),
+        ((window, "chain"), (left, "tag")),
+        ((right, "chain"), (next_item, "label")),
+        ((right, "chain"), (window, "chain")),
+        ((window, "chain"), (longer, "chain")),
+        ((window, "chain"), (wider, "chain")),
+        ((window, "mass"), (window, "starting")),
+        ((window, "mass"), (longer, "mass"), (wider, "mass")),
+        ((right, "mass"), (right, "starting"), (right, "crossing")),
+        ((window, "mass"), (window, "crossing"), (window, "starting")),
+        ((window, "chain"), (window, "sure"), (first, "label")),
+        ((window, "chain"), (window, "mass"), (window, "starting")),
+    )
+    unary = (*words.unary, *chains, (window, "second chain"))
+    return Templates("standard_read", unary, (*words.tuples, *tuples), words.grouped, True, tuple(ordered))
+
+
+TABLES = {"baseline": baseline, "kitchen_sink": kitchen_sink, "standard": standard, "standard_read": standard_read}
 
 
 def get_templates(name: str) -> Templates:

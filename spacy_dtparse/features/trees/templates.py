@@ -17,11 +17,30 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConfigError
+from ...kernels.trees import beliefs as b
 from ...kernels.trees import features as k
 
 VERSION = 1
+WITH_BELIEFS = 2
+"""Version of a table with places that a reader fills; releases before 0.2 cannot read it."""
 
 ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE}
+BELIEFS = {
+    "mass": k.BELIEF + b.MASS,
+    "chain": k.BELIEF + b.CHAIN,
+    "sure": k.BELIEF + b.SURE,
+    "second chain": k.BELIEF + b.CHAIN_2,
+    "second sure": k.BELIEF + b.SURE_2,
+    "starting": k.BELIEF + b.STARTING,
+    "ending": k.BELIEF + b.ENDING,
+    "crossing": k.BELIEF + b.CROSSING,
+}
+"""What a reader says of a span: see `kernels.trees.beliefs`."""
+ALL_ATTRIBUTES = {**ATTRIBUTES, **BELIEFS}
+SPANS = {"window": k.OF_WINDOW, "with right": k.WITH_RIGHT, "with left": k.WITH_LEFT, "of right": k.OF_RIGHT}
+BELOW = frozenset({"mass", "sure"})
+"""Probabilities that are mostly high, and so tested as less than a limit: the fewer atoms, the faster."""
+_CHAINS = (k.BELIEF + b.CHAIN, k.BELIEF + b.CHAIN_2)
 WHERE = {"start": k.START, "end": k.END, "head": k.HEAD, "left": k.LEFT, "right": k.RIGHT, "front": k.FRONT}
 CHILDREN = {"first": k.FIRST_CHILD, "head": k.HEAD_CHILD, "last": k.LAST_CHILD}
 GROUPS = {
@@ -45,21 +64,25 @@ KINDS = {
 LENGTH_TESTS = 2 * (k.LENGTH_MAX + 1)
 
 Place = tuple[Any, ...]
-"""("item", where, offset), ("terminal", where, offset) or ("child", which, Place)."""
+"""("item", where, offset), ("terminal", where, offset), ("child", which, Place) or ("believed", which span, 0)."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many values each attribute has: `symbols` (labels and tags), `words`, `classes`, `shapes`."""
+    """How many values each attribute has: `symbols` (labels and tags), `words`, `classes`, `shapes`, and `chains`, a
+    reader's chains of labels."""
 
     symbols: int
     words: int
     classes: int
     shapes: int
+    chains: int = 0
 
     def of(self, attribute: int) -> int:
         if attribute in (k.LABEL, k.TAG):
             return self.symbols
+        if attribute >= k.BELIEF:
+            return self.chains if attribute in _CHAINS else b.N_BINS
         return {k.WORD: self.words, k.CLASS: self.classes, k.SHAPE: self.shapes}[attribute]
 
 
@@ -73,7 +96,8 @@ class Templates:
 
     `unary`: (place, attribute). `tuples`: two or three (place, attribute). `grouped`: (kind, group, n, with head,
     attribute or None), n = 0 for no bound. `sequence`: whether the window's label sequence is an atom.
-    Raises ConfigError for a name that is not known.
+    `ordered`: (place, attribute) of probabilities, tested as "at least". Raises ConfigError for a name that is not
+    known.
     """
 
     name: str
@@ -81,11 +105,15 @@ class Templates:
     tuples: tuple[tuple[tuple[Place, str], ...], ...] = ()
     grouped: tuple[tuple[str, str, int, bool, str | None], ...] = ()
     sequence: bool = False
+    ordered: tuple[tuple[Place, str], ...] = ()
 
     def __post_init__(self) -> None:
         for place, attribute in self._pairs():
             _check_place(place)
-            _known(attribute, ATTRIBUTES, "attribute")
+            _known(attribute, BELIEFS if place[0] == "believed" else ATTRIBUTES, "attribute")
+        for place, attribute in self.ordered:
+            if place[0] != "believed" or BELIEFS[attribute] in _CHAINS:
+                raise ConfigError(f"{attribute!r} of {place!r} is no probability, so it cannot be ordered")
         for kind, group, n, _, group_attribute in self.grouped:
             _known(kind, KINDS, "kind of group template")
             _known(group, GROUPS, "group")
@@ -98,28 +126,35 @@ class Templates:
         yield from self.unary
         for parts in self.tuples:
             yield from parts
+        yield from self.ordered
+
+    @property
+    def reads_beliefs(self) -> bool:
+        """Whether some place is one that a reader fills."""
+        return any(_root(place)[0] == "believed" for place, _ in self._pairs())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of the table; `from_dict` reads it back."""
-        return {
+        plain = {
             "name": self.name,
-            "version": VERSION,
+            "version": WITH_BELIEFS if self.reads_beliefs else VERSION,
             "unary": self.unary,
             "tuples": self.tuples,
             "grouped": self.grouped,
             "sequence": self.sequence,
         }
+        return {**plain, "ordered": self.ordered} if self.ordered else plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Templates:
         """The table that `to_dict` wrote. Raises ConfigError for another version."""
-        if data.get("version") != VERSION:
+        if data.get("version") not in (VERSION, WITH_BELIEFS):
             raise ConfigError(
-                f"template table has version {data.get('version')!r}; this release reads version {VERSION}: "
-                "retrain the model or install the release that made it"
+                f"template table has version {data.get('version')!r}; this release reads versions {VERSION} and "
+                f"{WITH_BELIEFS}: retrain the model or install the release that made it"
             )
-        unary, tuples, grouped = (_freeze(data[name]) for name in ("unary", "tuples", "grouped"))
-        return cls(str(data["name"]), unary, tuples, grouped, bool(data["sequence"]))
+        unary, tuples, grouped, ordered = (_freeze(data.get(n, [])) for n in ("unary", "tuples", "grouped", "ordered"))
+        return cls(str(data["name"]), unary, tuples, grouped, bool(data["sequence"]), ordered)
 
     def fingerprint(self) -> str:
         """Digest of the table (16 hex digits): equal tables, equal fingerprints."""
@@ -150,6 +185,8 @@ class Templates:
                 return -1
             if root[0] == "item" and root[1] in ("right", "front"):
                 most = max(most, root[2] + 1)
+            if root[0] == "believed":
+                most = max(most, 1)
         for _, group, n, _, _ in self.grouped:
             if group in ("right_context", "left_context"):
                 if not n:
@@ -165,11 +202,16 @@ def _known(name: Any, allowed: dict, what: str) -> None:
 
 
 def _check_place(place: Place) -> None:
-    if not place or place[0] not in ("item", "terminal", "child") or len(place) != 3:
-        raise ConfigError(f"{place!r} is no place; use ('item'|'terminal', where, offset) or ('child', which, place)")
+    if not place or place[0] not in ("item", "terminal", "child", "believed") or len(place) != 3:
+        raise ConfigError(
+            f"{place!r} is no place; use ('item'|'terminal', where, offset), ('child', which, place) or ('believed', "
+            "which, 0)"
+        )
     if place[0] == "child":
         _known(place[1], CHILDREN, "child")
         _check_place(place[2])
+    elif place[0] == "believed":
+        _known(place[1], SPANS, "span")
     else:
         _known(place[1], WHERE, "position")
 
@@ -208,6 +250,8 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
             place_rows[place] = len(places)
             if place[0] == "child":
                 places.append((k.CHILD, CHILDREN[place[1]], place_rows[place[2]], 0))
+            elif place[0] == "believed":
+                places.append((k.BELIEVED, SPANS[place[1]], 0, 0))
             else:
                 space = k.ITEM if place[0] == "item" else k.TERMINAL
                 places.append((space, WHERE[place[1]], place[2], int(place[1] == "head")))
@@ -216,7 +260,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
         for pair in pairs:
             if is_shared(pair[0]) == shared:
                 slot_rows[pair] = len(slots)
-                slots.append((place_rows[pair[0]], ATTRIBUTES[pair[1]]))
+                slots.append((place_rows[pair[0]], ALL_ATTRIBUTES[pair[1]]))
         bounds[part, 3] = len(slots)
     unary: list[int] = []
     unary_base: list[int] = []
@@ -227,7 +271,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
             if is_shared(pair[0]) == shared:
                 unary.append(slot_rows[pair])
                 unary_base.append(base)
-                base += sizes.of(ATTRIBUTES[pair[1]]) + 1
+                base += sizes.of(ALL_ATTRIBUTES[pair[1]]) + 1
         bounds[part, 5] = len(unary)
     tuples: list[tuple[int, ...]] = []
     for part, shared in ((k.SHARED, True), (k.OWN, False)):
@@ -239,6 +283,10 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
                 rows = [slot_rows[pair] for pair in members] + [-1] * (3 - len(members))
                 tuples.append((*rows, number))
         bounds[part, 7] = len(tuples)
+    ordered_base: list[int] = []
+    for _ in templates.ordered:
+        ordered_base.append(base)
+        base += b.N_BINS
     groups: dict[tuple[int, int, int], int] = {}
     grouped, grouped_base = [], []
     for kind, group, n, with_head, attribute in templates.grouped:
@@ -254,6 +302,8 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
         slots=_rows(slots, 2),
         unary=np.array(unary, dtype=np.int32),
         unary_base=np.array(unary_base, dtype=np.int64),
+        ordered=_rows([(slot_rows[pair], int(pair[1] in BELOW)) for pair in templates.ordered], 2),
+        ordered_base=np.array(ordered_base, dtype=np.int64),
         tuples=_rows(tuples, 4),
         groups=_rows(list(groups), 3),
         grouped=_rows(grouped, 3),

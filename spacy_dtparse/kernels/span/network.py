@@ -195,6 +195,34 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
 
 
 @kernel(error_model="numpy")
+def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, chances):
+    """The spans of `span_probabilities` that are constituents with a probability of `least` or more; returns how many.
+
+    Filled from 0 on: `kept` int32 (c, 2); `masses` float64 (c,), that probability; `chains` int32 (c, 2), `chances`
+    float64 (c, 2): the two likeliest chains (-1 where there is one only), with the probability that the tree has just
+    that chain there.
+    """
+    count = 0
+    for c in range(len(spans)):
+        mass = posteriors[c] * (1.0 - math.exp(logs[c, 0]))
+        if mass < least:
+            continue
+        first, second = 1, -1
+        for chain in range(2, logs.shape[1]):
+            if logs[c, chain] > logs[c, first]:
+                first, second = chain, first
+            elif second < 0 or logs[c, chain] > logs[c, second]:
+                second = chain
+        kept[count, 0], kept[count, 1] = spans[c, 0], spans[c, 1]
+        masses[count] = mass
+        chains[count, 0], chains[count, 1] = first, second
+        chances[count, 0] = posteriors[c] * math.exp(logs[c, first])
+        chances[count, 1] = posteriors[c] * math.exp(logs[c, second]) if second >= 0 else 0.0
+        count += 1
+    return count
+
+
+@kernel(error_model="numpy")
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
     label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
 from .atoms import MIX_2, MIX_3, lookup, mix
+from .beliefs import N_BINS, believed, span_row
 from .heads import head_position
 
 # Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
@@ -19,8 +20,13 @@ LABEL = -1
 WORD, TAG, CLASS, SHAPE, PUNCT = 0, 1, 2, 3, 4
 TOKEN_COLUMNS = 5
 
-# Spaces of places.
-ITEM, TERMINAL, CHILD = 0, 1, 2
+BELIEF = 16
+"""Attributes of a span are its columns (see `beliefs`), counted from here."""
+
+# Spaces of places: items, terminals, children of another place, spans that a reader may believe in.
+ITEM, TERMINAL, CHILD, BELIEVED = 0, 1, 2, 3
+# Which span: that of the window, with the item to its right, with the token to its left, of the item to its right.
+OF_WINDOW, WITH_RIGHT, WITH_LEFT, OF_RIGHT = 0, 1, 2, 3
 # Where an item or terminal is, seen from the window. FRONT counts from the window's start and may pass its end.
 START, END, HEAD, LEFT, RIGHT, FRONT = 0, 1, 2, 3, 4, 5
 # Which child of another place.
@@ -43,7 +49,9 @@ class TemplateTable(NamedTuple):
 
     `places` int32 (P, 4): space, where (or kind of child), offset (or parent place), 1 if the place needs the head.
     `slots` int32 (S, 2): place, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the direct
-    map. `tuples` int32 (T, 4): up to three slots (-1: unused) and the template's number (hash seed).
+    map. `ordered` int32 (O, 2): slots with bins of probabilities (all OWN), and 1 where they are tested as less than a
+    bin, 0 as at least; `ordered_base` int64 (O,): first entry, for a missing place. `tuples` int32 (T, 4): up to three
+    slots (-1: unused) and the template's number (hash seed).
     `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
     attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, or -1.
     `bounds` int32 (2, 8): per part, [lo, hi) of places, slots, unary and tuples; groups and sequence are always OWN.
@@ -53,6 +61,8 @@ class TemplateTable(NamedTuple):
     slots: np.ndarray
     unary: np.ndarray
     unary_base: np.ndarray
+    ordered: np.ndarray
+    ordered_base: np.ndarray
     tuples: np.ndarray
     groups: np.ndarray
     grouped: np.ndarray
@@ -107,7 +117,25 @@ def window_head(heads, nodes, frontier, i, j, children):
 
 
 @inner_kernel
-def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, place):
+def _believed_place(tokens, nodes, frontier, size, first, last, j, which):
+    """The row of one of the spans about a window of the tokens [first, last), -1 where there is none."""
+    start, end = first, last
+    if not believed(tokens):
+        return np.int64(-1)
+    if which == WITH_LEFT:
+        start -= 1
+    elif which != OF_WINDOW:
+        if j >= size:
+            return np.int64(-1)
+        right = nodes.item[frontier[j]]
+        end = np.int64(right["end"])
+        if which == OF_RIGHT:
+            start = np.int64(right["start"])
+    return span_row(tokens, start, end) if start >= 0 else np.int64(-1)
+
+
+@inner_kernel
+def _fill_places(places, lo, hi, nodes, frontier, low, size, tokens, n_tokens, i, j, h, place):
     item = nodes.item
     first, last = np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"])
     head_token = np.int64(item[frontier[h]]["head"])
@@ -119,6 +147,8 @@ def _fill_places(places, lo, hi, nodes, frontier, low, size, n_tokens, i, j, h, 
             if parent >= 0:
                 of = item[parent]
                 found = of["first"] if where == FIRST_CHILD else of["middle"] if where == HEAD_CHILD else of["last"]
+        elif space == BELIEVED:
+            found = _believed_place(tokens, nodes, frontier, size, first, last, j, where)
         else:
             begin, end, head, lowest, highest = i, j, h, low, size
             if space == TERMINAL:
@@ -247,13 +277,18 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
     """
     item, bounds, slots, direct = nodes.item, table.bounds, table.slots, atoms.direct
     place, slot, out = scratch.place, scratch.slot, scratch.atoms
-    _fill_places(table.places, bounds[part, 0], bounds[part, 1], nodes, frontier, low, size, n_tokens, i, j, h, place)
+    _fill_places(
+        table.places, bounds[part, 0], bounds[part, 1], nodes, frontier, low, size, tokens, n_tokens, i, j, h, place
+    )
     for s in range(bounds[part, 2], bounds[part, 3]):
         node = place[slots[s, 0]]
         value = -1
         if node >= 0:
             attribute = slots[s, 1]
-            value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
+            if attribute >= BELIEF:
+                value = tokens[node, attribute - BELIEF]
+            else:
+                value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
         slot[s] = value
     for u in range(bounds[part, 4], bounds[part, 5]):
         # A missing place is a value too (entry 0), so that "nothing there" can be tested.
@@ -267,6 +302,17 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
             out[count] = number
             count += 1
     if part == OWN:
+        for o in range(table.ordered.shape[0]):
+            value, base = slot[table.ordered[o, 0]], table.ordered_base[o]
+            # Entry 0: nothing there; entry b: less than bin b, or at least bin b.
+            first, last = (value + 1, N_BINS) if table.ordered[o, 1] == 1 else (1, value + 1)
+            if value < 0:
+                first, last = 0, 1
+            for limit in range(first, last):
+                number = direct[base + limit]
+                if number >= 0:
+                    out[count] = number
+                    count += 1
         if table.grouped.shape[0] > 0:
             count = _emit_groups(
                 table.grouped, table.grouped_base, table.groups, direct, nodes, frontier, low, size, tokens, i, j, h,

@@ -6,6 +6,7 @@ The trainer learns from these; loading a bundle replays its proof derivations th
 import numpy as np
 
 from ..jit import inner_kernel, kernel
+from .beliefs import believed, span_row
 from .features import OWN, SHARED, extract, record_parts, window_head
 from .gate import gate_sum
 from .state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
@@ -29,7 +30,8 @@ def _hard_windows(
     grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j, n_windows,
     keys,
 ):  # fmt: skip
-    """Keep the windows that are right, that TOP may cover, or that a gate lets pass; return how many."""
+    """Keep the windows that are right, that TOP may cover, that a reader believes in, or that a gate lets pass; return
+    how many."""
     mask = np.uint64(gate.shape[0] - 1)
     n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
     kept = np.int64(0)
@@ -40,7 +42,10 @@ def _hard_windows(
             keep = right_label(nodes, frontier, actions, ready, step, i, j) >= 0
         if not keep:
             keep = label_allowed(grammar, nodes, frontier, low, size, i, j, top)
-        if not keep:
+        if not keep and believed(tokens):
+            first, last = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
+            keep = span_row(tokens, np.int64(first), np.int64(last)) >= 0
+        if not keep and gate.shape[0] > 1:
             keep = gate_sum(gate, mask, tokens, nodes, frontier, low, size, i, j, keys) >= least
         if keep:
             windows_i[kept] = i
@@ -108,7 +113,7 @@ def replay(
         gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
         n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
         can_shift = shift_reduce and cursor > low
-        if gate.shape[0] > 1 and n_windows > 0:
+        if (gate.shape[0] > 1 or believed(tokens)) and n_windows > 0:
             n_windows = _hard_windows(
                 grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j,
                 n_windows, keys,

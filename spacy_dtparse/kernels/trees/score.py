@@ -22,7 +22,7 @@ SHIFT_SEED = np.uint64(0x5851F42D4C957F2D)
 class SearchModel(NamedTuple):
     """All that search reads. The atom maps give the compact atom numbers of their rule sets: one for windows (all
     labels), one for the shift classifier (a single label). `gate` int16: see `kernels.trees.gate`; of length 1 if there
-    is none."""
+    is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; without a reader nothing."""
 
     grammar: Grammar
     heads: HeadTable
@@ -32,6 +32,7 @@ class SearchModel(NamedTuple):
     window_rules: RuleSet
     shift_rules: RuleSet
     gate: np.ndarray
+    labels: np.ndarray
 
 
 class SearchScratch(NamedTuple):

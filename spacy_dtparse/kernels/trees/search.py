@@ -11,8 +11,10 @@ import numpy as np
 from ..jit import bare_kernel, inner_kernel
 from . import agenda as at
 from .agenda import heap_pop, heap_push, item_hash, make_agenda, meet, put_state, with_room
+from .beliefs import believed
 from .features import Nodes
 from .gate import gate_windows
+from .pruning import all_labels, believed_windows
 from .score import SHIFT_SEED, WINDOW_SEED, SearchModel, SearchScratch, inference_cost, make_cache, score_windows
 from .spines import Offers, follow_chain, may_shift, prune_windows, start_chains
 from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, label_allowed, list_windows, start_sentence
@@ -67,6 +69,12 @@ def _has_offers(offers):
 
 
 @inner_kernel
+def _is_pruned(offers, tokens):
+    """Whether the labels that a window may get stand beside it."""
+    return _has_offers(offers) or believed(tokens)
+
+
+@inner_kernel
 def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     """What may be inferred in the current state: (how many windows the gate leaves, whether a shift may be, whether the
     windows are likelier than the shift)."""
@@ -84,6 +92,15 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
                 offers, grammar, model.heads, nodes, frontier, low, size, scratch.features.children, windows_i,
                 windows_j, n_windows, window_labels,
             )  # fmt: skip
+        elif believed(tokens):
+            left = believed_windows(
+                grammar, model.labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows,
+                window_labels,
+            )  # fmt: skip
+            if left == 0 and not can_shift:  # a dead end: all that is legal
+                n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+                left = all_labels(grammar, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels)
+            n_windows = left
     windows_first = False
     if model.gate.shape[0] > 1 and n_windows > 0:
         kept, most = gate_windows(
@@ -118,9 +135,9 @@ def _tracks(model, agenda):
 
 
 @inner_kernel
-def _is_forced(offers, scratch, n_windows, can_shift):
-    """Whether spines leave a single inference; it costs nothing and is not scored."""
-    if not _has_offers(offers) or n_windows != 1 or can_shift:
+def _is_forced(offers, tokens, scratch, n_windows, can_shift):
+    """Whether spines or a reader leave a single inference; it costs nothing and is not scored."""
+    if not _is_pruned(offers, tokens) or n_windows != 1 or can_shift:
         return False
     return not scratch.window_labels[0] & (scratch.window_labels[0] - _BIT)
 
@@ -152,15 +169,15 @@ def _score_inferences(
             if not windows_first:
                 if scratch.shift[0, 0] > confident:
                     return np.int64(0), can_shift
-            elif _best(model, offers, scratch, n_windows) > confident:
+            elif _best(model, offers, tokens, scratch, n_windows) > confident:
                 return n_windows, False
     return n_windows, can_shift
 
 
 @inner_kernel
-def _best(model, offers, scratch, n_windows):
+def _best(model, offers, tokens, scratch, n_windows):
     """The highest score of any allowed label but TOP over the windows of several items."""
-    pruned, best = _has_offers(offers), -np.inf
+    pruned, best = _is_pruned(offers, tokens), -np.inf
     for w in range(n_windows):
         if scratch.windows_j[w] - scratch.windows_i[w] > 1:
             for label in range(model.grammar.options[4]):
@@ -170,12 +187,12 @@ def _best(model, offers, scratch, n_windows):
 
 
 @inner_kernel
-def _may_be(model, offers, nodes, scratch, mark, w, label):
+def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
     """Whether window w may get the label."""
     low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
     if label == top and size - low != 1:
         return False
-    if _has_offers(offers):
+    if _is_pruned(offers, tokens):
         return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
     i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
     if j - i > 1 and label != top:
@@ -196,7 +213,7 @@ def _met_before(agenda, nodes, frontier, i, j, label, total):
 
 
 @inner_kernel
-def _make_successors(model, offers, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced):
+def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced):
     """Make a state of every inference that leaves it cheaper than the best parse, in greedy parsing of the cheapest
     alone: (the cheapest, or -1; the number of legal labels of windows)."""
     states, mark = agenda.states, agenda.mark
@@ -207,7 +224,7 @@ def _make_successors(model, offers, nodes, scratch, agenda, best_cost, n_windows
     for w in range(n_windows):
         i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
         for label in range(n_labels):
-            if not _may_be(model, offers, nodes, scratch, mark, w, label):
+            if not _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
                 continue
             legal += 1
             extra = 0.0
@@ -277,14 +294,14 @@ def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes,
         if n_windows == 0 and can_shift:
             _follow(model, offers, nodes, scratch, agenda, _make_shift(model, agenda))
             continue
-        forced = _is_forced(offers, scratch, n_windows, can_shift)
+        forced = _is_forced(offers, tokens, scratch, n_windows, can_shift)
         if n_windows > 0 and not forced:
             n_windows, can_shift = _score_inferences(
                 model, tokens, n_tokens, confident, offers, nodes, scratch, cache, mark, n_windows, can_shift,
                 windows_first,
             )  # fmt: skip
         cheapest, legal = _make_successors(
-            model, offers, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced
+            model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced
         )
         if cheapest < 0:  # all cost at least as much as the best parse, or were met before; or there is none
             return _STUCK if legal == 0 and not can_shift else _TOO_DEAR

@@ -97,14 +97,14 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
     count = 0
     for i in range(lo, hi):
         node = frontier[i]
-        if not punctuation_at_edge and node < tokens.shape[0] and tokens[node, PUNCT] == 1:
+        if not punctuation_at_edge and item[node]["first"] < 0 and tokens[node, PUNCT] == 1:
             continue
         for j in range(i + 1, min(i + most, size) + 1):
             # l2r: the window holds the rightmost item already built or lies wholly to its right.
             if strategy == L2R and pivot >= 0 and i <= pivot and j <= pivot:
                 continue
             node = frontier[j - 1]
-            if not punctuation_at_edge and node < tokens.shape[0] and tokens[node, PUNCT] == 1:
+            if not punctuation_at_edge and item[node]["first"] < 0 and tokens[node, PUNCT] == 1:
                 continue
             out_i[count] = i
             out_j[count] = j

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, OFFSET
+from ...dtypes import BITS, INDEX, OFFSET
 from ...errors import ModelFormatError
 from ...features.trees.lexicon import Lexicon
 from ...features.trees.templates import Templates, compile_templates
@@ -37,6 +37,8 @@ def _parts(model: DtreeModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         **gate_arrays,
         **pack_ensembles(model.ensembles, model.n_atoms, prefix="trees."),
     }
+    if model.reader:
+        arrays |= {"reader": np.frombuffer(model.reader, dtype=np.uint8), "believed_labels": model.labels}
     meta = {
         **{name: getattr(model, name).to_dict() for name in _TABLES},
         **{name: getattr(model, name) for name in _PLAIN},
@@ -65,6 +67,8 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         ensembles=tuple(unpack_ensembles(arrays, n_atoms, prefix="trees.")),
         gate=Gate.from_parts(meta.get("gate"), arrays),
         meta=dict(meta["meta"]),
+        reader=arrays["reader"].tobytes() if "reader" in arrays else b"",
+        labels=arrays["believed_labels"].astype(BITS) if "reader" in arrays else np.zeros((0, 0, 0), dtype=BITS),
     )
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID, INDEX, OFFSET, SCORE
 from ...errors import ConfigError, DtparseError
-from ...features.trees.names import atom_names
+from ...features.trees.names import READER, atom_names
 from ...features.trees.templates import compile_templates
+from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.features import PARTS_WIDTH, TAG, Nodes
 from ...kernels.trees.replay import replay
 from ...kernels.trees.search import FALLBACK, search
@@ -33,6 +34,15 @@ class Rule:
     present: tuple[str, ...]
     absent: tuple[str, ...]
     value: float
+
+    @property
+    def source(self) -> str:
+        """What it looks at: "reader", "words" (and tags and what was built of them), "both", or "nothing"."""
+        read = [name.startswith(READER) or f" & {READER}" in name for name in (*self.present, *self.absent)]
+        if not read:
+            return "nothing"
+        pure = [name.count(READER) == name.count(" & ") + 1 for name in (*self.present, *self.absent)]
+        return "words" if not any(read) else "reader" if all(pure) else "both"
 
     def __str__(self) -> str:
         tests = [*self.present, *(f"not [{name}]" for name in self.absent)]
@@ -59,9 +69,9 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
         raise DtparseError(f"there is no constituent {constituent}; this parse has constituents 0 to {m - 1}")
     model: DtreeModel = parser.model
     record = parser.recipe.prepare(words, tags)
-    tokens = model.lexicon.encode([words[k] for k in record.kept], [tags[k] for k in record.kept])
+    tokens = parser.encode([words[k] for k in record.kept], [tags[k] for k in record.kept])
     nodes, status = _search(parser, tokens)
-    n, used = len(tokens), int(nodes.used[0])
+    n, used = count_tokens(tokens), int(nodes.used[0])
     if used - n != m:
         raise DtparseError(
             f"this parse has {m} constituents, of which {used - n} were inferred before preprocessing was undone; they "
@@ -77,6 +87,40 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     active = _atoms_of(model, tokens, nodes, n, used - (status == FALLBACK), node)
     rules = _sorted_rules(model, model.lexicon.labels[int(nodes.item[node]["label"])])
     return [rule for rule, present, absent in rules if present <= active and not absent & active]
+
+
+def by_source(rules: Sequence[Rule]) -> dict[str, float]:
+    """How much of a score comes from rules that look at the reader's beliefs alone, at words alone, at both, and from
+    the label's constant ("nothing"): the sums of their values, which add up to the score."""
+    sums = dict.fromkeys(("reader", "words", "both", "nothing"), 0.0)
+    for rule in rules:
+        sums[rule.source] += rule.value
+    return sums
+
+
+def reader_says(parser: Any, words: Sequence[str], tags: Sequence[str], start: int, end: int) -> str:
+    """What the reader believes of the tokens [start, end), in words.
+
+    `parser`: a `DtreeParser`; the tokens are those that its preprocessing keeps. Raises DtparseError where the model
+    has no reader.
+    """
+    if parser.reader is None:
+        raise DtparseError("this model has no reader; its trees look at words and tags alone")
+    beliefs = parser.reader.beliefs([(words, tags)])[0]
+    row = next((k for k, span in enumerate(beliefs.spans.tolist()) if span == [start, end]), None)
+    place = f"the reader gives [{start}, {end})"
+    if row is None:
+        return f"{place} no constituent"
+    names, said = parser.reader.chain_names, []
+    for chain, chance in zip(beliefs.chains[row].tolist(), beliefs.chances[row].tolist(), strict=True):
+        if chain >= 0 and chance >= _TOLD:
+            said.append(f"{names[chain]} {chance:.2f}")
+    none = 1 - float(beliefs.masses[row])
+    return f"{place} {', '.join([*said, *([f'no constituent {none:.2f}'] if none >= _TOLD else [])])}"
+
+
+_TOLD = 0.01
+"""Probability from which on a belief is told."""
 
 
 def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[int], frozenset[int]]]:
@@ -97,11 +141,11 @@ def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[i
 
 def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     """The nodes of the parse, its items in the order of their inference, and the status."""
-    n = len(tokens)
+    n = count_tokens(tokens)
     nodes = make_nodes(8 * n + 64, 16 * n + 1024)
     costs, counts = np.zeros(len(nodes.item) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
     status = search(
-        parser.compiled.search, tokens, np.ascontiguousarray(tokens[:, TAG]), n,
+        parser.compiled.search, tokens, np.ascontiguousarray(tokens[:n, TAG]), n,
         parser.settings.budget_for(n), float(parser.settings.confident),
         parser.model.gate.least(parser.settings.gate), no_offers(), nodes, parser.compiled.scratch(n), costs, counts,
     )  # fmt: skip
@@ -143,7 +187,7 @@ def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last:
         gold, state = np.zeros(room[0], dtype=np.int16), np.zeros(room[0], dtype=INDEX)
         rows, _ = replay(
             grammar, compile_head_rules(model.heads, model.lexicon.symbols), table, model.atoms, tokens,
-            np.ascontiguousarray(tokens[:, TAG]), n, actions, len(actions),
+            np.ascontiguousarray(tokens[:n, TAG]), n, actions, len(actions),
             np.zeros((0, 3), dtype=INDEX),
             make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
             make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, OFFSET, SCORE
+from ...dtypes import BITS, INDEX, OFFSET, SCORE
 from ...errors import ConfigError
 from ...features.trees.lexicon import Lexicon
 from ...features.trees.templates import Templates, compile_templates
@@ -16,6 +16,7 @@ from ...kernels.trees.atoms import AtomMap, insert_keys
 from ...kernels.trees.features import PARTS_WIDTH, FeatureScratch, TemplateTable
 from ...kernels.trees.gate import N_KEYS, N_NUMBERS
 from ...kernels.trees.gate import REACH as GATE_REACH
+from ...kernels.trees.pruning import LEVELS
 from ...kernels.trees.rules import make_scratch as make_rule_scratch
 from ...kernels.trees.score import SearchModel, SearchScratch
 from ...kernels.trees.state import STRATEGIES, Grammar
@@ -35,7 +36,9 @@ class DtreeModel:
 
     `atoms`: numbers of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): what hashed atoms stand
     for. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`: name of the
-    preprocessing recipe. `meta`: plain data (treebanks, licence, scores, date).
+    preprocessing recipe. `meta`: plain data (treebanks, licence, scores, date). `reader`: a model of another kind whose
+    beliefs the templates test, as bytes; none: there is no reader. `labels`: which labels it leaves to a window, see
+    `kernels.trees.pruning`.
     """
 
     lexicon: Lexicon
@@ -50,6 +53,8 @@ class DtreeModel:
     ensembles: tuple[LabelEnsemble, ...]
     meta: dict[str, Any] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
+    reader: bytes = b""
+    labels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), dtype=BITS))
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -59,6 +64,11 @@ class DtreeModel:
         if len(self.ensembles) != len(self.lexicon.labels) + 1:
             counts = f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels"
             raise ConfigError(f"{counts}; there must be one per label and one for shift")
+        if self.templates.reads_beliefs and self.labels.shape != (2, LEVELS, len(self.lexicon.chains) + 1):
+            raise ConfigError(
+                f"the table of believed labels has the shape {self.labels.shape}, which does not fit "
+                f"{len(self.lexicon.chains)} chains; train the model again"
+            )
 
     @property
     def n_atoms(self) -> int:
@@ -179,6 +189,7 @@ def compile_model(model: DtreeModel) -> CompiledDtree:
         window_rules=window,
         shift_rules=shift,
         gate=model.gate.weights if len(model.gate.weights) else np.zeros(1, dtype=np.int16),
+        labels=model.labels,
     )
     stamps = 1 + max(int(window.atom_map.max(initial=-1)), int(shift.atom_map.max(initial=-1)))
     return CompiledDtree(search, stamps)

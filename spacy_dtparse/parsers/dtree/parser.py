@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, PLACES, SCORE, SIDES
+from ...errors import ModelFormatError
 from ...features.offers import Offered, OfferReader, check_offered
+from ...features.trees.beliefs import with_beliefs
+from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.search import STATUSES, search
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
 from ...kernels.trees.state import make_nodes
 from ...model.trees.bundle import KIND, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
+from ...trees.transforms import Removal
 from ...trees.tree import Tree
-from ..base import ParseResult
+from ..base import ParseResult, TaggedWords
+from ..kinds import CONSTITUENTS, read_as
 from ..proofs import Proof
 from ..settings import SearchSettings
 from ..stored import RecipeParser
@@ -41,9 +46,17 @@ class DtreeParser(RecipeParser):
 
     def __init__(
         self, model: DtreeModel, settings: SearchSettings | None = None, data: bytes | None = None,
-        compiled: CompiledDtree | None = None,
+        compiled: CompiledDtree | None = None, reader: Any = None,
     ):  # fmt: skip
         super().__init__(model, settings, data)
+        self.reader: Any = reader
+        if reader is None and model.reader:
+            self.reader = read_as(model.reader, CONSTITUENTS)
+        if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
+            raise ModelFormatError(
+                "the reader in the model has other label chains than its trees were trained with; fetch or write the "
+                "model again"
+            )
         self.compiled = compiled or compile_model(model)
         self._local = threading.local()
         self._spines = SpineReader(model.lexicon.labels.strings)
@@ -60,17 +73,24 @@ class DtreeParser(RecipeParser):
         return self
 
     def _with(self, settings: SearchSettings) -> DtreeParser:
-        return DtreeParser(self.model, settings, self._data, self.compiled)
+        return DtreeParser(self.model, settings, self._data, self.compiled, self.reader)
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
-        items, cost, _, _ = self._search(self.model.lexicon.encode(words, tags), 0, self.PROOF)
+        items, cost, _, _ = self._search(self.encode(words, tags), 0, self.PROOF)
         return {"items": items.tolist(), "cost": cost}
+
+    def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
+        """The token matrix of a sentence, with the reader's beliefs where there is a reader."""
+        columns = self.model.lexicon.encode(words, tags)
+        if self.reader is None:
+            return columns
+        return with_beliefs(columns, self.reader.beliefs([(words, tags)])[0])
 
     def _search(
         self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE, pruning: Pruning | None = None
     ) -> tuple[np.ndarray, float, str, np.ndarray]:
         """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
-        local, n = self._local, len(tokens)
+        local, n = self._local, count_tokens(tokens)
         room = getattr(local, "room", 0)
         if room < n:
             local.room = max(64, 2 * n) if n <= 4096 else n
@@ -84,7 +104,7 @@ class DtreeParser(RecipeParser):
             local.scratch.features.stamp[:] = 0
         offers = no_offers() if pruning is None else Offers(pruning.levels, local.chains)
         counts = np.zeros(4, dtype=OFFSET)
-        tag_symbols = np.ascontiguousarray(tokens[:, 1])
+        tag_symbols = np.ascontiguousarray(tokens[:n, 1])
         status = search(
             self.compiled.search, tokens, tag_symbols, n, budget, float(settings.confident),
             self.model.gate.least(settings.gate), offers, nodes, local.scratch, costs, counts,
@@ -114,9 +134,29 @@ class DtreeParser(RecipeParser):
         """
         record, kept_words, kept_tags = self._prepared(words, tags)
         check_offered(spines, len(words))
-        tokens = self.model.lexicon.encode(kept_words, kept_tags)
+        return self._parse(record, kept_words, kept_tags, self.encode(kept_words, kept_tags), spines)
+
+    def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
+        """`parse` of each (words, tags), the same results in less time where a reader reads some at once."""
+        prepared = [self._prepared(*sentence) for sentence in sentences]
+        if self.reader is None:
+            return [self._parse(*one, self.encode(*one[1:])) for one in prepared]
+        beliefs = self.reader.beliefs([one[1:] for one in prepared])
+        return [
+            self._parse(*one, with_beliefs(self.model.lexicon.encode(*one[1:]), believed))
+            for one, believed in zip(prepared, beliefs, strict=True)
+        ]
+
+    def _parse(
+        self, record: Removal, kept_words: list[str], kept_tags: list[str], tokens: np.ndarray, spines: Offered = ()
+    ) -> ParseResult:
+        """The parse of a sentence that was prepared and encoded."""
         offered = [spines[k] for k in record.kept] if spines else []
         items, cost, status, counts, tried, ambiguity = self._passes(tokens, offered)
+        if status == "fallback" and self.reader is not None and set(self.reader.labels) <= set(self.labels):
+            read = self.reader.parse(kept_words, kept_tags)
+            tree, scores = self._restored(read.tree, read.scores, record)
+            return ParseResult(tree, scores, read.cost, status, int(counts[0]), int(counts[1]), None, tried)
         names = self.model.lexicon.labels.strings
         starts, ends, numbers = items.T.tolist()
         tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in numbers], starts, ends)
@@ -129,7 +169,8 @@ class DtreeParser(RecipeParser):
     ) -> tuple[np.ndarray, float, str, np.ndarray, int, float | None]:
         """What `_search` gives, the number of searches, and the spines that a token had in the last, None for all.
         Counts are of all searches together."""
-        budget = self.settings.budget_for(len(tokens))
+        n = count_tokens(tokens)
+        budget = self.settings.budget_for(n)
         before = np.zeros(2, dtype=OFFSET)
         tried = number = 0
         for beta in self.settings.betas if offered and self.reads_spines else ():
@@ -139,7 +180,7 @@ class DtreeParser(RecipeParser):
                 items, cost, status, counts = self._search(tokens, budget, self.settings, found)
                 counts[:2] += before
                 if status != "fallback":
-                    return items, cost, status, counts, tried, found.number / len(tokens)
+                    return items, cost, status, counts, tried, found.number / n
                 before = counts[:2]
         items, cost, status, counts = self._search(tokens, budget, self.settings)
         counts[:2] += before

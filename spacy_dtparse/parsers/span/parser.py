@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, REAL, SCORE
-from ...kernels.span.network import cut_greedily, decode, label_spans, read_gaps, span_probabilities
+from ...features.trees.beliefs import Beliefs
+from ...kernels.span.network import (
+    constituent_beliefs,
+    cut_greedily,
+    decode,
+    label_spans,
+    read_gaps,
+    span_probabilities,
+)
 from ...kernels.span.whole import place_of_bare, take_up_bare
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.tree import TOP, Tree
@@ -25,6 +33,8 @@ _CANDIDATE = 0.02
 """Posterior probability from which on a span may take up a token which would be left bare; single tokens always may."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
+_READ = 0.002
+"""Posterior probability from which on boosted trees are told of a constituent."""
 
 
 _TOGETHER = 256
@@ -149,6 +159,14 @@ class SpanParser(StoredParser):
                 results.append(self._parse(words, tags, numbers, parts))
         return results
 
+    def _read_part(self, part: Sequence[TaggedWords]) -> list[tuple[np.ndarray, ...]]:
+        """What all networks make of the sentences of one of `_batches`."""
+        encoded = [self.model.words.encode(*sentence) for sentence in part]
+        used = len(self._networks)
+        if used != self._first or len(part) == 1:
+            return [self._read(numbers, used) for numbers in encoded]
+        return self._read_batch(encoded)
+
     def _parse(
         self, words: Sequence[str], tags: Sequence[str], numbers: np.ndarray, parts: tuple[np.ndarray, ...]
     ) -> ParseResult:
@@ -200,6 +218,44 @@ class SpanParser(StoredParser):
             for name in dict.fromkeys(self.model.chains[label + 1]):
                 key = first, last, name
                 found[key] = min(1.0, found.get(key, 0.0) + float(mass[row, label + 1]))
+
+    @property
+    def chain_names(self) -> tuple[str, ...]:
+        """The chains of labels by number, each written with blanks, from top to bottom."""
+        return tuple(" ".join(chain) for chain in self.model.chains)
+
+    def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
+        """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
+        found = []
+        for part in _batches(sentences):
+            for sentence, parts in zip(part, self._read_part(part), strict=True):
+                found.append(self._beliefs(parts, len(sentence[0])))
+        return found
+
+    def _beliefs(self, parts: tuple[np.ndarray, ...], n: int) -> Beliefs:
+        """The beliefs of a sentence that was read; in a long one those of its parts and of what was cut."""
+        most = max(self.settings.max_tokens, 1)
+        if n <= most:
+            return self._charted_beliefs(parts, 0, n)
+        spans, chains, costs = cut_greedily(*parts, most)
+        pieces: list[Beliefs] = []
+        for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
+            if chain < 0:
+                pieces.append(self._charted_beliefs(parts, start, end))
+            elif chain > 0:
+                sure = math.exp(-cost)
+                one = np.array([[start, end]], INDEX), np.array([sure]), np.array([[chain, -1]], INDEX)
+                pieces.append(Beliefs(*one, np.array([[sure, 0.0]])))
+        joined = Beliefs(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+        order = np.lexsort((joined.spans[:, 1], joined.spans[:, 0]))
+        return Beliefs(*(array[order] for array in joined))
+
+    def _charted_beliefs(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> Beliefs:
+        spans, posteriors, logs = span_probabilities(*parts, start, end, _READ)
+        c = len(spans)
+        made = Beliefs(np.empty((c, 2), INDEX), np.empty(c), np.empty((c, 2), INDEX), np.empty((c, 2)))
+        count = constituent_beliefs(spans, posteriors, logs, _READ, *made)
+        return Beliefs(*(array[:count] for array in made))
 
     def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """What the networks make of a sentence, as the kernels of `kernels.span.network` take it: gaps, own, label

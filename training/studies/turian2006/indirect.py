@@ -255,7 +255,8 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     new_unary = new_slot[table.unary[unary]].astype(INDEX), table.unary_base[unary]
     new_grouped = table.grouped[grouped], table.grouped_base[grouped]
     last = table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX)
-    return k.TemplateTable(places, slots, *new_unary, new_tuples, table.groups, *new_grouped, last, bounds)
+    ordered = table.ordered, table.ordered_base  # the paper's tables have none
+    return k.TemplateTable(places, slots, *new_unary, *ordered, new_tuples, table.groups, *new_grouped, last, bounds)
 
 
 def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:

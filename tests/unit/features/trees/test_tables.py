@@ -22,6 +22,7 @@ from spacy_dtparse.features.trees.lexicon import (
 from spacy_dtparse.features.trees.tables import TABLES, get_templates
 from spacy_dtparse.features.trees.templates import Sizes, Templates, compile_templates, is_shared
 from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees.beliefs import N_BINS
 
 ITEM = ("item", "start", 0)
 
@@ -44,13 +45,14 @@ def test_shipped_tables_have_the_groups_of_the_papers():
 
 
 def test_direct_entries_do_not_overlap_and_fill_the_map():
-    sizes = Sizes(symbols=7, words=5, classes=4, shapes=len(SHAPES))
+    sizes = Sizes(symbols=7, words=5, classes=4, shapes=len(SHAPES), chains=3)
     for name in TABLES:
         table, size = compile_templates(get_templates(name), sizes)
         spans = [
             (base, base + sizes.of(int(table.slots[slot, 1])) + 1)
             for slot, base in zip(table.unary, table.unary_base, strict=True)
         ]
+        spans += [(base, base + N_BINS) for base in table.ordered_base]
         spans += [
             (
                 base,
@@ -82,6 +84,9 @@ def test_the_shared_part_sees_nothing_of_the_window_but_its_start():
         ({"grouped": (("some_item", "spam", 0, False, "tag"),)}, "unknown group 'spam'"),
         ({"grouped": (("some_item", "span", -1, False, "tag"),)}, "has n = -1; it must be 0"),
         ({"grouped": (("some_item", "span", 0, False, None),)}, "unknown attribute None"),
+        ({"unary": ((("believed", "window", 0), "tag"),)}, "unknown attribute 'tag' in a template; known are 'mass'"),
+        ({"unary": ((("believed", "sentence", 0), "mass"),)}, "unknown span 'sentence'"),
+        ({"unary": (), "ordered": ((("believed", "window", 0), "chain"),)}, "is no probability"),
     ],
 )
 def test_unknown_names_are_refused(change, message):
@@ -91,7 +96,7 @@ def test_unknown_names_are_refused(change, message):
 
 def test_other_versions_shapes_and_names_are_refused():
     data = get_templates("baseline").to_dict()
-    with pytest.raises(ConfigError, match="template table has version 99; this release reads version 1"):
+    with pytest.raises(ConfigError, match="template table has version 99; this release reads versions 1 and 2"):
         Templates.from_dict({**data, "version": 99})
     with pytest.raises(
         ConfigError, match="unknown template table 'huge'; shipped tables are baseline, kitchen_sink"

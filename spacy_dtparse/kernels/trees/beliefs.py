@@ -1,0 +1,111 @@
+"""What a reader believes of a sentence's spans, as whole numbers beside its tokens.
+
+A reader is anything that gives probabilities of spans and of their labels: the span network of the model's file, or
+another. Its beliefs are written below the tokens, in rows of the same matrix: one row for each span that may be a
+constituent, those that begin at the same token together, by their ends. Probabilities are kept as bins, so that trees
+test them like any other value, and what a person reads of a rule is what the kernel tests.
+"""
+
+import numpy as np
+
+from ..jit import inner_kernel, kernel
+
+FIRST_SPAN, LAST_SPAN = 5, 6
+"""Columns of a token: the rows [first, last) of the spans that begin there."""
+
+END, MASS, CHAIN, SURE, CHAIN_2, SURE_2, STARTING, ENDING, CROSSING = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Columns of a span: where it ends; how probable a constituent is there; the likeliest chain of labels and the one
+after it, by number, with their probabilities; how many longer constituents begin and end where it does, and how many
+cross it, as expected."""
+COLUMNS = 9
+"""Of the matrix, where there are beliefs."""
+
+LIMITS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995])
+"""A probability's bin is how many of these it reaches."""
+N_BINS = len(LIMITS) + 1
+_N_LIMITS = len(LIMITS)
+
+
+@inner_kernel
+def bin_of(probability):
+    """The bin of a probability, 0 … N_BINS - 1."""
+    number = 0
+    while number < _N_LIMITS and probability >= LIMITS[number]:
+        number += 1
+    return number
+
+
+@inner_kernel
+def span_row(tokens, start, end):
+    """The row of the span [start, end), -1 where the reader does not believe in it. There must be beliefs."""
+    for row in range(tokens[start, FIRST_SPAN], tokens[start, LAST_SPAN]):
+        if tokens[row, END] == end:
+            return np.int64(row)
+    return np.int64(-1)
+
+
+@inner_kernel
+def believed(tokens):
+    """Whether there are beliefs beside the tokens."""
+    return tokens.shape[1] == COLUMNS
+
+
+@kernel(error_model="numpy")
+def write_beliefs(columns, spans, masses, chains, chances, tokens, sums):
+    """Write tokens and beliefs into one matrix.
+
+    `columns` int32 (n, TOKEN_COLUMNS): the tokens. `spans` int32 (c, 2), ordered by start, then end, none twice;
+    `masses` float64 (c,): probability that a constituent is there; `chains` int32 (c, 2), `chances` float64 (c, 2): the
+    likeliest chains of labels (-1: there is no other) and the probability that the tree has just these labels there.
+    Filled: `tokens` int32 (n + c, COLUMNS). `sums` float64 (n + 1 + c,), all 0: room.
+    """
+    n, c = len(columns), len(spans)
+    for t in range(n):
+        for k in range(columns.shape[1]):
+            tokens[t, k] = columns[t, k]
+    row = 0
+    for t in range(n):
+        tokens[t, FIRST_SPAN] = n + row
+        while row < c and spans[row, 0] == t:
+            row += 1
+        tokens[t, LAST_SPAN] = n + row
+    ending, crossing = sums[: n + 1], sums[n + 1 :]
+    for r in range(c):
+        at, j = n + r, spans[r, 1]
+        tokens[at, END] = j
+        tokens[at, MASS] = bin_of(masses[r])
+        tokens[at, CHAIN], tokens[at, CHAIN_2] = chains[r, 0], chains[r, 1]
+        tokens[at, SURE], tokens[at, SURE_2] = bin_of(chances[r, 0]), bin_of(chances[r, 1])
+        tokens[at, ENDING] = bin_of(ending[j])
+        ending[j] += masses[r]
+    starting = 0.0
+    for r in range(c - 1, -1, -1):
+        if r == c - 1 or spans[r + 1, 0] != spans[r, 0]:
+            starting = 0.0
+        tokens[n + r, STARTING] = bin_of(starting)
+        starting += masses[r]
+    _write_crossing(n, spans, masses, crossing, tokens)
+
+
+@inner_kernel
+def _write_crossing(n, spans, masses, crossing, tokens):
+    """Fill CROSSING: from the left, the spans that begin before a span and end within it; from the right, those that
+    begin within it and end behind it."""
+    c = len(spans)
+    for r in range(c):
+        i, j = spans[r, 0], spans[r, 1]
+        if j - i < 2:
+            continue
+        for t in range(i + 1, j):
+            for other in range(tokens[t, LAST_SPAN] - n - 1, tokens[t, FIRST_SPAN] - n - 1, -1):
+                if spans[other, 1] <= j:
+                    break
+                crossing[r] += masses[other]
+                crossing[other] += masses[r]
+    for r in range(c):
+        tokens[n + r, CROSSING] = bin_of(crossing[r])
+
+
+def count_tokens(tokens: np.ndarray) -> int:
+    """How many of a matrix's rows are tokens."""
+    return int(tokens[0, FIRST_SPAN]) if len(tokens) and tokens.shape[1] == COLUMNS else len(tokens)

@@ -1,0 +1,155 @@
+"""Boosted trees over the beliefs of a reader: trained, written, read, explained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
+from spacy_dtparse.model.trees.explain import Rule, by_source, explain, reader_says
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.proofs import sentences as proof_sentences
+from tests.unit.kernels.harness import SLOW
+from training.__main__ import main
+from training.data.beliefs import read_beliefs, save_beliefs
+from training.data.evaluate import own_trees, score_trees
+from training.data.treebanks import TreebankFile
+from training.dtree.fit import Fit, fit_model, open_reader
+from training.dtree.recipe import FitRecipe
+
+pytestmark = pytest.mark.skipif(SLOW, reason="minutes without the JIT")
+
+SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
+RECIPE = {"templates": "standard_read", "gate_bits": 0, "min_atom_count": 3, "n_workers": 1,
+          "path": {"decay": 0.3, "lambda_start": 30.0, "lambda_floor": 0.3, "quiet": True}}  # fmt: skip
+TRAIN, DEV = f"{SAMPLE / 'train.mrg'},limit=400", f"{SAMPLE / 'dev.mrg'},limit=40"
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return open_reader("en")
+
+
+@pytest.fixture(scope="module")
+def parser(reader, tmp_path_factory: pytest.TempPathFactory) -> DtreeParser:
+    folder = tmp_path_factory.mktemp("read")
+    files = [TreebankFile.parse(text) for text in (TRAIN, DEV)]
+    fit_model(FitRecipe.from_dict(RECIPE), files[:1], files[1:], folder / "fit", folder / "model", reader=reader)
+    return DtreeParser.from_disk(folder / "model")
+
+
+@pytest.mark.slow
+def test_a_reader_helps(parser: DtreeParser, tmp_path: Path) -> None:
+    files = [TreebankFile.parse(text) for text in (TRAIN, DEV)]
+    alone = FitRecipe.from_dict({**RECIPE, "templates": "standard"})
+    fit_model(alone, files[:1], files[1:], tmp_path / "fit", tmp_path / "model")
+    dev = files[1].read()
+    ours, words = (
+        score_trees(dev, own_trees(one, dev))[0].to_dict()["all"]["f1"]
+        for one in (parser, load_parser(tmp_path / "model"))
+    )
+    assert ours > words + 0.03 and ours > 0.92
+
+
+def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_path: Path) -> None:
+    dev = [(s.tree.words, s.tags) for s in TreebankFile.parse(DEV).read()]
+    wanted = [parser.parse(*sentence) for sentence in dev]
+    parser.to_disk(tmp_path / "model")
+    again = load_parser(tmp_path / "model")
+    assert again.to_bytes() == parser.to_bytes() and parser.parse_batch(dev) == wanted == again.parse_batch(dev)
+    assert {result.status for result in wanted} <= {"optimal", "complete"}
+    greedy = parser.with_settings(budget=0)
+    assert greedy.reader is parser.reader and {greedy.parse(*one).status for one in dev} == {"greedy"}
+    words, tags = next(iter(proof_sentences(*parser._known())))
+    assert parser.parse(words, tags).tree.words == tuple(words)
+    long = "cat " * 450
+    found = parser.parse(long.split(), ["NN"] * 450)
+    assert found.tree.n_tokens == 450 and found.status in ("greedy", "fallback")
+
+
+def test_where_the_trees_find_no_way_the_readers_tree_is_given(parser: DtreeParser) -> None:
+    words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
+    nothing = replace(parser.model, max_arity=2, labels=np.zeros_like(parser.model.labels), reader=parser.model.reader)
+    lost = DtreeParser(nothing, parser.settings.with_changes(budget=0), reader=parser.reader).parse(words, tags)
+    if lost.status == "fallback":
+        assert lost.tree == parser.reader.parse(words, tags).tree
+    else:
+        assert lost.tree.n_tokens == len(words)
+
+
+def test_a_model_and_its_reader_belong_together(parser: DtreeParser, reader) -> None:
+    other = replace(parser.model.lexicon, chains=type(parser.model.lexicon.chains)(("", "X")))
+    with pytest.raises(Exception, match=r"table of believed labels|other label chains"):
+        DtreeParser(replace(parser.model, lexicon=other))
+    data = bytearray(parser.to_bytes())
+    data[len(data) // 2] ^= 255
+    with pytest.raises(ModelFormatError):
+        DtreeParser.from_bytes(bytes(data))
+    with pytest.raises(ModelFormatError, match="a reader is one of 'span'"):
+        open_reader(_written(parser))
+
+
+def _written(parser: DtreeParser) -> Path:
+    import tempfile
+
+    path = Path(tempfile.mkdtemp()) / "model"
+    parser.to_disk(path)
+    return path
+
+
+def test_templates_and_reader_must_fit(reader, tmp_path: Path) -> None:
+    sentences = TreebankFile.parse(TRAIN).read()
+    with pytest.raises(TrainingDataError, match="test beliefs; give a reader"):
+        Fit(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
+    with pytest.raises(TrainingDataError, match="test no beliefs; take standard_read"):
+        Fit(FitRecipe.from_dict({**RECIPE, "templates": "standard"}), sentences, [], tmp_path / "b", reader=reader)
+
+
+def test_explanations_name_beliefs(parser: DtreeParser) -> None:
+    words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
+    result = parser.parse(words, tags)
+    said = reader_says(parser, words, tags, 0, 3)
+    assert said.startswith("the reader gives [0, 3) NP 0.9") or said == "the reader gives [0, 3) NP 1.00"
+    assert reader_says(parser, words, tags, 2, 5) == "the reader gives [2, 5) no constituent"
+    scored = 0
+    for constituent in range(len(result.tree)):
+        rules = explain(parser, words, tags, constituent)
+        sums = by_source(rules)
+        h = sum(rule.value for rule in rules)
+        assert sum(sums.values()) == pytest.approx(h)
+        if result.scores[constituent] > 0:  # what the reader leaves no doubt about is not scored
+            assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9)
+            scored += 1
+    assert scored
+    names = "reader: window mass < 0.98", "first label = NP & reader: window chain = NP", "first label = NP"
+    assert [Rule((name,), (), 1.0).source for name in names] == ["reader", "both", "words"]
+    assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
+    with pytest.raises(DtparseError, match="has no reader"):
+        reader_says(DtreeParser(replace(parser.model, reader=b""), reader=None), words, tags, 0, 1)
+
+
+@pytest.mark.slow
+def test_jackknifed_beliefs_are_of_networks_that_have_not_seen_the_trees(tmp_path: Path) -> None:
+    small = ["epochs=3", "batch=100", "warm=10", "average=0.9", "rate=0.005", "least_word=1", "shape.width=16",
+             "shape.units=12", "shape.layers=1", "shape.projection=12"]  # fmt: skip
+    command = ["readers", "--train", TRAIN, "--folds", "2", "--workers", "1", "--set", *small]
+    command += ["--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "beliefs")]
+    assert main(command) == 0
+    path = tmp_path / "beliefs" / f"{SAMPLE.name}.train.beliefs.npz"
+    chains, lengths, beliefs = read_beliefs(path)
+    trees = TreebankFile.parse(TRAIN).read()
+    assert lengths == [len(s.tags) for s in trees] and chains[0] == "" and "NP" in chains
+    assert all(((one.chances.sum(axis=1) <= one.masses + 1e-5) & (one.masses > 0)).all() for one in beliefs)
+    first = path.read_bytes()
+    assert main(command) == 0 and path.read_bytes() == first, "what is done is kept"
+    read = TreebankFile.parse(f"{TRAIN},beliefs={path}").read()
+    assert all((a.beliefs.spans == b.spans).all() for a, b in zip(read, beliefs, strict=True) if a.beliefs)
+    save_beliefs(path, chains, lengths[1:], beliefs[1:])
+    with pytest.raises(TrainingDataError, match="is not of these sentences"):
+        TreebankFile.parse(f"{TRAIN},beliefs={path}").read()
+    assert main([*command[:3], "--folds", "1", *command[5:]]) == 1

@@ -1,0 +1,206 @@
+"""What a reader believes: the matrix, the atoms, the windows and labels that it leaves, all against slow twins."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.trees.beliefs import Beliefs, with_beliefs
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.trees import beliefs as b
+from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees import pruning
+from spacy_dtparse.trees.heads import COLLINS
+from spacy_dtparse.trees.tree import Tree
+from tests.reference import features as slow
+from tests.unit.kernels.harness import (
+    KERNEL_MARKS,
+    SLOW,
+    STRATEGIES,
+    TAGS,
+    WORDS,
+    KernelState,
+    Rules,
+    collecting,
+    gold,
+    gold_trees,
+    reader,
+    replayer,
+    sentence,
+    templates,
+)
+from training.dtree.believed import label_table
+from training.dtree.examples import Derivation
+
+from .test_features import named, replayed
+
+pytestmark = KERNEL_MARKS
+
+NUMBERS = {
+    b.MASS: "mass", b.SURE: "sure", b.SURE_2: "second sure", b.STARTING: "starting", b.ENDING: "ending",
+    b.CROSSING: "crossing",
+}  # fmt: skip
+CHAINS = ("", "NP", "S VP", "VP", "PP NP")
+
+
+def lexicon(labels: tuple[str, ...] = ("NP", "VP", "PP", "TOP")) -> Lexicon:
+    return Lexicon.build(labels, TAGS, WORDS, "XX", CHAINS)
+
+
+def random_beliefs(rng: random.Random, n: int, share: float = 0.6) -> slow.Beliefs:
+    """Beliefs in some of the spans, at times without a second chain."""
+    found = {}
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            if rng.random() < share:
+                mass = rng.choice([rng.random(), 0.999, 0.003])
+                names = tuple(rng.sample(CHAINS[1:], rng.choice([1, 2, 2])))
+                first = mass * rng.uniform(0.5, 1)
+                found[i, j] = mass, names, (first, mass - first if len(names) == 2 else 0.0)
+    return slow.Beliefs(found)
+
+
+def as_arrays(beliefs: slow.Beliefs) -> Beliefs:
+    rows = sorted(beliefs.spans.items())
+    numbers = [[CHAINS.index(name) for name in names] + [-1] * (2 - len(names)) for _, (_, names, _) in rows]
+    return Beliefs(
+        np.array([span for span, _ in rows], dtype=np.int32).reshape(-1, 2),
+        np.array([belief[0] for _, belief in rows], dtype=float),
+        np.array(numbers, dtype=np.int32).reshape(-1, 2),
+        np.array([belief[2] for _, belief in rows], dtype=float).reshape(-1, 2),
+    )
+
+
+def bin_of(number: float) -> int:
+    return sum(number >= limit for limit in slow.LIMITS)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 12])
+def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
+    rng = random.Random(n)
+    words, tags = sentence(rng, n)
+    columns, beliefs = lexicon().encode(words, tags), random_beliefs(rng, n)
+    tokens = with_beliefs(columns, as_arrays(beliefs))
+    spans = sorted(beliefs.spans)
+    assert tokens.dtype == np.int32 and tokens.shape == (n + len(spans), b.COLUMNS) and b.count_tokens(tokens) == n
+    assert tokens[:n, : k.TOKEN_COLUMNS].tolist() == columns.tolist() and b.count_tokens(columns) == n
+    for i in range(n):
+        rows = range(tokens[i, b.FIRST_SPAN], tokens[i, b.LAST_SPAN])
+        assert [(i, int(tokens[row, b.END])) for row in rows] == [span for span in spans if span[0] == i]
+    for row, span in enumerate(spans, n):
+        names = [*beliefs.spans[span][1], None]
+        for column, attribute in NUMBERS.items():
+            assert tokens[row, column] == bin_of(beliefs.number(attribute, span)), (span, attribute)
+        for column, name in ((b.CHAIN, names[0]), (b.CHAIN_2, names[1])):
+            assert tokens[row, column] == (-1 if name is None else CHAINS.index(name))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_atoms_of_beliefs_are_those_of_the_table(strategy):
+    rng = random.Random(f"beliefs {strategy}")
+    table, words = templates("standard_read"), lexicon()
+    rules = Rules(strategy, words.labels.strings, COLLINS, 4, True)
+    atoms, parts = collecting(table, words, 16)
+    runner = replayer(rules, words, table, atoms, parts)
+    seen = set()
+    for tree in gold_trees(rng, words, (1, 4) if SLOW else (1, 2, 5, 9), 5):
+        plain, beliefs = gold(words, tree, strategy), random_beliefs(rng, len(tree.words))
+        tokens = with_beliefs(plain.tokens, as_arrays(beliefs))
+        derivation = Derivation(tokens, plain.actions, ready=plain.ready)
+        indptr, flat, right, numbers, flags = (a.copy() for a in runner.run(derivation))
+        read = reader(rules, words, table, tree.words, tree.tags)
+        read.beliefs = beliefs
+        names, at = named(words, table, atoms, parts), 0
+        with_windows = set()
+        for step, state, i, j, shift in replayed(rules, words, tree, derivation.actions):
+            span = state.frontier[i].start, state.frontier[j - 1].end
+            if at < len(numbers) and numbers[at] == step:
+                got = sorted(names[atom] for atom in flat[indptr[at] : indptr[at + 1]].tolist())
+                if got == sorted(set(read.atoms(state, i, j, shift=shift))):
+                    seen |= {name for name in got if name.startswith("reader: ")}
+                    at += 1
+                    with_windows.add(step)
+                    continue
+            if shift:
+                assert step not in with_windows, "a shift is left out only where it is all that is left"
+                continue
+            assert span not in beliefs.spans, "a window is left out only where nobody believes in it"
+        assert at == len(numbers), "each row has the atoms of one of the windows, in their order"
+        assert (right[flags == 1] >= -1).all()
+    assert {name.split(":")[1].split()[0] for name in seen} == {"window", "with", "of"}
+
+
+def test_a_reader_leaves_windows_and_labels():
+    rng = random.Random(3)
+    words, left = lexicon(), from_python(pruning.believed_windows)
+    table = np.random.default_rng(3).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
+    dropped = kept_labels = 0
+    for turn in range(6 if SLOW else 40):
+        n = rng.choice([1, 2, 4, 6])
+        text, tags = sentence(rng, n)
+        beliefs = random_beliefs(rng, n)
+        rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
+        state = KernelState.start(rules, words, text, tags, 4)
+        tokens = with_beliefs(state.tokens, as_arrays(beliefs))
+        for _ in range(turn % (2 * n)):
+            options = [one for one in state.candidates() if one[2] != "TOP"]
+            if options:
+                state.apply(*rng.choice(options))
+        room = np.zeros((2, 64), dtype=np.int32)
+        windows = state.windows()
+        for at, (i, j) in enumerate(windows):
+            room[:, at] = i + state.low, j + state.low
+        labels = np.zeros(64, dtype=np.uint64)
+        count = left(
+            state.grammar, table, tokens, state.nodes, state.frontier, state.low, state.size, *room, len(windows),
+            labels,
+        )  # fmt: skip
+        expected = []
+        legal = state.candidates()
+        for i, j in windows:
+            first, last = (state.nodes.item[state.frontier[state.low + at]] for at in (i, j - 1))
+            belief = beliefs.spans.get((int(first["start"]), int(last["end"])))
+            allowed = {name for a, c, name in legal if (a, c) == (i, j)}
+            found = allowed & {"TOP"}
+            if belief is not None:
+                unary = int(j - i == 1 and first["first"] >= 0)
+                names, chance = belief[1], belief[2][0]
+                level = (chance >= 0.5) + (chance >= 0.98)
+                bits = int(table[unary, level, CHAINS.index(names[0])])
+                if level < 2:
+                    bits |= int(table[unary, 3, CHAINS.index(names[1]) if len(names) > 1 else len(CHAINS)])
+                found |= {name for at, name in enumerate(words.labels) if bits >> at & 1 and name != "TOP"} & allowed
+            if found:
+                expected.append((i, j, found))
+        got = [
+            (int(i) - state.low, int(j) - state.low, {words.labels[at] for at in range(4) if int(bits) >> at & 1})
+            for i, j, bits in zip(*room[:, :count], labels[:count], strict=True)
+        ]
+        assert got == expected
+        dropped += len(windows) - count
+        kept_labels += sum(len(one[2]) for one in got)
+    assert dropped and kept_labels
+
+
+def test_the_labels_that_trees_have_under_a_chain_are_left():
+    words = lexicon()
+    tree = Tree(["a", "b"], ["NN", "NN"], ["TOP", "VP", "NP"], [0, 0, 0], [2, 2, 2])
+    one = lambda chance, chains: Beliefs(  # noqa: E731
+        np.array([[0, 2]], np.int32), np.array([0.99]), np.array([chains], np.int32), np.array([[chance, 0.01]])
+    )
+    times = 2
+    table = label_table(words, [tree] * times, [one(0.99, (3, 1))] * times)
+    left = lambda unary, level, chain: {  # noqa: E731
+        words.labels[at] for at in range(4) if int(table[unary, level, chain]) >> at & 1
+    }
+    assert left(1, 2, 3) == {"VP"} and left(0, 2, 3) == {"VP", "NP"}, "VP is named by the chain, NP was seen below it"
+    assert left(0, 0, 4) == {"NP", "PP"} and left(0, 3, 4) == {"NP", "PP"}, "of what was not seen, what the name says"
+    unsure = label_table(words, [tree] * times, [one(0.3, (4, 3))] * times)
+    assert int(unsure[1, 0, 4]) >> words.labels.number("VP") & 1
+    many = Lexicon.build([*(f"L{at}" for at in range(70)), "TOP"], TAGS, WORDS, "XX", CHAINS)
+    with pytest.raises(TrainingDataError, match="71 labels; with a reader there may be 63: train without one"):
+        label_table(many, [], [])

@@ -1,0 +1,76 @@
+"""What a reader believes of training trees, and which labels that leaves to a window."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from spacy_dtparse.dtypes import BITS
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.features.trees.beliefs import Beliefs
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.kernels.trees.beliefs import LIMITS
+from spacy_dtparse.kernels.trees.pruning import CERTAIN, LEVELS, LIKELY
+from spacy_dtparse.kernels.trees.spines import MOST_LABELS
+from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.trees import TOP, Tree
+
+LEAST_SHARE = 5e-4
+"""A label is left to a window where so many of the right windows with such a chain have it, or the chain names it."""
+LEAST_TIMES = 2
+
+
+def believed(reader: SpanParser, trees: Sequence[Tree], known: Sequence[Beliefs | None]) -> list[Beliefs]:
+    """The beliefs of each tree's sentence: what is `known`, else what the reader says."""
+    unread = [k for k, beliefs in enumerate(known) if beliefs is None]
+    read = dict(zip(unread, reader.beliefs([(trees[k].words, trees[k].tags) for k in unread]), strict=True))
+    return [read[k] if beliefs is None else beliefs for k, beliefs in enumerate(known)]
+
+
+def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Beliefs]) -> np.ndarray:
+    """The labels that beliefs leave to a window, as bits, uint64 (2, LEVELS, chains + 1); see `kernels.trees.pruning`.
+
+    Of a chain at a level those that right windows of these trees have, and those that it names. Where the likeliest
+    chain is not certain, the one after it adds what it names, and what right windows with it have that the likeliest
+    does not leave them. Raises TrainingDataError for more labels than there are bits.
+    """
+    if len(lexicon.labels) > MOST_LABELS:
+        raise TrainingDataError(
+            f"the trees have {len(lexicon.labels)} labels; with a reader there may be {MOST_LABELS}: train without one"
+        )
+    seen: Counter[tuple[int, int, int, str]] = Counter()
+    second: Counter[tuple[int, int, int, int, str]] = Counter()
+    for tree, read in zip(trees, beliefs, strict=True):
+        bins = np.searchsorted(LIMITS, read.chances[:, 0], side="right")
+        levels = (bins >= LIKELY).astype(int) + (bins >= CERTAIN)
+        rows = {
+            (i, j): (level, *pair)
+            for (i, j), level, pair in zip(read.spans.tolist(), levels.tolist(), read.chains.tolist(), strict=True)
+        }
+        children = tree.child_lists()
+        for node, (start, end, label) in enumerate(tree.spans()):
+            row = rows.get((start, end))
+            if row is not None and label != TOP:
+                unary = int(len(children[node]) == 1 and children[node][0] >= 0)
+                seen[unary, row[0], row[1], label] += 1
+                if row[0] < LEVELS - 2:
+                    second[(unary, *row, label)] += 1
+    table = np.zeros((2, LEVELS, len(lexicon.chains) + 1), dtype=BITS)
+    for chain, name in enumerate(lexicon.chains):
+        for label in name.split():
+            if label in lexicon.labels:
+                table[:, :, chain] |= BITS(1) << BITS(lexicon.labels.number(label))
+    totals: Counter[tuple[int, int, int]] = Counter()
+    for (unary, level, chain, _), times in seen.items():
+        totals[unary, level, chain] += times
+    for (unary, level, chain, label), times in seen.items():
+        if times >= max(LEAST_TIMES, LEAST_SHARE * totals[unary, level, chain]):
+            table[unary, level, chain] |= BITS(1) << BITS(lexicon.labels.number(label))
+    left: Counter[tuple[int, int, str]] = Counter()
+    for (unary, level, chain, after, label), times in second.items():
+        if not table[unary, level, chain] >> BITS(lexicon.labels.number(label)) & BITS(1):
+            left[unary, after, label] += times
+    for (unary, after, label), times in left.items():
+        if times >= LEAST_TIMES:
+            table[unary, LEVELS - 1, after] |= BITS(1) << BITS(lexicon.labels.number(label))
+    return table
