@@ -160,7 +160,7 @@ def main() -> None:
         print(
             f"rules                {alone * 1e6:9.1f} us per candidate ({slow / alone:.0f} x), "
             f"{together * 1e6:.1f} us with {shared} atoms shared by {group} ({slow / together:.0f} x); "
-            f"{len(rules.word_label)} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
+            f"{rules.label_word[-1]} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
             f"{size:.1f} MiB, compiled in {compile_seconds:.2f} s; scores identical: {identical}"
         )
         if not identical:

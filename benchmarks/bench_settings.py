@@ -39,14 +39,14 @@ def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_w
     score.score_windows(
         model.grammar, model.heads, model.table, model.window_atoms, model.window_rules, scratch.window,
         score.WINDOW_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j, 0,
-        n_windows, scratch.features, scratch.scores, cache,
+        n_windows, scratch.features, scratch.scores, cache, model.labels,
     )  # fmt: skip
     scratch.windows_i[n_windows] = cursor - 1
     scratch.windows_j[n_windows] = cursor
     score.score_windows(
         model.grammar, model.heads, model.table, model.shift_atoms, model.shift_rules, scratch.shifts,
         score.SHIFT_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j,
-        n_windows, n_windows + 1, scratch.features, scratch.shift, cache,
+        n_windows, n_windows + 1, scratch.features, scratch.shift, cache, model.labels,
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dic
 
 def main() -> None:
     """Measure, print, save."""
-    options = arguments(__doc__, pipeline=Path(embedded_model("en_dtparse")))
+    options = arguments(__doc__, pipeline=Path(embedded_model("en_trees")))
     options.add_argument("--tags", type=Path, required=True)
     given = options.parse_args()
     parser = DtreeParser.from_disk(find_model(given.pipeline))

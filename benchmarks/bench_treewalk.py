@@ -82,7 +82,7 @@ def flat(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Measure, compare, print, save; the exit code is 1 when any score differs in any bit."""
-    parser = arguments(__doc__, pipeline=Path(embedded_model("en_dtparse")))
+    parser = arguments(__doc__, pipeline=Path(embedded_model("en_trees")))
     parser.add_argument("--candidates", type=int, default=4000)
     options = parser.parse_args()
     model = load_parser(find_model(options.pipeline)).model  # type: ignore[attr-defined]

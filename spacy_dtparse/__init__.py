@@ -38,8 +38,9 @@ __all__ = [
 def load(name: str | None = None, **overrides: Any) -> Language:
     """An English pipeline: tokenizer, tagger, sentence boundaries, parser.
 
-    `name`: of the parser, "en_span" (the network, the most accurate; None means it), "en_dtparse" (boosted decision
-    trees, whose decisions can be explained), "en_pcfgla" (a grammar with latent annotations) or "en_bpm" (en_span and
+    `name`: of the parser, "en_span" (the network, the fastest; None means it), "en_dtparse" (boosted decision trees
+    that decide what that network has read: more whole sentences are right, and decisions can be explained), "en_trees"
+    (boosted decision trees without a network), "en_pcfgla" (a grammar with latent annotations) or "en_bpm" (en_span and
     the dependency parser). `overrides` go to spacy.load: `exclude`, `disable`, `config`, … . Raises ConfigError for
     another name, ModelFormatError when this installation has no model.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DtparseError, ModelFormatError, TrainingDataError
-from ..models import DEFAULT, HERE, PARSERS, embedded_model, find_model
+from ..models import DEFAULT, HERE, PARSERS, WHOLE, embedded_model, find_model
 from ..parsers.kinds import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
     from spacy.util import get_package_path, is_package, load_config
 
     if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
-        folder = HERE / DEFAULT
+        folder = HERE / WHOLE
         if pipeline is None and not folder.is_dir():  # a parser of one's own for tagged input, where no pipeline ships
             import spacy
 
@@ -172,8 +172,8 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
         folder = get_package_path(pipeline) if is_package(pipeline) else Path(pipeline)
     file = next((path for path in (folder / "config.cfg", *folder.glob("*/config.cfg")) if path.is_file()), None)
     config = {"components": {}, "nlp": {"pipeline": []}} if file is None else load_config(file)
-    if pipeline in ("en_dtparse", "en_pcfgla") and folder == HERE / DEFAULT:
-        pipeline = None  # the same but for the parser, which goes
+    if (pipeline is None or (pipeline in PARSERS and pipeline != "en_bpm")) and folder == HERE / WHOLE:
+        pipeline = WHOLE  # the same but for the parser, which goes
     names = config["nlp"]["pipeline"]
     own = next((name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None)
     section = {} if own is None else config["components"][own]

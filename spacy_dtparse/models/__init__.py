@@ -8,49 +8,61 @@ from ..errors import ConfigError, ModelFormatError
 HERE = Path(__file__).resolve().parent
 """The folder that has them."""
 
-PARSERS = {"en_span": "span_parser", "en_dtparse": "dtparse", "en_pcfgla": "pcfgla", "en_bpm": "bpm_parser"}
-"""The English parsers: the folder of each, and the factory that is for it. That of DEFAULT is a whole pipeline
+PARSERS = {
+    "en_span": "span_parser",
+    "en_dtparse": "dtparse",
+    "en_trees": "dtparse",
+    "en_pcfgla": "pcfgla",
+    "en_bpm": "bpm_parser",
+}
+"""The English parsers: the folder of each, and the factory that is for it. That of WHOLE is a whole pipeline
 (tokenizer, tok2vec, tagger, attribute_ruler, senter, visible_sentences, span_parser), the others have a model alone."""
 
 DEFAULT = "en_span"
-"""The name of the best of them."""
+"""The name of the one that is loaded where none is named."""
+
+WHOLE = "en_span"
+"""The name of the one whose folder is a pipeline."""
 
 MODEL_FILE = "model"
 """Name of the parser's file in the folder that a component writes."""
 
-COMPONENTS = (*PARSERS.values(), "spine_tagger")
+COMPONENTS = (*dict.fromkeys(PARSERS.values()), "spine_tagger")
 """The folders that components of those names have in a pipeline."""
 
 
 def embedded_pipeline() -> Path:
     """The folder of the English pipeline. Raises ModelFormatError when the installation lacks it."""
-    folder = HERE / DEFAULT
+    folder = HERE / WHOLE
     if not (folder / "config.cfg").is_file():
-        raise ModelFormatError(_missing(folder, PARSERS[DEFAULT]))
+        raise ModelFormatError(_missing(folder, PARSERS[WHOLE]))
     return folder
 
 
 def embedded_model(name: str = DEFAULT) -> str:
     """The path of an English parser's model file, by a name of PARSERS; a string, as a component's config wants it.
 
-    That of DEFAULT is the very file of the English pipeline, so that it ships once. Raises ConfigError for another
+    That of WHOLE is the very file of the English pipeline, so that it ships once. Raises ConfigError for another
     name, ModelFormatError when the installation lacks the file.
     """
     factory = PARSERS.get(name)
     if factory is None:
         raise ConfigError(f"there is no English parser {name!r}; there are {', '.join(PARSERS)}")
-    path = HERE / name / factory / MODEL_FILE if name == DEFAULT else HERE / name / MODEL_FILE
+    path = HERE / name / factory / MODEL_FILE if name == WHOLE else HERE / name / MODEL_FILE
     if not path.is_file():
         raise ModelFormatError(_missing(path, factory))
     return str(path)
 
 
 def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
-    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's.
+    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's; a name of
+    PARSERS, unless there is such a file or folder, stands for the embedded one.
 
     Of a pipeline with several, it is the one of `component`, or that of the first of COMPONENTS. Raises
     ModelFormatError for a folder without a model.
     """
+    if path in PARSERS and not Path(path).exists():
+        return Path(embedded_model(str(path)))
     path = Path(path)
     if path.is_dir():
         names = sorted(COMPONENTS, key=lambda name: name != component)

@@ -51,8 +51,10 @@ class SearchSettings(Settings):
     linear in length. `confident`: a shift that scores more than this is taken without a look at the other inferences of
     its state; infinity never does that. `gate`: share of the right windows that the model's gate may drop unscored, by
     what it dropped of trees held out from training; 0: drop none.
-    `betas`: where a sentence comes with spines, the share of the likeliest one's probability that others must have to
-    be allowed, one for each search until one gives a whole parse (then comes one with all); (): spines are not used.
+    `trust`: what the reader's log odds of constituents count in the cost of a parse, beside what the trees say (a model
+    with a reader only). `betas`: where a sentence comes with spines, the share of the likeliest one's probability that
+    others must have to be allowed, one for each search until one gives a whole parse (then comes one with all); ():
+    spines are not used.
     Raises ConfigError for values out of range or of another type.
     """
 
@@ -60,12 +62,13 @@ class SearchSettings(Settings):
     max_tokens: int = 250
     confident: float = 5.0
     gate: float = 0.002
+    trust: float = 0.5
     betas: Sequence[float] = (0.1, 0.01)
 
     KIND = "search"
     ALLOWED = {  # noqa: RUF012 (never changed)
         "budget": whole_number(0), "max_tokens": whole_number(0), "confident": real_number(0, above=True),
-        "gate": share(), "betas": shares(),
+        "gate": share(), "trust": real_number(0, 20), "betas": shares(),
     }  # fmt: skip
 
     def budget_for(self, n_tokens: int) -> int:

@@ -8,7 +8,7 @@ import spacy
 from spacy.language import Language
 from spacy.util import Config, dict_to_dot, load_config, load_meta, load_model_from_config
 
-from ..models import DEFAULT, PARSERS, embedded_model, embedded_pipeline
+from ..models import DEFAULT, PARSERS, WHOLE, embedded_model, embedded_pipeline
 from . import component  # noqa: F401 (registers the factories where the package is not installed)
 
 
@@ -17,7 +17,7 @@ def load_embedded(name: str | None = None, **overrides: Any) -> Language:
     name = DEFAULT if name is None else name
     embedded_model(name)  # raises for what is not there
     folder = embedded_pipeline()
-    if name == DEFAULT:
+    if name == WHOLE:
         return spacy.load(folder, **overrides)
     return _with_parser(folder, name, **overrides)
 
@@ -26,14 +26,16 @@ def _with_parser(
     folder: Path, name: str, *, exclude: str | Iterable[str] = (), config: Mapping[str, Any] | None = None, **given: Any
 ) -> Language:
     """What spacy.load does, with the components of a pipeline that is not on disk as a whole."""
-    own, factory = PARSERS[DEFAULT], PARSERS[name]
+    own, factory = PARSERS[WHOLE], PARSERS[name]
     wanted = load_config(folder / "config.cfg")
     if factory == "bpm_parser":  # it reads the constituents of the other
         wanted["nlp"]["pipeline"].append(factory)
     else:
         wanted["nlp"]["pipeline"] = [factory if pipe == own else pipe for pipe in wanted["nlp"]["pipeline"]]
         del wanted["components"][own]
-    wanted["components"][factory] = {"factory": factory}
+    first = next(known for known, its_factory in PARSERS.items() if its_factory == factory)
+    named = {} if first == name else {"model": name}  # the first is what the factory loads by itself
+    wanted["components"][factory] = {"factory": factory, **named}
     wanted = Config().from_str(wanted.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
     nlp = load_model_from_config(wanted, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **given)
     nlp.from_disk(folder, exclude=[exclude] if isinstance(exclude, str) else list(exclude))

@@ -84,7 +84,7 @@ def test_the_pipeline_gives_it_the_doc_s_constituents(nlp, taught):
 
 
 def test_without_constituents_the_error_says_what_to_do(model_path):
-    nlp = spacy_dtparse.load(exclude=["span_parser"])
+    nlp = spacy_dtparse.load("en_span", exclude=["span_parser"])
     nlp.add_pipe("bpm_parser", config={"model": str(model_path)})
     with pytest.raises(MissingAnnotationError, match=r"guided by constituents.*Put a constituent parser .* before"):
         nlp(TEXT)
@@ -95,7 +95,7 @@ def test_without_constituents_the_error_says_what_to_do(model_path):
 
 
 def test_constituents_under_another_key(model_path, nlp):
-    other = spacy_dtparse.load(exclude=["span_parser"])
+    other = spacy_dtparse.load("en_span", exclude=["span_parser"])
     other.add_pipe("span_parser", config={"spans_key": "phrases"})
     other.add_pipe("bpm_parser", config={"model": str(model_path), "spans_key": "phrases"})
     assert heads_of(other(TEXT)) == heads_of(nlp(TEXT))

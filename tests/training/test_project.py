@@ -50,8 +50,11 @@ def test_workflow_and_commands(project):
     assert project["workflows"]["adapt"] == ["adapt-pipeline"]
     taught = ["teach", "tag-taught", "span-taught"]
     assert project["workflows"]["train-taught"] == ["verify", "convert", *taught, "assemble-taught", "evaluate-taught"]
-    later = ["span", *taught, "assemble-span", "evaluate-span", "assemble-taught", "evaluate-taught", "bpm", "pcfgla"]
-    later += ["self-train", "adapt-pipeline"]
+    read, few = ([f"{step}-{name}" for step in ("fit", "assemble", "evaluate")] for name in ("read", "few"))
+    assert project["workflows"]["train-read"] == [*STEPS[:3], "span", "readers", *read]
+    assert project["workflows"]["train-few"] == [*STEPS[:3], *few]
+    later = ["span", "readers", *read, *few, *taught, "assemble-span", "evaluate-span"]
+    later += ["assemble-taught", "evaluate-taught", "bpm", "pcfgla", "self-train", "adapt-pipeline"]
     assert list(commands) == [*STEPS, *later, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]

@@ -15,7 +15,7 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES, KINDS
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
 
-from .treebanks import CATALOGUE, provenance, weighted_names
+from .treebanks import CATALOGUE, provenance, reader_treebanks, weighted_names
 
 MAX_TOTAL = 25_000_000
 MAX_FILE = 12_000_000
@@ -45,7 +45,7 @@ def assemble(
         nlp.add_pipe("visible_sentences", after="senter")
     factory = KINDS[parser.name].factory
     nlp.add_pipe(factory, config={"model": str(model)})
-    origin = provenance(list(weighted_names(treebanks)))
+    origin = provenance([*weighted_names(treebanks), *reader_treebanks(parser.meta)])
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
     dev = parser.meta.get("fit", {}).get("dev", {})
     scores = {f"const_{what}_fit": round(value, 5) for what, value in dev.items() if what.startswith("f1")}

@@ -64,7 +64,7 @@ def load_tagger(pipeline: str | None = None) -> Language:
     """A pipeline that tags and finds sentences, without its parser; None: the embedded English one. Raises
     ModelFormatError when there is no such pipeline."""
     if pipeline is None:
-        return load_embedded(exclude=["span_parser"])
+        return load_embedded("en_span", exclude=["span_parser"])
     try:
         nlp = spacy.load(pipeline)
     except (OSError, ValueError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -232,9 +232,15 @@ def texts_beside(path: Path) -> Path:
     return path.with_suffix(".texts")
 
 
-def origin_of(files: Sequence[TreebankFile]) -> dict[str, Any]:
-    """`provenance` of files of trees, with a credit for each raw text that a teacher read for some of them."""
-    origin = provenance([file.name for file in files if not file.texts])
+def reader_treebanks(meta: Mapping[str, Any]) -> list[str]:
+    """The names of the treebanks that the reader of a model has learned from, by the model's meta."""
+    return [treebank["name"] for treebank in meta.get("reader", {}).get("treebanks", [])]
+
+
+def origin_of(files: Sequence[TreebankFile], reader: Sequence[str] = ()) -> dict[str, Any]:
+    """`provenance` of files of trees and of the treebanks of a `reader`, with a credit for each raw text that a teacher
+    read for some of them."""
+    origin = provenance([*(file.name for file in files if not file.texts), *reader])
     told = text_credits([text for file in files for text in file.texts])
     if any(_KEPT in credit for credit in told) and not origin["license"].startswith(_KEPT):
         origin["license"] = f"{_KEPT}: see the credits of the raw texts"

@@ -1,7 +1,7 @@
 """What a reader believes of training trees, and which labels that leaves to a window."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.trees.beliefs import Beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.kernels.trees.beliefs import LIMITS
-from spacy_dtparse.kernels.trees.pruning import CERTAIN, LEVELS, LIKELY
+from spacy_dtparse.kernels.trees.pruning import AFTER, CERTAIN, LEVELS, LIKELY, MAIN
 from spacy_dtparse.kernels.trees.spines import MOST_LABELS
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP, Tree
@@ -18,6 +18,8 @@ from spacy_dtparse.trees import TOP, Tree
 LEAST_SHARE = 5e-4
 """A label is left to a window where so many of the right windows with such a chain have it, or the chain names it."""
 LEAST_TIMES = 2
+MAIN_SHARE, FEW = 0.1, 20
+"""A chain mostly stands for labels that such a share of its right windows have, of so many at least."""
 
 
 def believed(reader: SpanParser, trees: Sequence[Tree], known: Sequence[Beliefs | None]) -> list[Beliefs]:
@@ -53,7 +55,7 @@ def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Belie
             if row is not None and label != TOP:
                 unary = int(len(children[node]) == 1 and children[node][0] >= 0)
                 seen[unary, row[0], row[1], label] += 1
-                if row[0] < LEVELS - 2:
+                if row[0] < 2:
                     second[(unary, *row, label)] += 1
     table = np.zeros((2, LEVELS, len(lexicon.chains) + 1), dtype=BITS)
     for chain, name in enumerate(lexicon.chains):
@@ -72,5 +74,24 @@ def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Belie
             left[unary, after, label] += times
     for (unary, after, label), times in left.items():
         if times >= LEAST_TIMES:
-            table[unary, LEVELS - 1, after] |= BITS(1) << BITS(lexicon.labels.number(label))
+            table[unary, AFTER, after] |= BITS(1) << BITS(lexicon.labels.number(label))
+    _add_main_labels(lexicon, seen, totals, table)
     return table
+
+
+def _add_main_labels(
+    lexicon: Lexicon, seen: Mapping[tuple[int, int, int, str], int], totals: Mapping[tuple[int, int, int], int],
+    table: np.ndarray,
+) -> None:  # fmt: skip
+    """Fill the row MAIN: the labels of a good share of the right windows with a chain that is likely or certain, and
+    where there are few of these what the chain names."""
+    for unary in range(2):
+        for chain in range(len(lexicon.chains)):
+            total = totals.get((unary, 1, chain), 0) + totals.get((unary, 2, chain), 0)
+            if total < FEW:
+                continue
+            table[unary, MAIN, chain] = 0
+            for label in lexicon.labels:
+                times = seen.get((unary, 1, chain, label), 0) + seen.get((unary, 2, chain, label), 0)
+                if times >= MAIN_SHARE * total:
+                    table[unary, MAIN, chain] |= BITS(1) << BITS(lexicon.labels.number(label))

@@ -33,7 +33,7 @@ from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from ..data.corpus import Sentence, survey, training_tree
 from ..data.evaluate import own_trees, score_trees
-from ..data.treebanks import TreebankFile, origin_of, read_files
+from ..data.treebanks import TreebankFile, origin_of, read_files, reader_treebanks
 from ..runs.files import append_line, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import save_arrays, saved_arrays
@@ -286,13 +286,20 @@ def fit_model(
     """
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)
+    about: dict[str, Any] = {}
+    if reader is not None:
+        about = {"reader": {name: reader.meta.get(name) for name in ("name", "version", "license", "treebanks")}}
+    origin = origin_of(train, reader_treebanks(about))
+    if reader is not None:
+        origin["credits"] = list(dict.fromkeys([*origin["credits"], *reader.meta.get("credits", [])]))
     facts: dict[str, Any] = {
         "version": __version__,
         "treebanks": [
             {"name": f.name, "sentences": counts[f.name], "weight": f.weight, "tags": "predicted" if f.tags else "gold"}
             for f in train
         ],
-        **{key: value for key, value in origin_of(train).items() if key != "notices"},
+        **{key: value for key, value in origin.items() if key != "notices"},
+        **about,
         **(meta or {}),
     }
     model, result = Fit(recipe, sentences, held_out, workdir, facts, reader=reader).run()

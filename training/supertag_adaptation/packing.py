@@ -43,7 +43,7 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
         )
     own: ConstituentParser | None = None
     if parser is not None:
-        embedded = {EMBEDDED: "en_dtparse", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
+        embedded = {EMBEDDED: "en_trees", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
         own = load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
     component = put_parser(nlp, own)
     name = component_name(nlp)

@@ -33,8 +33,9 @@ class Reader(Protocol):
         """The beliefs of each sentence, words and tags."""
 
 
-def with_beliefs(columns: np.ndarray, beliefs: Beliefs) -> np.ndarray:
-    """Token columns int32 (n, TOKEN_COLUMNS) and beliefs in one matrix, as `kernels.trees.beliefs` has it."""
+def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0) -> np.ndarray:
+    """Token columns int32 (n, TOKEN_COLUMNS) and beliefs in one matrix, as `kernels.trees.beliefs` has it; `trust`:
+    what the log odds of a constituent count in the search."""
     tokens = np.zeros((len(columns) + len(beliefs.spans), COLUMNS), dtype=INDEX)
-    write_beliefs(columns, *beliefs, tokens, np.zeros(len(tokens) + 1))
+    write_beliefs(columns, *beliefs, trust, tokens, np.zeros(len(tokens) + 1))
     return tokens

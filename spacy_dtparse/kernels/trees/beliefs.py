@@ -6,19 +6,28 @@ constituent, those that begin at the same token together, by their ends. Probabi
 test them like any other value, and what a person reads of a rule is what the kernel tests.
 """
 
+import math
+
 import numpy as np
 
 from ..jit import inner_kernel, kernel
 
-FIRST_SPAN, LAST_SPAN = 5, 6
-"""Columns of a token: the rows [first, last) of the spans that begin there."""
+FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 5, 6, 7, 8
+"""Columns of a token: the rows [first, last) of the spans that begin there; the sum of their SKIPPED; the cost of a
+constituent in which the reader does not believe at all."""
 
-END, MASS, CHAIN, SURE, CHAIN_2, SURE_2, STARTING, ENDING, CROSSING = 0, 1, 2, 3, 4, 5, 6, 7, 8
+END, MASS, CHAIN, SURE, CHAIN_2, SURE_2, STARTING, ENDING, CROSSING, BUILT, SKIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+SECOND, OTHER = 11, 12
 """Columns of a span: where it ends; how probable a constituent is there; the likeliest chain of labels and the one
 after it, by number, with their probabilities; how many longer constituents begin and end where it does, and how many
-cross it, as expected."""
-COLUMNS = 9
+cross it, as expected; what the search pays for a constituent there, and for none. Of the last two one is 0: what is
+less likely than not costs its log odds, times the trust in the reader, in units of 1 / COST_UNIT. SECOND and OTHER are
+what a label costs that the second chain stands for, or neither: by how much the likeliest is likelier."""
+COLUMNS = 13
 """Of the matrix, where there are beliefs."""
+COST_UNIT = 1024
+_LEAST, _MOST = 0.002, 0.998
+"""Probabilities below and above cost as these do."""
 
 LIMITS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995])
 """A probability's bin is how many of these it reaches."""
@@ -51,12 +60,13 @@ def believed(tokens):
 
 
 @kernel(error_model="numpy")
-def write_beliefs(columns, spans, masses, chains, chances, tokens, sums):
+def write_beliefs(columns, spans, masses, chains, chances, trust, tokens, sums):
     """Write tokens and beliefs into one matrix.
 
     `columns` int32 (n, TOKEN_COLUMNS): the tokens. `spans` int32 (c, 2), ordered by start, then end, none twice;
     `masses` float64 (c,): probability that a constituent is there; `chains` int32 (c, 2), `chances` float64 (c, 2): the
     likeliest chains of labels (-1: there is no other) and the probability that the tree has just these labels there.
+    `trust`: what the log odds of a constituent count in the search.
     Filled: `tokens` int32 (n + c, COLUMNS). `sums` float64 (n + 1 + c,), all 0: room.
     """
     n, c = len(columns), len(spans)
@@ -69,6 +79,7 @@ def write_beliefs(columns, spans, masses, chains, chances, tokens, sums):
         while row < c and spans[row, 0] == t:
             row += 1
         tokens[t, LAST_SPAN] = n + row
+        tokens[t, DISBELIEVED] = round(COST_UNIT * trust * math.log(_MOST / (1.0 - _MOST)))
     ending, crossing = sums[: n + 1], sums[n + 1 :]
     for r in range(c):
         at, j = n + r, spans[r, 1]
@@ -77,6 +88,14 @@ def write_beliefs(columns, spans, masses, chains, chances, tokens, sums):
         tokens[at, CHAIN], tokens[at, CHAIN_2] = chains[r, 0], chains[r, 1]
         tokens[at, SURE], tokens[at, SURE_2] = bin_of(chances[r, 0]), bin_of(chances[r, 1])
         tokens[at, ENDING] = bin_of(ending[j])
+        mass = min(max(masses[r], _LEAST), _MOST)
+        odds = round(COST_UNIT * trust * math.log(mass / (1.0 - mass)))
+        tokens[at, BUILT], tokens[at, SKIPPED] = max(-odds, 0), max(odds, 0)
+        first = max(chances[r, 0], _LEAST)
+        rest = max(masses[r] - chances[r, 0] - chances[r, 1], _LEAST)
+        tokens[at, SECOND] = max(0, round(COST_UNIT * trust * math.log(first / max(chances[r, 1], _LEAST))))
+        tokens[at, OTHER] = max(0, round(COST_UNIT * trust * math.log(first / rest)))
+        tokens[spans[r, 0], ALL_SKIPPED] += max(odds, 0)
         ending[j] += masses[r]
     starting = 0.0
     for r in range(c - 1, -1, -1):

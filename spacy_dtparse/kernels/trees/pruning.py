@@ -3,12 +3,25 @@
 import numpy as np
 
 from ..jit import inner_kernel
-from .beliefs import CHAIN, CHAIN_2, SURE, span_row
+from .beliefs import (
+    ALL_SKIPPED,
+    BUILT,
+    CHAIN,
+    CHAIN_2,
+    COST_UNIT,
+    DISBELIEVED,
+    MASS,
+    OTHER,
+    SECOND,
+    SKIPPED,
+    SURE,
+    span_row,
+)
 from .state import label_allowed
 
-LEVELS = 4
-"""Rows of a table of labels: by the likeliest chain where it is unlikely, likely, all but certain; by the one after
-it."""
+LEVELS, AFTER, MAIN = 5, 3, 4
+"""Rows of a table of labels: by the likeliest chain where it is unlikely, likely, all but certain (0, 1, 2); AFTER: by
+the one after it; MAIN: the labels that a chain mostly stands for."""
 LIKELY, CERTAIN = 7, 12
 """Bins of the likeliest chain's probability from which on a level ends (0.5, 0.98)."""
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
@@ -26,9 +39,25 @@ def believed_labels(labels, tokens, row, unary):
     chains + 1): by whether the window is one inferred item, level and chain (the last: none)."""
     level = level_of(tokens[row, SURE])
     found = labels[unary, level, tokens[row, CHAIN]]
-    if level < LEVELS - 2:
-        found |= labels[unary, LEVELS - 1, tokens[row, CHAIN_2]]
+    if level < 2:
+        found |= labels[unary, AFTER, tokens[row, CHAIN_2]]
     return found
+
+
+@inner_kernel
+def want_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wanted):
+    """Mark in `wanted` bool (L,) the labels to be scored over a window: those that the reader leaves it, whatever is
+    built below it, and TOP where all `size` = 1 items are in it."""
+    item, top = nodes.item, np.int64(grammar.options[4])
+    row = span_row(tokens, np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"]))
+    found = _ZERO
+    if row >= 0:
+        unary = 1 if j - i == 1 and item[frontier[i]]["first"] >= 0 else 0
+        found = believed_labels(labels, tokens, row, unary)
+    for label in range(wanted.shape[0]):
+        wanted[label] = found & (_ONE << np.uint64(label)) != _ZERO
+    if size == 1:
+        wanted[top] = True
 
 
 @inner_kernel
@@ -36,10 +65,11 @@ def believed_windows(
     grammar, labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels
 ):
     """Keep the windows with a label that the reader leaves them and `label_allowed` allows, in their order; returns how
-    many. `window_labels` uint64: the labels of each that is kept, as bits. There must be beliefs."""
+    many, and whether the reader takes one of several items, or of a token, for a constituent more likely than not.
+    `window_labels` uint64: the labels of each that is kept, as bits. There must be beliefs."""
     item = nodes.item
     top = np.int64(grammar.options[4])
-    kept = np.int64(0)
+    kept, likely = np.int64(0), False
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
         found = _ZERO
@@ -61,22 +91,51 @@ def believed_windows(
             windows_j[kept] = j
             window_labels[kept] = found
             kept += 1
-    return kept
+            if row >= 0 and tokens[row, MASS] >= LIKELY and (j - i > 1 or item[frontier[i]]["first"] < 0):
+                likely = True
+    return kept, likely
 
 
 @inner_kernel
-def all_labels(grammar, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels):
-    """Write all labels that `label_allowed` allows the windows, as bits; keep the windows with some."""
-    kept = np.int64(0)
-    for w in range(n_windows):
-        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        found = _ZERO
-        for label in range(np.int64(grammar.options[3])):
-            if label_allowed(grammar, nodes, frontier, low, size, i, j, label):
-                found |= _ONE << np.uint64(label)
-        if found:
-            windows_i[kept] = i
-            windows_j[kept] = j
-            window_labels[kept] = found
-            kept += 1
-    return kept
+def built_cost(tokens, nodes, frontier, i, j):
+    """What the reader lets a constituent over a window cost; nothing where one is there already. There must be
+    beliefs."""
+    item = nodes.item
+    if j - i == 1 and item[frontier[i]]["first"] >= 0:
+        return 0.0
+    start = np.int64(item[frontier[i]]["start"])
+    row = span_row(tokens, start, np.int64(item[frontier[j - 1]]["end"]))
+    return (tokens[row, BUILT] if row >= 0 else tokens[start, DISBELIEVED]) / COST_UNIT
+
+
+@inner_kernel
+def label_cost(labels, tokens, nodes, frontier, i, j, label):
+    """What the reader lets a label over a window cost, beside the constituent. There must be beliefs."""
+    item = nodes.item
+    start = np.int64(item[frontier[i]]["start"])
+    row = span_row(tokens, start, np.int64(item[frontier[j - 1]]["end"]))
+    if row < 0:
+        return 0.0
+    unary = 1 if j - i == 1 and item[frontier[i]]["first"] >= 0 else 0
+    bit = _ONE << np.uint64(label)
+    if labels[unary, MAIN, tokens[row, CHAIN]] & bit:
+        return 0.0
+    second = labels[unary, MAIN, tokens[row, CHAIN_2]] & bit
+    return (tokens[row, SECOND] if second else tokens[row, OTHER]) / COST_UNIT
+
+
+@inner_kernel
+def skipped_cost(tokens, nodes, node):
+    """What the reader lets it cost that no more constituents begin where the item `node` does. There must be
+    beliefs."""
+    item = nodes.item
+    start = np.int64(item[node]["start"])
+    cost, end = np.int64(tokens[start, ALL_SKIPPED]), np.int64(-1)
+    while item[node]["first"] >= 0 and cost > 0:
+        if item[node]["end"] != end:
+            end = np.int64(item[node]["end"])
+            row = span_row(tokens, start, end)
+            if row >= 0:
+                cost -= tokens[row, SKIPPED]
+        node = np.int64(item[node]["first"])
+    return cost / COST_UNIT

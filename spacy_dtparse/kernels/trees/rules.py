@@ -20,20 +20,20 @@ from ..jit import inner_kernel
 class RuleSet(NamedTuple):
     """All rules of L labels on W words of 64 bits, over R compact atoms (see `model.trees.rules.compile_rules`).
 
-    `atom_map` int32 (model's atoms,): compact number of an atom, -1 if no rule uses it: compose it into the
-    feature tables, the kernels take compact numbers only. `word_label` int32 (W,): a word's label.
-    `bias` float64 (L,). `value` int32 (64 W,): in units of `CONFIDENCE_GRID`, 0 for the padding at the end of
-    a label's last word. `fresh` uint64 (B,): the bits when no atom is active: words 0 .. W-1 alive, 1
-    everywhere; then the awaited bits in layers, `layer` int32 (K + 1,): layer k stands in the words `layer[k]`
-    .. `layer[k + 1]` and is that of words 0, 1, ..., as many as have a rule with more than k present atoms
-    (the words are sorted so that these come first). `dense` uint64 (D, W): what atoms 0 .. D-1 keep of the
-    alive words. `kill_start` int32 (R + 1,), `kill_word` int32, `kill_keep` uint64: what an atom keeps of
-    single words: of awaited words, and, without a dense row, of alive words. All arrays are C-contiguous and
+    `atom_map` int32 (model's atoms,): compact number of an atom, -1 if no rule uses it: compose it into the feature
+    tables, the kernels take compact numbers only. `label_word` int32 (L + 1,): label l has the words label_word[l] ..
+    label_word[l + 1]. `bias` float64 (L,). `value` int32 (64 W,): in units of `CONFIDENCE_GRID`, 0 for the padding at
+    the end of a label's last word. `fresh` uint64 (B,): the bits when no atom is active: words 0 .. W-1 alive, 1
+    everywhere; then the awaited bits, label by label in layers, `layer` int32 (L, K + 1): layer k of label l stands in
+    the words `layer[l, k]` .. `layer[l, k + 1]` and is that of the label's words 0, 1, ..., as many as have a rule with
+    more than k present atoms (its words are sorted so that these come first). `dense` uint64 (D, W): what atoms 0 ..
+    D-1 keep of the alive words. `kill_start` int32 (R + 1,), `kill_word` int32, `kill_keep` uint64: what an atom keeps
+    of single words: of awaited words, and, without a dense row, of alive words. All arrays are C-contiguous and
     writable.
     """
 
     atom_map: np.ndarray
-    word_label: np.ndarray
+    label_word: np.ndarray
     bias: np.ndarray
     value: np.ndarray
     fresh: np.ndarray
@@ -48,12 +48,15 @@ class RuleScratch(NamedTuple):
     """Working memory of one thread. `shared`, `live` uint64 (B,): the bits of a state and of a candidate. `batch`
     int32 (BATCH, 3): of each candidate of a batch, where its atoms end, its row of the scores, and a number that is
     the caller's own. `run` int32 (R + 1,): in how many candidates at the end of a batch an atom is, counted from
-    the last entry."""
+    the last entry. `wanted` bool (BATCH, L): the labels that a candidate's scores are wanted of, at first all; what is
+    wanted of none costs nothing. `ranges` int32 (2 L, 2): the words of those wanted of some."""
 
     shared: np.ndarray
     live: np.ndarray
     batch: np.ndarray
     run: np.ndarray
+    wanted: np.ndarray
+    ranges: np.ndarray
 
 
 BATCH = 64
@@ -69,6 +72,8 @@ def make_scratch(rules: RuleSet) -> RuleScratch:
         np.zeros(size, dtype=BITS),
         np.zeros((BATCH, 3), dtype=INDEX),
         np.zeros(len(rules.kill_start), dtype=INDEX),
+        np.ones((BATCH, len(rules.bias)), dtype=np.bool_),
+        np.zeros((2 * len(rules.bias), 2), dtype=INDEX),
     )
 
 
@@ -77,13 +82,39 @@ _SHIFT = np.arange(64, dtype=np.uint64)
 
 
 @inner_kernel
-def _apply(rules, atoms, lo, hi, live):
-    """Clear what the atoms clear: single words, then dense rows, four at a time."""
+def _find_ranges(rules, wanted, n, ranges):
+    """Write the words of the labels that are wanted of some of n candidates, first the alive ones, then the awaited
+    ones, neighbours in one; returns how many ranges there are of the former, and of both."""
+    n_labels, last = wanted.shape[1], rules.layer.shape[1] - 1
+    count = alive = 0
+    for part in range(2):
+        for label in range(n_labels):
+            some = False
+            for k in range(n):
+                some = some or wanted[k, label]
+            first, end = rules.label_word[label], rules.label_word[label + 1]
+            if part == 1:
+                first, end = rules.layer[label, 0], rules.layer[label, last]
+            if not some or first == end:
+                continue
+            if count > part * alive and ranges[count - 1, 1] == first:
+                ranges[count - 1, 1] = end
+            else:
+                ranges[count, 0], ranges[count, 1] = first, end
+                count += 1
+        if part == 0:
+            alive = count
+    return alive, count
+
+
+@inner_kernel
+def _apply(rules, atoms, lo, hi, live, ranges, n_ranges):
+    """Clear what the atoms clear: single words, then, in the ranges, dense rows, four at a time."""
     for t in range(lo, hi):
         atom = atoms[t]
         for k in range(rules.kill_start[atom], rules.kill_start[atom + 1]):
             live[np.uint64(rules.kill_word[k])] &= rules.kill_keep[k]
-    n_dense, n_words = rules.dense.shape
+    n_dense = rules.dense.shape[0]
     row0 = row1 = row2 = -1
     for t in range(lo, hi):
         atom = atoms[t]
@@ -98,42 +129,48 @@ def _apply(rules, atoms, lo, hi, live):
         else:
             keep0, keep1, keep2 = rules.dense[row0], rules.dense[row1], rules.dense[row2]
             keep3 = rules.dense[atom]
-            for w in range(n_words):
-                live[w] &= (keep0[w] & keep1[w]) & (keep2[w] & keep3[w])
+            for r in range(n_ranges):
+                for w in range(ranges[r, 0], ranges[r, 1]):
+                    live[w] &= (keep0[w] & keep1[w]) & (keep2[w] & keep3[w])
             row0 = row1 = row2 = -1
     if row0 >= 0:  # one to three rows are left: repeating a row changes nothing
         keep0 = rules.dense[row0]
         keep1 = rules.dense[row1 if row1 >= 0 else row0]
         keep2 = rules.dense[row2 if row2 >= 0 else row0]
-        for w in range(n_words):
-            live[w] &= keep0[w] & keep1[w] & keep2[w]
+        for r in range(n_ranges):
+            for w in range(ranges[r, 0], ranges[r, 1]):
+                live[w] &= keep0[w] & keep1[w] & keep2[w]
 
 
 @inner_kernel
-def _sum(rules, live, out):
-    """Write the scores of all labels for the bits in `live` to `out` float64 (L,); uses up `live`."""
+def _sum(rules, live, wanted, out):
+    """Write the scores of the `wanted` labels for the bits in `live` to `out` float64 (L,), 0 for the others; uses up
+    `live`."""
     layer = rules.layer
-    for k in range(layer.shape[0] - 1):
-        first = layer[k]
-        for w in range(layer[k + 1] - first):
-            live[w] &= ~live[first + w]
     for label in range(out.shape[0]):
         out[label] = 0.0
-    for w in range(rules.word_label.shape[0]):
-        word = live[w]
-        if word != _ZERO:
-            values = rules.value[w * 64 : w * 64 + 64]
-            part = 0
-            for b in range(64):  # no branch, so that this becomes vector code
-                part += values[b] & -np.int64((word >> _SHIFT[b]) & _ONE)
-            out[rules.word_label[w]] += part  # whole numbers far below 2^53: exact
-    for label in range(out.shape[0]):
-        out[label] = out[label] * CONFIDENCE_GRID + rules.bias[label]
+        if not wanted[label]:
+            continue
+        begin = rules.label_word[label]
+        for k in range(layer.shape[1] - 1):
+            first = layer[label, k]
+            for w in range(layer[label, k + 1] - first):
+                live[begin + w] &= ~live[first + w]
+        total = 0.0
+        for w in range(begin, rules.label_word[label + 1]):
+            word = live[w]
+            if word != _ZERO:
+                values = rules.value[w * 64 : w * 64 + 64]
+                part = 0
+                for b in range(64):  # no branch, so that this becomes vector code
+                    part += values[b] & -np.int64((word >> _SHIFT[b]) & _ONE)
+                total += part  # whole numbers far below 2^53: exact
+        out[label] = total * CONFIDENCE_GRID + rules.bias[label]
 
 
 @inner_kernel
 def rules_batch(rules, scratch, atoms, shared, n, scores):
-    """Scores of all labels for n >= 1 candidates of one state, to rows of `scores` float64 (rows, L).
+    """Scores of the labels wanted for n >= 1 candidates of one state, to rows of `scores` float64 (rows, L).
 
     `atoms` int32: compact atoms, in any order, which are left in another: first the `shared` ones of the state,
     then those of each candidate up to `scratch.batch[k, 0]`; its scores go to the row `scratch.batch[k, 1]`. An
@@ -152,8 +189,11 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
         for t in range(batch[k - 1, 0] if k > 0 else shared, batch[k, 0]):
             if k == n - 1 or run[atoms[t]] == number - 1:
                 run[atoms[t]] = number
-    for b in range(base.shape[0]):
-        base[b] = rules.fresh[b]
+    ranges = scratch.ranges
+    alive, n_ranges = _find_ranges(rules, scratch.wanted, n, ranges)
+    for r in range(n_ranges):
+        for b in range(ranges[r, 0], ranges[r, 1]):
+            base[b] = rules.fresh[b]
     lo = np.int64(0)
     for k in range(n):
         # First what this and all later candidates have, then what only some of them have; the rest is in `base`.
@@ -177,8 +217,9 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
         for step in range(2 if k < n - 1 else 1):
             if step == 1:
                 bits = live
-                for b in range(base.shape[0]):
-                    live[b] = base[b]
-            _apply(rules, atoms, lo if step == 0 else middle, middle if step == 0 else hi, bits)
-        _sum(rules, bits, scores[batch[k, 1]])
+                for r in range(n_ranges):
+                    for b in range(ranges[r, 0], ranges[r, 1]):
+                        live[b] = base[b]
+            _apply(rules, atoms, lo if step == 0 else middle, middle if step == 0 else hi, bits, ranges, alive)
+        _sum(rules, bits, scratch.wanted[k], scores[batch[k, 1]])
         lo = end

@@ -7,8 +7,10 @@ import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
 from .atoms import AtomMap, fold, mix
+from .beliefs import believed
 from .features import OWN, SHARED, FeatureScratch, TemplateTable, extract, window_head
 from .heads import HeadTable
+from .pruning import want_labels
 from .rules import RuleScratch, RuleSet, rules_batch
 from .state import SHIFT_REDUCE, Grammar
 
@@ -139,9 +141,12 @@ def _cached_row(entries, used, key):
 @inner_kernel
 def score_windows(
     grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low, size, windows_i,
-    windows_j, first, last, features, scores, cache,
+    windows_j, first, last, features, scores, cache, labels,
 ):  # fmt: skip
     """Fill scores[w - first] for the windows first … last - 1 with the scores of one rule set: all labels', or shift's.
+
+    Where there are beliefs, only labels that the reader leaves a window are scored; `labels`: see
+    `pruning.believed_labels`.
 
     What the templates see left of and at a window's start is the same for all windows that start there, and much of
     the rest is the same for many of them: these are scored together. `seed`: of the rule set's keys in the cache.
@@ -175,6 +180,8 @@ def score_windows(
                     )  # fmt: skip
                     if part == SHARED:
                         shared = count
+                if n_labels > 1 and believed(tokens):
+                    want_labels(grammar, labels, tokens, nodes, frontier, size - low, i, j, bits.wanted[n])
                 batch[n, 0] = count
                 batch[n, 1] = w - first
                 batch[n, 2] = row

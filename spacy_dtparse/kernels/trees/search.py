@@ -14,7 +14,7 @@ from .agenda import heap_pop, heap_push, item_hash, make_agenda, meet, put_state
 from .beliefs import believed
 from .features import Nodes
 from .gate import gate_windows
-from .pruning import all_labels, believed_windows
+from .pruning import believed_windows, built_cost, label_cost, skipped_cost
 from .score import SHIFT_SEED, WINDOW_SEED, SearchModel, SearchScratch, inference_cost, make_cache, score_windows
 from .spines import Offers, follow_chain, may_shift, prune_windows, start_chains
 from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, label_allowed, list_windows, start_sentence
@@ -84,7 +84,7 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     can_shift = grammar.options[0] == SHIFT_REDUCE and cursor > low
     if can_shift and _has_offers(offers):
         can_shift = may_shift(offers, nodes, frontier, cursor, size)
-    n_windows = np.int64(0)
+    n_windows, windows_first = np.int64(0), False
     if nodes.used[0] < nodes.item.shape[0] - 1:
         n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
         if _has_offers(offers):
@@ -93,15 +93,10 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
                 windows_j, n_windows, window_labels,
             )  # fmt: skip
         elif believed(tokens):
-            left = believed_windows(
+            n_windows, windows_first = believed_windows(
                 grammar, model.labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows,
                 window_labels,
             )  # fmt: skip
-            if left == 0 and not can_shift:  # a dead end: all that is legal
-                n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
-                left = all_labels(grammar, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels)
-            n_windows = left
-    windows_first = False
     if model.gate.shape[0] > 1 and n_windows > 0:
         kept, most = gate_windows(
             model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
@@ -163,15 +158,23 @@ def _score_inferences(
             seed, out, first, last = WINDOW_SEED, scratch.scores, np.int64(0), n_windows
         score_windows(
             model.grammar, model.heads, model.table, atom_map, rules, bits, seed, tokens, n_tokens, nodes,
-            scratch.frontier, low, size, windows_i, windows_j, first, last, scratch.features, out, cache,
+            scratch.frontier, low, size, windows_i, windows_j, first, last, scratch.features, out, cache, model.labels,
         )  # fmt: skip
         if turn == 0 and can_shift:
             if not windows_first:
-                if scratch.shift[0, 0] > confident:
+                if scratch.shift[0, 0] > confident and _skipped(tokens, nodes, scratch, mark) == 0.0:
                     return np.int64(0), can_shift
             elif _best(model, offers, tokens, scratch, n_windows) > confident:
                 return n_windows, False
     return n_windows, can_shift
+
+
+@inner_kernel
+def _skipped(tokens, nodes, scratch, mark):
+    """What the reader lets a shift, or TOP, cost in the current state."""
+    if not believed(tokens) or mark[at.CURSOR] >= mark[at.SIZE]:
+        return 0.0
+    return skipped_cost(tokens, nodes, np.int64(scratch.frontier[mark[at.CURSOR]]))
 
 
 @inner_kernel
@@ -221,16 +224,22 @@ def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n
     keep, track = agenda.heap.shape[0] > 1, _tracks(model, agenda)
     current, cost = mark[at.CURRENT], states[mark[at.CURRENT]]["cost"]
     cheapest, step, legal = np.int64(-1), np.inf, 0
+    skipped = _skipped(tokens, nodes, scratch, mark)
     for w in range(n_windows):
         i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+        read = built_cost(tokens, nodes, scratch.frontier, i, j) if believed(tokens) else 0.0
         for label in range(n_labels):
             if not _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
                 continue
             legal += 1
-            extra = 0.0
+            extra = skipped
+            if label != model.grammar.options[4]:
+                extra = read
+                if believed(tokens):
+                    extra += label_cost(model.labels, tokens, nodes, scratch.frontier, i, j, label)
             if not forced:
                 mark[at.SCORED] += 1
-                extra = inference_cost(scratch.scores[w, label])
+                extra += inference_cost(scratch.scores[w, label])
             total, key, known = cost + extra, at.EMPTY, False
             if total >= best_cost:
                 continue
@@ -245,7 +254,7 @@ def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n
     if can_shift:
         cursor = mark[at.CURSOR]
         mark[at.SCORED] += 1
-        extra = inference_cost(scratch.shift[0, 0])
+        extra = skipped + inference_cost(scratch.shift[0, 0])
         if cost + extra < best_cost and (keep or extra < step):
             put_state(states, mark[at.N_STATES], current, cursor - 1, cursor, n_labels, cost + extra, at.EMPTY)
             if extra < step:
@@ -256,12 +265,13 @@ def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n
 
 
 @inner_kernel
-def _make_shift(model, agenda):
-    """Make the state after a shift that is the only way on, and so costs nothing."""
+def _make_shift(model, tokens, nodes, scratch, agenda):
+    """Make the state after a shift that is the only way on, and so costs nothing but what the reader lets it."""
     states, mark = agenda.states, agenda.mark
     current, cursor, slot = mark[at.CURRENT], mark[at.CURSOR], mark[at.N_STATES]
     label = np.int64(model.grammar.options[3])
-    put_state(states, slot, current, cursor - 1, cursor, label, states[current]["cost"], states[current]["hash"])
+    cost = states[current]["cost"] + _skipped(tokens, nodes, scratch, mark)
+    put_state(states, slot, current, cursor - 1, cursor, label, cost, states[current]["hash"])
     mark[at.N_STATES] += 1
     return slot
 
@@ -292,7 +302,7 @@ def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes,
             return _MORE_ROOM
         mark[at.EXPANDED] += 1
         if n_windows == 0 and can_shift:
-            _follow(model, offers, nodes, scratch, agenda, _make_shift(model, agenda))
+            _follow(model, offers, nodes, scratch, agenda, _make_shift(model, tokens, nodes, scratch, agenda))
             continue
         forced = _is_forced(offers, tokens, scratch, n_windows, can_shift)
         if n_windows > 0 and not forced:

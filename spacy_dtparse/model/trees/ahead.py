@@ -48,6 +48,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         score_windows: (
             s.grammar, s.heads, s.table, s.window_atoms, s.window_rules, scratch.window, WINDOW_SEED, tokens, zero,
             nodes, frontier, zero, zero, *windows, zero, zero, scratch.features, scratch.scores, make_cache(2, 2),
+            s.labels,
         ),
     }  # fmt: skip
 

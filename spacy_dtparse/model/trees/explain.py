@@ -59,9 +59,10 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     """The rules that fired for one constituent of `parser.parse(words, tags).tree`, the largest |value| first.
 
     `parser`: a `DtreeParser`. Their values add up, exactly, to the score h of the inference that built the constituent;
-    its cost, `scores[constituent]` of the parse, is ln(1 + e^-h). The list is empty when no rule fired (h = 0). Raises
-    DtparseError for a constituent that is not in the tree or that no inference built: the root of a parse that fell
-    back on joining its pieces, or one that came in when preprocessing was undone.
+    its cost, `scores[constituent]` of the parse, is ln(1 + e^-h), and with a reader what that lets the constituent and
+    its label cost beside; where the reader leaves no other inference, only this. The list is empty when no rule fired
+    (h = 0). Raises DtparseError for a constituent that is not in the tree or that no inference built: the root of a
+    parse that fell back on joining its pieces, or one that came in when preprocessing was undone.
     """
     result = parser.parse(words, tags)
     m = len(result.tree.labels)

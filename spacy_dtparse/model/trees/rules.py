@@ -145,8 +145,9 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     slot = np.zeros(n_rules, dtype=np.int64)
     slot[order] = np.arange(n_rules) + np.repeat(first_word * 64 - first, per_label)
 
-    slot, by_layers, layer, wait_bit = _layers(slot, owner[needs], n_words)
-    fresh = _bitset(wait_bit, int(layer[-1]))
+    label_word = np.append(first_word, n_words)
+    layer, wait_bit = _layers(slot, owner[needs], label_word, rules.label)
+    fresh = _bitset(wait_bit, int(layer[-1, -1]) if n_labels else n_words)
     fresh[:n_words] = ~BITS(0)
     value = np.zeros(n_words * 64, dtype=np.int32)
     value[slot] = rules.units
@@ -171,7 +172,7 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     kill_start, kill_word, kill_bits = _by_atom(cleared, bits, len(used), len(fresh))
     return RuleSet(
         atom_map=atom_map,
-        word_label=np.repeat(np.arange(n_labels, dtype=INDEX), label_words)[by_layers],
+        label_word=label_word.astype(INDEX),
         bias=rules.bias * CONFIDENCE_GRID,
         value=value,
         fresh=fresh,
@@ -183,22 +184,27 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     )
 
 
-def _layers(slot: np.ndarray, owner: np.ndarray, n_words: int) -> tuple[np.ndarray, ...]:
-    """The k-th present atom of each rule is awaited in layer k, which has the words with such rules: they come first.
+def _layers(
+    slot: np.ndarray, owner: np.ndarray, label_word: np.ndarray, label: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k-th present atom of each rule is awaited in layer k of its label, which has the words with such rules: they
+    come first, as `_order` puts rules with more of them first.
 
-    `owner`: the rule of each present literal, ascending. Returns the slots in that order of words, the words in it,
-    where each layer begins, and the bit of each present literal.
+    `owner`: the rule of each present literal, ascending; `label` of each rule. Returns where each label's layers begin,
+    (L, K + 1), and the bit of each present literal.
     """
     turn = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    layers = np.zeros(n_words, dtype=np.int64)
-    np.maximum.at(layers, slot[owner] >> 6, turn + 1)
-    by_layers = np.argsort(-layers, kind="stable")
-    rank = np.zeros(n_words, dtype=np.int64)
-    rank[by_layers] = np.arange(n_words)
-    slot = rank[slot >> 6] * 64 + (slot & 63)
-    in_layer = np.count_nonzero(layers[:, None] > np.arange(layers.max(initial=0)), axis=0)
-    layer = n_words + np.concatenate([[0], np.cumsum(in_layer)])
-    return slot, by_layers, layer, layer[turn] * 64 + slot[owner]
+    depth = np.zeros(label_word[-1], dtype=np.int64)
+    np.maximum.at(depth, slot[owner] >> 6, turn + 1)
+    n_labels, deepest = len(label_word) - 1, int(depth.max(initial=0))
+    words = np.repeat(np.arange(n_labels), np.diff(label_word))
+    in_layer = np.zeros((n_labels, deepest), dtype=np.int64)
+    np.add.at(in_layer, words, depth[:, None] > np.arange(deepest))
+    ends = label_word[-1] + np.cumsum(in_layer.ravel()).reshape(n_labels, deepest)
+    starts = np.append(label_word[-1], ends[:, -1] if deepest else np.full(n_labels, label_word[-1]))[:-1]
+    layer = np.column_stack([starts, ends]).astype(np.int64)
+    own = label[owner]
+    return layer, layer[own, turn] * 64 + slot[owner] - 64 * label_word[own]
 
 
 def _split_large(rules: Conjunctions) -> Conjunctions:

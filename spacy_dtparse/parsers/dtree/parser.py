@@ -76,15 +76,16 @@ class DtreeParser(RecipeParser):
         return DtreeParser(self.model, settings, self._data, self.compiled, self.reader)
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
-        items, cost, _, _ = self._search(self.encode(words, tags), 0, self.PROOF)
+        items, cost, _, _ = self._search(self.encode(words, tags, self.PROOF), 0, self.PROOF)
         return {"items": items.tolist(), "cost": cost}
 
-    def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """The token matrix of a sentence, with the reader's beliefs where there is a reader."""
+    def encode(self, words: Sequence[str], tags: Sequence[str], settings: SearchSettings | None = None) -> np.ndarray:
+        """The token matrix of a sentence, with the reader's beliefs where there is a reader; settings None: the
+        parser's."""
         columns = self.model.lexicon.encode(words, tags)
         if self.reader is None:
             return columns
-        return with_beliefs(columns, self.reader.beliefs([(words, tags)])[0])
+        return with_beliefs(columns, self.reader.beliefs([(words, tags)])[0], (settings or self.settings).trust)
 
     def _search(
         self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE, pruning: Pruning | None = None
@@ -119,8 +120,9 @@ class DtreeParser(RecipeParser):
 
     @property
     def reads_spines(self) -> bool:
-        """Whether `parse` can make use of spines: not with a model of very many labels."""
-        return self._spines.usable
+        """Whether `parse` can make use of spines: not with a model of very many labels, nor with a reader, which prunes
+        more."""
+        return self._spines.usable and self.reader is None
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: Offered = ()) -> ParseResult:
         """Parse one sentence of raw words with their tags.
@@ -143,7 +145,7 @@ class DtreeParser(RecipeParser):
             return [self._parse(*one, self.encode(*one[1:])) for one in prepared]
         beliefs = self.reader.beliefs([one[1:] for one in prepared])
         return [
-            self._parse(*one, with_beliefs(self.model.lexicon.encode(*one[1:]), believed))
+            self._parse(*one, with_beliefs(self.model.lexicon.encode(*one[1:]), believed, self.settings.trust))
             for one, believed in zip(prepared, beliefs, strict=True)
         ]
 
@@ -153,10 +155,11 @@ class DtreeParser(RecipeParser):
         """The parse of a sentence that was prepared and encoded."""
         offered = [spines[k] for k in record.kept] if spines else []
         items, cost, status, counts, tried, ambiguity = self._passes(tokens, offered)
-        if status == "fallback" and self.reader is not None and set(self.reader.labels) <= set(self.labels):
+        if status == "fallback" and self.reader is not None:
             read = self.reader.parse(kept_words, kept_tags)
-            tree, scores = self._restored(read.tree, read.scores, record)
-            return ParseResult(tree, scores, read.cost, status, int(counts[0]), int(counts[1]), None, tried)
+            if set(read.tree.labels) <= set(self.model.lexicon.labels):
+                tree, scores = self._restored(read.tree, read.scores, record)
+                return ParseResult(tree, scores, read.cost, status, int(counts[0]), int(counts[1]), None, tried)
         names = self.model.lexicon.labels.strings
         starts, ends, numbers = items.T.tolist()
         tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in numbers], starts, ends)

@@ -62,9 +62,10 @@ def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_
     parser.to_disk(tmp_path / "model")
     again = load_parser(tmp_path / "model")
     assert again.to_bytes() == parser.to_bytes() and parser.parse_batch(dev) == wanted == again.parse_batch(dev)
-    assert {result.status for result in wanted} <= {"optimal", "complete"}
+    statuses = [result.status for result in wanted]
+    assert statuses.count("optimal") > 0.9 * len(dev) and set(statuses) <= {"optimal", "complete", "fallback"}
     greedy = parser.with_settings(budget=0)
-    assert greedy.reader is parser.reader and {greedy.parse(*one).status for one in dev} == {"greedy"}
+    assert greedy.reader is parser.reader and {greedy.parse(*one).status for one in dev} <= {"greedy", "fallback"}
     words, tags = next(iter(proof_sentences(*parser._known())))
     assert parser.parse(words, tags).tree.words == tuple(words)
     long = "cat " * 450
@@ -74,12 +75,9 @@ def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_
 
 def test_where_the_trees_find_no_way_the_readers_tree_is_given(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
-    nothing = replace(parser.model, max_arity=2, labels=np.zeros_like(parser.model.labels), reader=parser.model.reader)
+    nothing = replace(parser.model, max_arity=2, labels=np.zeros_like(parser.model.labels))
     lost = DtreeParser(nothing, parser.settings.with_changes(budget=0), reader=parser.reader).parse(words, tags)
-    if lost.status == "fallback":
-        assert lost.tree == parser.reader.parse(words, tags).tree
-    else:
-        assert lost.tree.n_tokens == len(words)
+    assert lost.status == "fallback" and lost.tree == parser.reader.parse(words, tags).tree
 
 
 def test_a_model_and_its_reader_belong_together(parser: DtreeParser, reader) -> None:
@@ -112,6 +110,7 @@ def test_templates_and_reader_must_fit(reader, tmp_path: Path) -> None:
 
 def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
+    parser = parser.with_settings(trust=0.0)
     result = parser.parse(words, tags)
     said = reader_says(parser, words, tags, 0, 3)
     assert said.startswith("the reader gives [0, 3) NP 0.9") or said == "the reader gives [0, 3) NP 1.00"

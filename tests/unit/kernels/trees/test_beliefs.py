@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -75,6 +76,15 @@ def as_arrays(beliefs: slow.Beliefs) -> Beliefs:
     )
 
 
+def paid(beliefs: slow.Beliefs, span: tuple[int, int]) -> list[float]:
+    """What a constituent there costs, and none, and a label of the second chain, and another one; nats."""
+    mass, _, chances = beliefs.spans[span]
+    within = min(max(mass, 0.002), 0.998)
+    odds = math.log(within / (1 - within))
+    first, second, rest = (max(chance, 0.002) for chance in (*chances, mass - sum(chances)))
+    return [max(-odds, 0), max(odds, 0), max(math.log(first / second), 0), max(math.log(first / rest), 0)]
+
+
 def bin_of(number: float) -> int:
     return sum(number >= limit for limit in slow.LIMITS)
 
@@ -84,7 +94,7 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
     rng = random.Random(n)
     words, tags = sentence(rng, n)
     columns, beliefs = lexicon().encode(words, tags), random_beliefs(rng, n)
-    tokens = with_beliefs(columns, as_arrays(beliefs))
+    tokens = with_beliefs(columns, as_arrays(beliefs), trust=0.5)
     spans = sorted(beliefs.spans)
     assert tokens.dtype == np.int32 and tokens.shape == (n + len(spans), b.COLUMNS) and b.count_tokens(tokens) == n
     assert tokens[:n, : k.TOKEN_COLUMNS].tolist() == columns.tolist() and b.count_tokens(columns) == n
@@ -97,6 +107,12 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
             assert tokens[row, column] == bin_of(beliefs.number(attribute, span)), (span, attribute)
         for column, name in ((b.CHAIN, names[0]), (b.CHAIN_2, names[1])):
             assert tokens[row, column] == (-1 if name is None else CHAINS.index(name))
+        costs = [cost / b.COST_UNIT for cost in tokens[row, [b.BUILT, b.SKIPPED, b.SECOND, b.OTHER]].tolist()]
+        assert costs == pytest.approx([0.5 * cost for cost in paid(beliefs, span)], abs=1 / b.COST_UNIT)
+    for i in range(n):
+        skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
+        assert tokens[i, b.ALL_SKIPPED] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
+        assert tokens[i, b.DISBELIEVED] / b.COST_UNIT == pytest.approx(0.5 * math.log(0.998 / 0.002), abs=1e-3)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -155,7 +171,7 @@ def test_a_reader_leaves_windows_and_labels():
         for at, (i, j) in enumerate(windows):
             room[:, at] = i + state.low, j + state.low
         labels = np.zeros(64, dtype=np.uint64)
-        count = left(
+        count, likely = left(
             state.grammar, table, tokens, state.nodes, state.frontier, state.low, state.size, *room, len(windows),
             labels,
         )  # fmt: skip
@@ -181,9 +197,59 @@ def test_a_reader_leaves_windows_and_labels():
             for i, j, bits in zip(*room[:, :count], labels[:count], strict=True)
         ]
         assert got == expected
+        assert likely == any(
+            beliefs.spans.get((int(a["start"]), int(c["end"])), (0,))[0] >= 0.5 and (j - i > 1 or a["first"] < 0)
+            for i, j, _ in got
+            for a, c in [[state.nodes.item[state.frontier[state.low + at]] for at in (i, j - 1)]]
+        )
         dropped += len(windows) - count
         kept_labels += sum(len(one[2]) for one in got)
     assert dropped and kept_labels
+
+
+def test_what_the_search_pays():
+    """A tree's constituents that are less likely than not, what it lacks that is likelier, labels of other chains."""
+    rng, words = random.Random(5), lexicon()
+    built, skipped, label = (from_python(k) for k in (pruning.built_cost, pruning.skipped_cost, pruning.label_cost))
+    table = np.random.default_rng(5).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
+    total = 0.0
+    for n in (1, 3, 6):
+        text, tags = sentence(rng, n)
+        beliefs = random_beliefs(rng, n)
+        rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
+        state = KernelState.start(rules, words, text, tags, 4)
+        tokens = with_beliefs(state.tokens, as_arrays(beliefs), trust=1.0)
+        has: set[tuple[int, int]] = set()
+        for _ in range(4 * n):
+            options = [one for one in state.candidates() if one[2] not in ("TOP",)]
+            if not options:
+                break
+            i, j, name = rng.choice(options)
+            at = state.low + i, state.low + j
+            first, last = (state.nodes.item[state.frontier[k]] for k in (at[0], at[1] - 1))
+            span = int(first["start"]), int(last["end"])
+            if name == "*shift*":
+                if state.cursor < state.size:
+                    node = int(state.frontier[state.cursor])
+                    start = int(state.nodes.item[node]["start"])
+                    lacks = sum(paid(beliefs, s)[1] for s in beliefs.spans if s[0] == start and s not in has)
+                    assert skipped(tokens, state.nodes, node) == pytest.approx(lacks, abs=0.02)
+            else:
+                there = j - i == 1 and first["first"] >= 0
+                cost = math.log(0.998 / 0.002) if span not in beliefs.spans else paid(beliefs, span)[0]
+                got = built(tokens, state.nodes, state.frontier, *at)
+                assert got == pytest.approx(0.0 if there else cost, abs=0.01)
+                number, extra = words.labels.number(name), 0.0
+                if span in beliefs.spans:
+                    main = [int(table[int(there), pruning.MAIN, CHAINS.index(c)]) for c in beliefs.spans[span][1]]
+                    main += [int(table[int(there), pruning.MAIN, len(CHAINS)])] * (2 - len(main))
+                    if not main[0] >> number & 1:
+                        extra = paid(beliefs, span)[2 if main[1] >> number & 1 else 3]
+                assert label(table, tokens, state.nodes, state.frontier, *at, number) == pytest.approx(extra, abs=0.01)
+                total += extra + got
+                has.add(span)
+            state.apply(i, j, name)
+    assert total > 1
 
 
 def test_the_labels_that_trees_have_under_a_chain_are_left():
@@ -199,6 +265,7 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
     }
     assert left(1, 2, 3) == {"VP"} and left(0, 2, 3) == {"VP", "NP"}, "VP is named by the chain, NP was seen below it"
     assert left(0, 0, 4) == {"NP", "PP"} and left(0, 3, 4) == {"NP", "PP"}, "of what was not seen, what the name says"
+    assert left(1, pruning.MAIN, 3) == {"VP"} and left(0, pruning.MAIN, 4) == {"NP", "PP"}
     unsure = label_table(words, [tree] * times, [one(0.3, (4, 3))] * times)
     assert int(unsure[1, 0, 4]) >> words.labels.number("VP") & 1
     many = Lexicon.build([*(f"L{at}" for at in range(70)), "TOP"], TAGS, WORDS, "XX", CHAINS)

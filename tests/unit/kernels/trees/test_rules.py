@@ -52,7 +52,7 @@ def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
     labels = label_trees(rng, n_atoms)
     ensembles = [flatten(trees, rng) for trees in labels]
     rules = compile_rules(ensembles, n_atoms, dense_share=dense_share)
-    words = np.bincount(rules.word_label, minlength=len(labels))
+    words = np.diff(rules.label_word)
     assert words.tolist()[:2] == [0, 0] and words.max() > 1
     scratch = make_scratch(rules)
     for active in subsets(n_atoms):
@@ -95,6 +95,22 @@ def test_candidates_of_one_state_score_as_each_alone(dense_share):
     assert in_both > 5 and trailing > 3
 
 
+@pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
+def test_labels_that_are_wanted_score_as_before_the_others_nothing(dense_share):
+    rng, n_atoms = random.Random(9), 12
+    labels = label_trees(rng, n_atoms)
+    rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
+    scratch = make_scratch(rules)
+    for size in (1, 2, 3, 5):
+        many = [[rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))] for _ in range(size)]
+        scratch.wanted[:] = True
+        every = batch_scores(rules, scratch, [1, 2], many, len(labels))
+        for share in (0.0, 0.2, 0.5):
+            wanted = np.array([[rng.random() < share for _ in labels] for _ in many])
+            scratch.wanted[:size] = wanted
+            assert same_bits(batch_scores(rules, scratch, [1, 2], many, len(labels)), np.where(wanted, every, 0.0))
+
+
 def test_an_atom_in_any_subset_of_a_batch():
     """Atom k is in the candidates that bit 0, 1, 2, 3 of k name: those at the end of the batch, and all others."""
     labels = [[(atom, 0, 1 << atom) for atom in range(16)], [(atom, 1 << atom, 0) for atom in range(16)]]
@@ -124,7 +140,7 @@ def test_a_full_batch_and_a_worn_counter():
 def test_rules_with_several_present_atoms_need_all_of_them():
     both = (0, (1, (2, 0, 8), 0), 0)  # 0 and 1 present, 2 absent
     rules = compile_rules([flatten([both])], 3)
-    assert rules.layer.tolist() == [1, 2, 3]  # one word, and two of awaited bits
+    assert rules.layer.tolist() == [[1, 2, 3]]  # one word, and two of awaited bits
     scratch = make_scratch(rules)
     got = {active: alone(rules, scratch, active, 1)[0] / GRID for active in subsets(3)}
     assert {active for active, units in got.items() if units} == {(0, 1)}
@@ -143,7 +159,7 @@ def test_a_label_of_many_words():
     """300 one-atom rules, each with its own bit of the sum."""
     trees = [(atom, 0, 1 << (atom % 16)) for atom in range(300)]
     rules = compile_rules([flatten([]), flatten(trees), flatten(trees[:64])], 300)
-    assert rules.word_label.tolist() == [1, 1, 1, 1, 1, 2]
+    assert rules.label_word.tolist() == [0, 0, 5, 6]
     scratch, rng = make_scratch(rules), random.Random(1)
     for _ in range(20):
         active = rng.sample(range(300), 80)
@@ -167,7 +183,7 @@ def test_values_beyond_int32_stay_exact():
     top = 2**28
     trees = [(0, 0, top)] * 40 + [(1, 0, -top + 1)] * 30 + [(1, (0, 1, 0), 0)]
     rules = compile_rules([flatten(trees)], 2)
-    assert 40 * top > 2**31 and rules.word_label.tolist() == [0]
+    assert 40 * top > 2**31 and rules.label_word.tolist() == [0, 1]
     scratch = make_scratch(rules)
     for active in subsets(2):
         assert alone(rules, scratch, active, 1)[0] == score(trees, set(active)) * GRID

@@ -90,7 +90,7 @@ def test_arrays_are_writable_contiguous_and_of_one_type(dense_share):
     rng = random.Random(3)
     trees = [random_list(rng, 40, 9, present=0.4) for _ in range(150)]
     expected = dict(
-        atom_map="int32", word_label="int32", bias="float64",
+        atom_map="int32", label_word="int32", bias="float64",
         value="int32", fresh="uint64", layer="int32",
         dense="uint64", kill_start="int32", kill_word="int32", kill_keep="uint64",
     )  # fmt: skip
@@ -122,7 +122,7 @@ def test_each_present_atom_of_a_rule_is_awaited_in_a_word_of_its_own():
     """One word of rules; its awaited words hold one bit for each present atom of each rule, and no more."""
     trees = [(0, (1, (2, 8, 0), 0), 0), (0, 1, 0), (1, (3, 3, 0), 0), (3, 0, 5)]
     rules = compile_rules([flatten(trees)], 4)
-    assert rules.layer.tolist() == [1, 2, 3, 4]
+    assert rules.layer.tolist() == [[1, 2, 3, 4]]
     slot = {int(value): k for k, value in enumerate(rules.value) if value}
     awaited = [{units for units, k in slot.items() if int(word) >> k & 1} for word in rules.fresh[1:]]
     assert awaited == [{8, 1, 3}, {8, 3}, {8}]

@@ -1,0 +1,75 @@
+"""Boosted trees over a reader against the reader alone: F1, exact match, orphans, speed on dev parts.
+
+    python benchmarks/bench_reader.py --corpus TREEBANKS --names masc gum craft genia wsj [--trust 0 0.5 2]
+
+Tags are the English pipeline's. Both parse the same sentences in one process, CPU time by turns; differences in F1 come
+with a paired bootstrap. Without --model the English model `en_dtparse` is measured.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+from common import arguments, save
+
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.scoring.orphans import orphans
+from spacy_dtparse.scoring.significance import paired_bootstrap
+from training.data.evaluate import load_source, score_trees, tag_lists
+from training.data.treebanks import TreebankFile, corpus_files
+
+EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
+TURNS = 3
+
+
+def main() -> None:
+    """Measure, print, save."""
+    parser = arguments(__doc__)
+    parser.add_argument("--model", type=Path, default=Path(embedded_model("en_dtparse")), help="a model with a reader")
+    parser.add_argument("--trust", type=float, nargs="*", default=[], help="other values of the setting")
+    options = parser.parse_args()
+    trees = DtreeParser.from_disk(options.model)
+    if trees.reader is None:
+        raise SystemExit(f"{options.model} has no reader; give a model that fit --reader made")
+    _, nlp = load_source(Path(options.pipeline))
+    assert nlp is not None
+    parsers = {"reader": trees.reader, "greedy": trees.with_settings(budget=0), "default": trees}
+    parsers |= {f"trust {value:g}": trees.with_settings(trust=value) for value in options.trust}
+    found = []
+    for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
+        gold = file.read()
+        given = list(zip((s.tree.words for s in gold), tag_lists(nlp, [s.tree.words for s in gold]), strict=True))
+        n_tokens = sum(len(tags) for _, tags in given)
+        results, seconds = {}, {name: [] for name in parsers}
+        for one in parsers.values():
+            one.parse_batch(given[:20])
+        for _ in range(TURNS):
+            for name, one in parsers.items():
+                began = time.process_time()
+                results[name] = one.parse_batch(given)
+                seconds[name].append(time.process_time() - began)
+        reports = {name: score_trees(gold, [r.tree for r in rows])[0] for name, rows in results.items()}
+        for name, report in reports.items():
+            figures, statuses = report.to_dict(), [result.status for result in results[name]]
+            row = {
+                "treebank": file.name, "sentences": len(gold), "parser": name,
+                "all": round(100 * figures["all"]["f1"], 2), "evalb": round(100 * figures["evalb"]["f1"], 2),
+                "exact": round(100 * figures["all"]["exact_match"], 1),
+                "tokens_per_second": round(n_tokens / statistics.median(seconds[name])),
+                "optimal": round(100 * statuses.count("optimal") / len(gold), 1),
+                "fallback": statuses.count("fallback"),
+                "orphans": sum(len(orphans(result.tree)) for result in results[name]),
+            }  # fmt: skip
+            if name != "reader":
+                test = paired_bootstrap(report.counts["all"], reports["reader"].counts["all"])
+                row |= {"difference": round(100 * test.difference, 2), "p": round(test.p_value, 4)}
+            found.append(row)
+            print(row, flush=True)
+    save(options, "reader", found)
+
+
+if __name__ == "__main__":
+    main()
