@@ -25,6 +25,8 @@ SENTENCES = {"sample": 62, "everyday": 269}
 LEAST_F1 = {  # half a point below what was measured
     ("en_span", "sample"): 92.4,  # 92.91
     ("en_span", "everyday"): 97.5,  # 98.00
+    ("en_dtparse", "sample"): 92.5,  # 93.02
+    ("en_dtparse", "everyday"): 97.7,  # 98.23
     ("en_trees", "sample"): 85.4,  # 85.96
     ("en_trees", "everyday"): 94.5,  # 95.01
     ("en_pcfgla", "sample"): 82.3,  # 82.89
