@@ -2,7 +2,7 @@
 
     python benchmarks/bench_orphans.py --corpus TREEBANKS --names craft genia masc gum --text RAW/wiki.txt --most 100000
 
-An orphan is a bare noun, determiner or verb beside a VP or S (`spacy_dtparse.scoring.orphans`).
+An orphan is a bare noun, determiner or verb beside a VP or S (`spacy_dtparse.trees.orphans`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import spacy
 from common import arguments, save
 
 from spacy_dtparse import to_tree
-from spacy_dtparse.scoring.orphans import orphans
+from spacy_dtparse.trees.orphans import orphans
 from training.data.evaluate import load_source, tag_lists
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile, corpus_files

@@ -16,8 +16,8 @@ from common import arguments, save
 
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.scoring.orphans import orphans
 from spacy_dtparse.scoring.significance import paired_bootstrap
+from spacy_dtparse.trees.orphans import orphans
 from training.data.evaluate import load_source, score_trees, tag_lists
 from training.data.treebanks import TreebankFile, corpus_files
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import spacy_dtparse
-from spacy_dtparse.scoring.orphans import orphans
 from spacy_dtparse.trees import parse_tree
+from spacy_dtparse.trees.orphans import orphans
 
 pytestmark = pytest.mark.embedded
 

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from spacy_dtparse.model.span.model import BareTables
-from spacy_dtparse.scoring.orphans import SISTERS, is_orphan, orphans
 from spacy_dtparse.trees import TOP, Tree
+from spacy_dtparse.trees.orphans import SISTERS, is_orphan, orphans
 
 LEAST_SEEN = 60
 """Constituents of a label (with a child of another) that must have been seen with a tag anywhere below them."""
 MOST_SHARE = 0.004
 """Share of these in which a token of the tag is a bare child; in fewer it counts as a slip."""
 ORPHAN_SHARE = 0.02
-"""Share of a treebank's sentences up to which orphans (`scoring.orphans`) are slips."""
+"""Share of a treebank's sentences up to which orphans (`trees.orphans`) are slips."""
 
 
 def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str]) -> BareTables:

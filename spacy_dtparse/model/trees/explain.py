@@ -75,8 +75,8 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     n, used = count_tokens(tokens), int(nodes.used[0])
     if used - n != m:
         raise DtparseError(
-            f"this parse has {m} constituents, of which {used - n} were inferred before preprocessing was undone; they "
-            "cannot be matched: use a model without such steps"
+            f"this parse has {m} constituents, of which {used - n} were inferred before preprocessing was undone or "
+            "bare tokens were taken up; they cannot be matched: use a model without such steps, or whole=False"
         )
     if status == FALLBACK and constituent == 0:
         raise DtparseError(

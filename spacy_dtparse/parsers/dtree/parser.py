@@ -58,6 +58,12 @@ class DtreeParser(RecipeParser):
                 "model again"
             )
         self.compiled = compiled or compile_model(model)
+        names = model.lexicon.labels.strings
+        self._own_labels = self._readers_labels = np.zeros(0, dtype=INDEX)  # numbers in the other's labels
+        if self.reader is not None and set(self.reader.labels) <= set(names):
+            self._own_labels = np.array([names.index(label) for label in self.reader.labels], dtype=INDEX)
+            known = {label: number for number, label in enumerate(self.reader.labels)}
+            self._readers_labels = np.array([known.get(label, -1) for label in names], dtype=INDEX)
         self._local = threading.local()
         self._spines = SpineReader(model.lexicon.labels.strings)
 
@@ -160,12 +166,29 @@ class DtreeParser(RecipeParser):
             if set(read.tree.labels) <= set(self.model.lexicon.labels):
                 tree, scores = self._restored(read.tree, read.scores, record)
                 return ParseResult(tree, scores, read.cost, status, int(counts[0]), int(counts[1]), None, tried)
-        names = self.model.lexicon.labels.strings
+        names, item_costs = self.model.lexicon.labels.strings, self._local.item_costs
+        if self.settings.whole and len(self._own_labels) and status != "fallback":
+            items, item_costs = self._taken_up(kept_words, kept_tags, items, item_costs)
         starts, ends, numbers = items.T.tolist()
         tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in numbers], starts, ends)
-        tree, scores = self._restored(tree, tuple(self._local.item_costs.tolist()), record)
+        tree, scores = self._restored(tree, tuple(item_costs.tolist()), record)
         proven = bool(counts[2]) if status == "optimal" else None
         return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven, tried, ambiguity)
+
+    def _taken_up(
+        self, words: list[str], tags: list[str], items: np.ndarray, costs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Items and costs with the tokens taken up that the reader's treebanks never leave bare."""
+        theirs = items[1:].copy()
+        theirs[:, 2] = self._readers_labels[theirs[:, 2]]
+        if len(theirs) and theirs[:, 2].min() < 0:  # a label that the reader does not have
+            return items, costs
+        found = self.reader.take_up(words, tags, theirs, costs[1:])
+        if found is None:
+            return items, costs
+        more = np.array(found[0], dtype=INDEX).reshape(-1, 3)
+        more[:, 2] = self._own_labels[more[:, 2]]
+        return np.concatenate([items[:1], more]), np.concatenate([costs[:1], found[1]])
 
     def _passes(
         self, tokens: np.ndarray, offered: Offered

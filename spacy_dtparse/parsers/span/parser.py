@@ -21,6 +21,7 @@ from ...kernels.span.network import (
 )
 from ...kernels.span.whole import place_of_bare, take_up_bare
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
+from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
 from ..proofs import Proof
@@ -94,6 +95,7 @@ class SpanParser(StoredParser):
         self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
         self._chain_labels = np.array([number for chain in self._chains for number in chain], dtype=INDEX)
         self._bare = self._bare_tables() if self.settings.whole else None
+        self._orphans = self._orphan_tables()
         self._local = threading.local()
 
     def _bare_tables(self) -> BareTables | None:
@@ -103,6 +105,19 @@ class SpanParser(StoredParser):
         never, one_root = self.model.bare
         other = np.zeros((*never.shape[:2], 1), dtype=np.bool_)
         return BareTables(np.concatenate([never, other], axis=2), one_root)
+
+    def _orphan_tables(self) -> BareTables | None:
+        """Those of `_bare_tables` that are about orphans."""
+        tables = self._bare_tables()
+        if tables is None:
+            return None
+        parents, sisters = (*self._labels, TOP), self._labels
+        never = np.zeros_like(tables.never)
+        for p, parent in enumerate(parents):
+            for s in [s for s, sister in enumerate(sisters) if sister in SISTERS]:
+                for t, tag in enumerate(self.model.words.tables[1]):
+                    never[p, s, t] = tables.never[p, s, t] and is_orphan(parent, sisters[s], tag)
+        return BareTables(never, False)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -326,18 +341,50 @@ class SpanParser(StoredParser):
         charted = n <= max(self.settings.max_tokens, 1)
         if count and not charted:  # one chart has left its items in the room
             room[:count], scores[:count] = items, costs
-        sound = not (self._bare.one_root and count) or (items[0][0] == 0 and items[0][1] == n)
-        if sound and place_of_bare(room, count, n, tags, self._bare.never, np.empty(n, dtype=INDEX), 0) < 0:
+        if self._hangs_together(count, n, tags, self._bare):
             return items, costs
-        if charted:
+        return self._taken_up(count, parts, tags, self._bare)
+
+    def _taken_up(
+        self, count: int, parts: tuple[np.ndarray, ...], tags: np.ndarray, bare: BareTables
+    ) -> tuple[list[list[int]], list[float]]:
+        """The items in the room with the tokens taken up that the tables do not allow to be bare."""
+        n = len(tags)
+        room, scores = self._room(n)
+        if n <= max(self.settings.max_tokens, 1):
             candidates = span_probabilities(*parts, 0, n, _CANDIDATE)
         else:
             whole = np.array([[0, n]], dtype=INDEX)
             logs = np.empty((1, len(self._chains)), dtype=REAL)
             label_spans(parts[0], parts[2], parts[3], whole, logs)
             candidates = whole, np.ones(1), logs
-        count = take_up_bare(room, scores, count, tags, *self._bare, *candidates, self._chain_from, self._chain_labels)
+        count = take_up_bare(room, scores, count, tags, *bare, *candidates, self._chain_from, self._chain_labels)
         return room[:count].tolist(), scores[:count].tolist()
+
+    def _hangs_together(self, count: int, n: int, tags: np.ndarray, bare: BareTables) -> bool:
+        """Whether the items in the room leave no token bare that the tables do not allow to be."""
+        room = self._room(n)[0]
+        if bare.one_root and count and (room[0, 0] > 0 or room[0, 1] < n):
+            return False
+        return place_of_bare(room, count, n, tags, bare.never, np.empty(n, dtype=INDEX), 0) < 0
+
+    def take_up(
+        self, words: Sequence[str], tags: Sequence[str], items: np.ndarray, costs: np.ndarray
+    ) -> tuple[list[list[int]], list[float]] | None:
+        """The constituents of another parser's tree with every orphan taken up (`trees.orphans`) that the treebank
+        never leaves bare, and their costs, -ln of its probability for one that is new; None where there is none.
+
+        `items` int32 (c, 3): start, end, number in `labels`, in pre-order, without TOP; `costs` float64 (c,).
+        """
+        n, count = len(words), len(items)
+        room, scores = self._room(n)
+        if self._orphans is None or count > len(room) // 2:
+            return None
+        room[:count], scores[:count] = items, costs
+        kinds = self.model.words.tags_of(self.model.words.encode(words, tags))
+        if self._hangs_together(count, n, kinds, self._orphans):
+            return None
+        return self._taken_up(count, self.read(words, tags), kinds, self._orphans)
 
     def _charted(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> tuple[list[list[int]], list[float], int]:
         """(Items, scores, spans that were labelled) of the chart over [start, end)."""

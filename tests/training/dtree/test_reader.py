@@ -14,6 +14,7 @@ from spacy_dtparse.model.trees.explain import Rule, by_source, explain, reader_s
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.proofs import sentences as proof_sentences
+from spacy_dtparse.trees.orphans import orphans
 from tests.unit.kernels.harness import SLOW
 from training.__main__ import main
 from training.data.beliefs import read_beliefs, save_beliefs
@@ -130,6 +131,22 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
     with pytest.raises(DtparseError, match="has no reader"):
         reader_says(DtreeParser(replace(parser.model, reader=b""), reader=None), words, tags, 0, 1)
+
+
+def test_the_reader_takes_up_orphans(parser: DtreeParser, reader) -> None:
+    words, tags = "The dog barks .".split(), "DT NN VBZ .".split()
+    number = reader.labels.index
+    bare = np.array([[0, 4, number("S")], [2, 3, number("VP")]], dtype=np.int32)
+    found = reader.take_up(words, tags, bare, np.zeros(2))
+    assert found is not None and found[0] == [[0, 4, number("S")], [0, 2, number("NP")], [2, 3, number("VP")]]
+    assert found[1][0] == found[1][2] == 0 and 0 < found[1][1] < 0.1
+    assert reader.take_up(words, tags, np.array(found[0], dtype=np.int32), np.zeros(3)) is None
+    beside = np.array([[0, 4, number("NP")]], dtype=np.int32)  # bare words with no VP or S beside them are no orphans
+    assert reader.take_up(words, tags, beside, np.zeros(1)) is None
+    for sentence in TreebankFile.parse(DEV).read():
+        for whole in (False, True):
+            tree = parser.with_settings(whole=whole).parse(sentence.tree.words, sentence.tags).tree
+            assert tree.n_tokens == len(sentence.tags) and (not whole or not orphans(tree))
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Orphans: words left bare beside a clause or verb phrase, where English trees have a phrase of their own for them."""
 
-from ..trees.tree import Tree
+from .tree import Tree
 
 NOUNS = frozenset("NN NNS NNP NNPS PRP EX DT PDT PRP$".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD TO".split())
