@@ -30,7 +30,7 @@ _ONE, _ZERO = np.uint64(1), np.uint64(0)
 @inner_kernel
 def level_of(sure):
     """The level of a bin of the likeliest chain's probability."""
-    return (sure >= LIKELY) + (sure >= CERTAIN)
+    return 1 * (sure >= LIKELY) + 1 * (sure >= CERTAIN)
 
 
 @inner_kernel
