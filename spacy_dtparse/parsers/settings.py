@@ -51,11 +51,13 @@ class SearchSettings(Settings):
     linear in length. `confident`: a shift that scores more than this is taken without a look at the other inferences of
     its state; infinity never does that. `gate`: share of the right windows that the model's gate may drop unscored, by
     what it dropped of trees held out from training; 0: drop none.
-    `trust`: what the reader's log odds of constituents count in the cost of a parse, beside what the trees say (a model
-    with a reader only). `whole`: whether a token that the reader's treebanks never leave bare gets the constituent that
-    the reader finds likeliest (a model with a reader of the same labels only). `betas`: where a sentence comes with
-    spines, the share of the likeliest one's probability that others must have to be allowed, one for each search until
-    one gives a whole parse (then comes one with all); (): spines are not used.
+    The next three are of models with a reader. `trust`: what its log odds of constituents count in the cost of a parse,
+    beside what the trees say. `sure`: where the reader gives such a probability to a constituent with its labels, or to
+    there being none, the inference is taken unscored; 1: everything is scored. `whole`: whether a token that the
+    reader's treebanks never leave bare gets the constituent that the reader finds likeliest, if its labels are the
+    model's. `betas`: where a sentence comes with spines, the share of the likeliest one's probability that others must
+    have to be allowed, one for each search until one gives a whole parse (then comes one with all); (): spines are not
+    used.
     Raises ConfigError for values out of range or of another type.
     """
 
@@ -64,13 +66,14 @@ class SearchSettings(Settings):
     confident: float = 5.0
     gate: float = 0.002
     trust: float = 0.5
+    sure: float = 0.9
     whole: bool = True
     betas: Sequence[float] = (0.1, 0.01)
 
     KIND = "search"
     ALLOWED = {  # noqa: RUF012 (never changed)
         "budget": whole_number(0), "max_tokens": whole_number(0), "confident": real_number(0, above=True),
-        "gate": share(), "trust": real_number(0, 20), "whole": truth(), "betas": shares(),
+        "gate": share(), "trust": real_number(0, 20), "sure": real_number(0.5, 1), "whole": truth(), "betas": shares(),
     }  # fmt: skip
 
     def budget_for(self, n_tokens: int) -> int:

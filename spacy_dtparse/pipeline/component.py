@@ -143,9 +143,9 @@ class DtParse(ConstituentPipe):
     `budget`: the inferences scored per sentence before the search settles for the best tree so far; 0 parses greedily.
     `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken without a look at
     the other inferences. `gate`: share of the right windows that may be dropped unscored. `trust`: what the beliefs of
-    the model's reader count beside the trees. `whole`: whether words that its treebanks never leave bare are taken up.
-    `betas`: of spines, see `parsers.settings`. A pipeline that 0.1.0 saved may have a network under this name; it is
-    read with a warning.
+    the model's reader count beside the trees. `sure`: probability from which on its word is taken unscored. `whole`:
+    whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `parsers.settings`. A
+    pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"

@@ -21,17 +21,17 @@ from .rule_parser import RuleParser
 def embedded(model_file, tmp_path, monkeypatch):
     make_nlp(model_file, "span_parser").to_disk(tmp_path / "en_span")
     (tmp_path / "en_dtparse").mkdir()
-    (tmp_path / "en_dtparse" / "model").write_bytes(RuleParser("the other").to_bytes())
+    (tmp_path / "en_dtparse" / "model").write_bytes(RuleParser("the default").to_bytes())
     monkeypatch.setattr(models, "HERE", tmp_path)
 
 
 def test_load_and_default_model(embedded, capsys, monkeypatch):
     nlp = spacy_dtparse.load()
-    assert nlp.pipe_names == ["sentencizer", "list_tagger", "span_parser"]
+    assert nlp.pipe_names == ["sentencizer", "list_tagger", "dtparse"]
     assert len(nlp("The cat sat.")._.constituents) == 3
-    changed = spacy_dtparse.load(config={"components.span_parser.max_tokens": 7})
+    changed = spacy_dtparse.load(config={"components.dtparse.max_tokens": 7})
     assert len(changed("She sat quietly.")._.constituents) == 4
-    assert changed.get_pipe("span_parser").max_tokens == 7
+    assert changed.get_pipe("dtparse").max_tokens == 7
     default = spacy.blank("en")
     default.add_pipe("span_parser")
     assert default.get_pipe("span_parser").labels == ()  # not loaded before the first Doc
@@ -39,7 +39,8 @@ def test_load_and_default_model(embedded, capsys, monkeypatch):
     assert len(default(doc)._.constituents) == 3
     assert default.get_pipe("span_parser").parser.note == "from the file"
     assert default.get_pipe_config("span_parser")["model"] is None
-    assert Path(models.embedded_model()).parent.parent == models.embedded_pipeline()
+    assert Path(models.embedded_model("en_span")).parent.parent == models.embedded_pipeline()
+    assert Path(models.embedded_model()).parent.name == "en_dtparse"
     monkeypatch.setattr("spacy_dtparse.kernels.warmup.kernels_compiled", lambda: False)
     assert main(["She sat."]) == 0
     captured = capsys.readouterr()

@@ -30,7 +30,7 @@ TEXT = "The old cat sat on the mat. She gave it to her friend in the garden."
 def taught(tmp_path_factory):
     """(A parser of the sample's dependencies, guided by the embedded constituent parser; what it learned from)."""
     sentences = read_treebank_file(f"{ROOT}/assets/sample/train.mrg,limit=120", "en")
-    sentences = guided(load_parser(embedded_model()), sentences, "en")
+    sentences = guided(load_parser(embedded_model("en_span")), sentences, "en")
     options = DependencyOptions(
         rules=TextRules(guide="constituents"), stages=2, members=2, epochs=3, folds=3, guide_members=1, label_members=1
     )
@@ -111,7 +111,7 @@ def test_white_space_and_long_docs(nlp):
     long = tagger(nlp.get_pipe("tok2vec")(Doc(nlp.vocab, words=words)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it has no sentence boundaries
-        long = nlp.get_pipe("bpm_parser")(nlp.get_pipe("span_parser")(long))
+        long = nlp.get_pipe("bpm_parser")(nlp.get_pipe("dtparse")(long))
     assert sum(token.dep_ == "ROOT" for token in long) == 1
 
 

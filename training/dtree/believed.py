@@ -10,7 +10,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.trees.beliefs import Beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.kernels.trees.beliefs import LIMITS
-from spacy_dtparse.kernels.trees.pruning import AFTER, CERTAIN, LEVELS, LIKELY, MAIN
+from spacy_dtparse.kernels.trees.pruning import AFTER, CERTAIN, LEVELS, LIKELY, MAIN, NAMED, PASSED
 from spacy_dtparse.kernels.trees.spines import MOST_LABELS
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP, Tree
@@ -20,6 +20,9 @@ LEAST_SHARE = 5e-4
 LEAST_TIMES = 2
 MAIN_SHARE, FEW = 0.1, 20
 """A chain mostly stands for labels that such a share of its right windows have, of so many at least."""
+SURE, RIGHT = 0.9, 0.96
+"""A reader's word for a chain can be taken where it is right in such a share of the training spans, at least FEW, of
+which it is so sure."""
 
 
 def believed(reader: SpanParser, trees: Sequence[Tree], known: Sequence[Beliefs | None]) -> list[Beliefs]:
@@ -34,7 +37,8 @@ def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Belie
 
     Of a chain at a level those that right windows of these trees have, and those that it names. Where the likeliest
     chain is not certain, the one after it adds what it names, and what right windows with it have that the likeliest
-    does not leave them. Raises TrainingDataError for more labels than there are bits.
+    does not leave them. NAMED and PASSED hold where these trees bear the reader out. Raises TrainingDataError for more
+    labels than there are bits.
     """
     if len(lexicon.labels) > MOST_LABELS:
         raise TrainingDataError(
@@ -61,7 +65,7 @@ def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Belie
     for chain, name in enumerate(lexicon.chains):
         for label in name.split():
             if label in lexicon.labels:
-                table[:, :, chain] |= BITS(1) << BITS(lexicon.labels.number(label))
+                table[:, :NAMED, chain] |= BITS(1) << BITS(lexicon.labels.number(label))
     totals: Counter[tuple[int, int, int]] = Counter()
     for (unary, level, chain, _), times in seen.items():
         totals[unary, level, chain] += times
@@ -76,6 +80,7 @@ def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Belie
         if times >= LEAST_TIMES:
             table[unary, AFTER, after] |= BITS(1) << BITS(lexicon.labels.number(label))
     _add_main_labels(lexicon, seen, totals, table)
+    _add_sure_chains(lexicon, trees, beliefs, table)
     return table
 
 
@@ -95,3 +100,27 @@ def _add_main_labels(
                 times = seen.get((unary, 1, chain, label), 0) + seen.get((unary, 2, chain, label), 0)
                 if times >= MAIN_SHARE * total:
                     table[unary, MAIN, chain] |= BITS(1) << BITS(lexicon.labels.number(label))
+
+
+def _add_sure_chains(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Beliefs], table: np.ndarray) -> None:
+    """Fill the rows NAMED and PASSED: the chains that the reader names, or rules out, as these trees do."""
+    tried = np.zeros((2, len(lexicon.chains) + 1))
+    right = np.zeros_like(tried)
+    named = [list(dict.fromkeys(reversed(name.split()))) for name in lexicon.chains]
+    for tree, read in zip(trees, beliefs, strict=True):
+        there: dict[tuple[int, int], set[str]] = {}
+        for start, end, label in tree.spans():
+            if label != TOP:
+                there.setdefault((start, end), set()).add(label)
+        sure = read.chances[:, 0] >= SURE
+        for row in np.flatnonzero(sure | (read.masses <= 1.0 - SURE)).tolist():
+            start, end = read.spans[row].tolist()
+            found, chain, kind = there.get((start, end), set()), read.chains[row, 0], 0 if sure[row] else 1
+            tried[kind, chain] += 1
+            right[kind, chain] += found == (set(named[chain]) if sure[row] else set())
+    borne_out = (tried >= FEW) & (right >= RIGHT * tried)
+    for chain, labels in enumerate(named):
+        table[0, PASSED, chain] = borne_out[1, chain]
+        if borne_out[0, chain] and len(labels) <= 2 and all(label in lexicon.labels for label in labels):
+            for unary, label in enumerate(labels):
+                table[unary, NAMED, chain] = BITS(1) << BITS(lexicon.labels.number(label))

@@ -33,9 +33,10 @@ class Reader(Protocol):
         """The beliefs of each sentence, words and tags."""
 
 
-def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0) -> np.ndarray:
+def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0, sure: float = 1.0) -> np.ndarray:
     """Token columns int32 (n, TOKEN_COLUMNS) and beliefs in one matrix, as `kernels.trees.beliefs` has it; `trust`:
-    what the log odds of a constituent count in the search."""
+    what the log odds of a constituent count in the search; `sure`: probability from which on nothing is in doubt, 1:
+    all is."""
     tokens = np.zeros((len(columns) + len(beliefs.spans), COLUMNS), dtype=INDEX)
-    write_beliefs(columns, *beliefs, trust, tokens, np.zeros(len(tokens) + 1))
+    write_beliefs(columns, *beliefs, trust, sure if sure < 1 else 2.0, tokens, np.zeros(len(tokens) + 1))
     return tokens

@@ -17,13 +17,14 @@ FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 5, 6, 7, 8
 constituent in which the reader does not believe at all."""
 
 END, MASS, CHAIN, SURE, CHAIN_2, SURE_2, STARTING, ENDING, CROSSING, BUILT, SKIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-SECOND, OTHER = 11, 12
+SECOND, OTHER, DECIDED = 11, 12, 13
 """Columns of a span: where it ends; how probable a constituent is there; the likeliest chain of labels and the one
 after it, by number, with their probabilities; how many longer constituents begin and end where it does, and how many
 cross it, as expected; what the search pays for a constituent there, and for none. Of the last two one is 0: what is
 less likely than not costs its log odds, times the trust in the reader, in units of 1 / COST_UNIT. SECOND and OTHER are
-what a label costs that the second chain stands for, or neither: by how much the likeliest is likelier."""
-COLUMNS = 13
+what a label costs that the second chain stands for, or neither: by how much the likeliest is likelier. DECIDED: 1 where
+the reader is sure of a constituent and its labels, -1 where it is sure that there is none, 0 where that is in doubt."""
+COLUMNS = 14
 """Of the matrix, where there are beliefs."""
 COST_UNIT = 1024
 _LEAST, _MOST = 0.002, 0.998
@@ -60,13 +61,14 @@ def believed(tokens):
 
 
 @kernel(error_model="numpy")
-def write_beliefs(columns, spans, masses, chains, chances, trust, tokens, sums):
+def write_beliefs(columns, spans, masses, chains, chances, trust, sure, tokens, sums):
     """Write tokens and beliefs into one matrix.
 
     `columns` int32 (n, TOKEN_COLUMNS): the tokens. `spans` int32 (c, 2), ordered by start, then end, none twice;
     `masses` float64 (c,): probability that a constituent is there; `chains` int32 (c, 2), `chances` float64 (c, 2): the
     likeliest chains of labels (-1: there is no other) and the probability that the tree has just these labels there.
-    `trust`: what the log odds of a constituent count in the search.
+    `trust`: what the log odds of a constituent count in the search. `sure`: probability from which on a constituent
+    with its labels, or that there is none, is not in doubt.
     Filled: `tokens` int32 (n + c, COLUMNS). `sums` float64 (n + 1 + c,), all 0: room.
     """
     n, c = len(columns), len(spans)
@@ -95,6 +97,7 @@ def write_beliefs(columns, spans, masses, chains, chances, trust, tokens, sums):
         rest = max(masses[r] - chances[r, 0] - chances[r, 1], _LEAST)
         tokens[at, SECOND] = max(0, round(COST_UNIT * trust * math.log(first / max(chances[r, 1], _LEAST))))
         tokens[at, OTHER] = max(0, round(COST_UNIT * trust * math.log(first / rest)))
+        tokens[at, DECIDED] = 1 * (chances[r, 0] >= sure) - 1 * (masses[r] <= 1.0 - sure)
         tokens[spans[r, 0], ALL_SKIPPED] += max(odds, 0)
         ending[j] += masses[r]
     starting = 0.0

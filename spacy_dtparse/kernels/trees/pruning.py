@@ -9,6 +9,7 @@ from .beliefs import (
     CHAIN,
     CHAIN_2,
     COST_UNIT,
+    DECIDED,
     DISBELIEVED,
     MASS,
     OTHER,
@@ -19,12 +20,16 @@ from .beliefs import (
 )
 from .state import label_allowed
 
-LEVELS, AFTER, MAIN = 5, 3, 4
+LEVELS, AFTER, MAIN, NAMED, PASSED = 7, 3, 4, 5, 6
 """Rows of a table of labels: by the likeliest chain where it is unlikely, likely, all but certain (0, 1, 2); AFTER: by
-the one after it; MAIN: the labels that a chain mostly stands for."""
+the one after it; MAIN: the labels that a chain mostly stands for. NAMED: the label that a chain of one or two names for
+the window, and for the one item that it becomes, where the reader's word for this chain can be taken; PASSED: not 0
+where it can be taken that nothing is there when it is sure of that, though this chain were the likeliest."""
 LIKELY, CERTAIN = 7, 12
 """Bins of the likeliest chain's probability from which on a level ends (0.5, 0.98)."""
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
+DOUBT, BUILD, PASS = 0, 1, 2
+"""What a reader decides in a state: nothing, the one window that it leaves, no window."""
 
 
 @inner_kernel
@@ -64,36 +69,56 @@ def want_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wanted):
 def believed_windows(
     grammar, labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels
 ):
-    """Keep the windows with a label that the reader leaves them and `label_allowed` allows, in their order; returns how
-    many, and whether the reader takes one of several items, or of a token, for a constituent more likely than not.
-    `window_labels` uint64: the labels of each that is kept, as bits. There must be beliefs."""
+    """Keep the windows with a label that the reader leaves them and `label_allowed` allows, in their order.
+
+    Returns how many; whether the reader takes one of several items, or of a token, for a constituent more likely than
+    not; and what it decides: BUILD where it is sure of the first window of which it is not sure that it is none, and of
+    the label, so that only this window is kept; PASS where it is sure that there is none. `window_labels` uint64: the
+    labels of each that is kept, as bits. There must be beliefs."""
     item = nodes.item
     top = np.int64(grammar.options[4])
-    kept, likely = np.int64(0), False
+    top_bit = _ONE << np.uint64(top)
+    kept, likely, verdict = np.int64(0), False, PASS
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
         found = _ZERO
         if label_allowed(grammar, nodes, frontier, low, size, i, j, top):
-            found = _ONE << np.uint64(top)
+            found = top_bit
         row = span_row(tokens, np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"]))
+        decided = np.int64(-1)
         if row >= 0:
-            unary = 1 if j - i == 1 and item[frontier[i]]["first"] >= 0 else 0
-            found |= believed_labels(labels, tokens, row, unary) & ~(_ONE << np.uint64(top))
+            built = item[frontier[i]]["first"] >= 0
+            unary = 1 if j - i == 1 and built else 0
+            decided = np.int64(tokens[row, DECIDED])
+            chain = np.int64(tokens[row, CHAIN])
+            if decided == 1 and labels[0, NAMED, chain]:
+                found |= labels[unary, NAMED, chain]
+            else:
+                found |= believed_labels(labels, tokens, row, unary) & ~top_bit
+                if decided == 1 or not labels[0, PASSED, chain]:
+                    decided = np.int64(0)
             if found and j - i == 1:
                 for label in range(top):
                     if found & (_ONE << np.uint64(label)):
                         if not label_allowed(grammar, nodes, frontier, low, size, i, j, label):
                             found ^= _ONE << np.uint64(label)
             elif j - i > 1:
-                found &= ~(_ONE << np.uint64(top))
+                found &= ~top_bit
         if found:
             windows_i[kept] = i
             windows_j[kept] = j
             window_labels[kept] = found
             kept += 1
-            if row >= 0 and tokens[row, MASS] >= LIKELY and (j - i > 1 or item[frontier[i]]["first"] < 0):
+            if row >= 0 and tokens[row, MASS] >= LIKELY and (j - i > 1 or not built):
                 likely = True
-    return kept, likely
+            if decided == 1 and verdict == PASS and not found & (found - _ONE):
+                window_labels[0] = found
+                windows_i[0] = i
+                windows_j[0] = j
+                return np.int64(1), likely, BUILD
+            if decided >= 0 or found & top_bit:
+                verdict = DOUBT
+    return kept, likely, verdict
 
 
 @inner_kernel

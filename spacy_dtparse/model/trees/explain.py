@@ -60,9 +60,10 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
 
     `parser`: a `DtreeParser`. Their values add up, exactly, to the score h of the inference that built the constituent;
     its cost, `scores[constituent]` of the parse, is ln(1 + e^-h), and with a reader what that lets the constituent and
-    its label cost beside; where the reader leaves no other inference, only this. The list is empty when no rule fired
-    (h = 0). Raises DtparseError for a constituent that is not in the tree or that no inference built: the root of a
-    parse that fell back on joining its pieces, or one that came in when preprocessing was undone.
+    its label cost beside; where the reader leaves no other inference, or is sure (setting `sure`), only this. The list
+    is empty when no rule fired (h = 0). Raises DtparseError for a constituent that is not in the tree or that no
+    inference built: the root of a parse that fell back on joining its pieces, or one that came in when preprocessing
+    was undone.
     """
     result = parser.parse(words, tags)
     m = len(result.tree.labels)

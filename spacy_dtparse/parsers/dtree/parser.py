@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, PLACES, SCORE, SIDES
-from ...errors import ModelFormatError
+from ...errors import DtparseError, ModelFormatError
 from ...features.offers import Offered, OfferReader, check_offered
 from ...features.trees.beliefs import with_beliefs
 from ...kernels.trees.beliefs import count_tokens
@@ -27,7 +27,7 @@ from ..proofs import Proof
 from ..settings import SearchSettings
 from ..stored import RecipeParser
 
-EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0)
+EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0, sure=1.0)
 """Nothing is left out."""
 
 
@@ -39,7 +39,7 @@ class DtreeParser(RecipeParser):
 
     model: DtreeModel
     name = KIND
-    PROOF = SearchSettings(confident=math.inf, gate=0.002)
+    PROOF = SearchSettings(confident=math.inf, gate=0.002, sure=1.0)
     """Greedy, through the gate if there is one."""
 
     FORMAT = read_model, write_model
@@ -91,7 +91,17 @@ class DtreeParser(RecipeParser):
         columns = self.model.lexicon.encode(words, tags)
         if self.reader is None:
             return columns
-        return with_beliefs(columns, self.reader.beliefs([(words, tags)])[0], (settings or self.settings).trust)
+        used = settings or self.settings
+        return with_beliefs(columns, self.reader.beliefs([(words, tags)])[0], used.trust, used.sure)
+
+    def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
+        """The reader's probabilities of constituents: see `SpanParser.span_posteriors`. Raises DtparseError where the
+        model has no reader."""
+        if self.reader is None:
+            raise DtparseError(
+                "this model has no probabilities of constituents, as it has no reader; take one with a reader"
+            )
+        return self.reader.span_posteriors(words, tags)
 
     def _search(
         self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE, pruning: Pruning | None = None
@@ -150,8 +160,9 @@ class DtreeParser(RecipeParser):
         if self.reader is None:
             return [self._parse(*one, self.encode(*one[1:])) for one in prepared]
         beliefs = self.reader.beliefs([one[1:] for one in prepared])
+        trust, sure = self.settings.trust, self.settings.sure
         return [
-            self._parse(*one, with_beliefs(self.model.lexicon.encode(*one[1:]), believed, self.settings.trust))
+            self._parse(*one, with_beliefs(self.model.lexicon.encode(*one[1:]), believed, trust, sure))
             for one, believed in zip(prepared, beliefs, strict=True)
         ]
 

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 import spacy_dtparse
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.pipeline.component import SpanParse
+from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word
 from spacy_dtparse.text import unescape_token
 from spacy_dtparse.trees.brackets import parse_tree
@@ -44,17 +44,17 @@ class Bench:
         )
 
     def parse(self, *arguments: str | None) -> Doc:
-        """The Doc of `doc` through a span_parser component that has not warned yet."""
-        component = SpanParse(parser=self.nlp.get_pipe("span_parser").parser)
+        """The Doc of `doc` through a dtparse component that has not warned yet."""
+        component = DtParse(parser=self.nlp.get_pipe("dtparse").parser)
         return component(self.doc(*arguments))  # type: ignore[arg-type]
 
     def rule_parser(self) -> Any:
         return RuleParser()
 
     def model(self) -> bytes:
-        return Path(embedded_model()).read_bytes()
+        return Path(embedded_model("en_span")).read_bytes()
 
-    def component(self, factory: str = "dtparse", **settings: Any) -> SpanParse:
+    def component(self, factory: str = "dtparse", **settings: Any) -> DtParse:
         return spacy.blank("en").add_pipe(factory, config=settings)  # type: ignore[return-value]
 
 

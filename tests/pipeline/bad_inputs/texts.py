@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 
 import spacy_dtparse
 from spacy_dtparse.errors import TreeError
-from spacy_dtparse.pipeline.component import SpanParse
+from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
@@ -171,7 +171,7 @@ DOCS = [
     Case(
         "Doc",
         "only white-space tokens",
-        lambda bench: SpanParse(parser=bench.nlp.get_pipe("span_parser").parser)(
+        lambda bench: DtParse(parser=bench.nlp.get_pipe("dtparse").parser)(
             Doc(bench.nlp.vocab, words=["\n", "\t"], tags=["_SP", "_SP"], sent_starts=[True, False])
         ),
         Returns("no constituents, status `empty`", lambda doc: not doc._.constituents and statuses(doc) == {"empty"}),
@@ -180,7 +180,10 @@ DOCS = [
         "Doc",
         "one sentence of 2,000 tokens",
         lambda bench: bench.parse("cat sat " * 999 + "cat .", "NN VBD " * 999 + "NN .", "1" + "0" * 1999),
-        Returns("one tree, found greedily (status `greedy`)", lambda doc: whole(doc) and statuses(doc) == {"greedy"}),
+        Returns(
+            "one tree: the reader's, as the trees find none (status `fallback`)",
+            lambda doc: whole(doc) and statuses(doc) == {"fallback"},
+        ),
     ),
     Case(
         "Doc",
@@ -209,7 +212,7 @@ DOCS = [
     Case(
         "Doc",
         "retokenized and parsed again",
-        lambda bench: bench.nlp.get_pipe("span_parser")(merged(bench)),
+        lambda bench: bench.nlp.get_pipe("dtparse")(merged(bench)),
         Returns(TREES + "; white space in a merged token is `_`", lambda doc: whole(doc) and has("The_old_cat")(doc)),
     ),
     Case("Doc", "DocBin into a fresh vocabulary", stored, Returns("the constituents as they were", whole)),

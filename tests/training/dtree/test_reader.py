@@ -111,7 +111,7 @@ def test_templates_and_reader_must_fit(reader, tmp_path: Path) -> None:
 
 def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
-    parser = parser.with_settings(trust=0.0)
+    parser = parser.with_settings(trust=0.0, sure=1.0)
     result = parser.parse(words, tags)
     said = reader_says(parser, words, tags, 0, 3)
     assert said.startswith("the reader gives [0, 3) NP 0.9") or said == "the reader gives [0, 3) NP 1.00"
@@ -129,6 +129,9 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     names = "reader: window mass < 0.98", "first label = NP & reader: window chain = NP", "first label = NP"
     assert [Rule((name,), (), 1.0).source for name in names] == ["reader", "both", "words"]
     assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
+    assert parser.span_posteriors(words, tags) == parser.reader.span_posteriors(words, tags)
+    with pytest.raises(DtparseError, match="no probabilities of constituents, as it has no reader"):
+        DtreeParser(replace(parser.model, reader=b""), reader=None).span_posteriors(words, tags)
     with pytest.raises(DtparseError, match="has no reader"):
         reader_says(DtreeParser(replace(parser.model, reader=b""), reader=None), words, tags, 0, 1)
 

@@ -266,10 +266,8 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert capsys.readouterr().out.startswith("everyday ")
     scores = []
     for share in ("0", "1"):
-        assert (
-            main(["teacher", "evaluate", str(out), "--dev", trees, "--beside", str(embedded_model()), "--share", share])
-            == 0
-        )
+        beside = ["--beside", embedded_model("en_span"), "--share", share]
+        assert main(["teacher", "evaluate", str(out), "--dev", trees, *beside]) == 0
         scores.append(float(capsys.readouterr().out.split()[1]))
     assert scores[0] < 40 < 80 < scores[1], "the English parser has learned more than a step"
     for arguments, message in (
@@ -278,7 +276,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "has not learned from 'wsj'"),
         (["teacher", "evaluate", str(out), "--dev", trees, "--share", "1.1"], "--share is 1.1; give"),
         (
-            ["teacher", "evaluate", str(out), "--dev", trees, "--beside", embedded_model("en_dtparse")],
+            ["teacher", "evaluate", str(out), "--dev", trees, "--beside", embedded_model("en_trees")],
             "has no probabilities",
         ),
         (["teacher", "evaluate", str(tmp_path), "--dev", trees], "holds no teacher that can be read"),

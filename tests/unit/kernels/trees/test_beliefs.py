@@ -85,6 +85,12 @@ def paid(beliefs: slow.Beliefs, span: tuple[int, int]) -> list[float]:
     return [max(-odds, 0), max(odds, 0), max(math.log(first / second), 0), max(math.log(first / rest), 0)]
 
 
+def decided(beliefs: slow.Beliefs, span: tuple[int, int], sure: float) -> int:
+    """1: the reader is sure of a constituent there and its labels, -1: of none, 0: neither."""
+    mass, _, chances = beliefs.spans[span]
+    return int(chances[0] >= sure) - int(mass <= 1 - sure)
+
+
 def bin_of(number: float) -> int:
     return sum(number >= limit for limit in slow.LIMITS)
 
@@ -94,7 +100,7 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
     rng = random.Random(n)
     words, tags = sentence(rng, n)
     columns, beliefs = lexicon().encode(words, tags), random_beliefs(rng, n)
-    tokens = with_beliefs(columns, as_arrays(beliefs), trust=0.5)
+    tokens = with_beliefs(columns, as_arrays(beliefs), trust=0.5, sure=0.9)
     spans = sorted(beliefs.spans)
     assert tokens.dtype == np.int32 and tokens.shape == (n + len(spans), b.COLUMNS) and b.count_tokens(tokens) == n
     assert tokens[:n, : k.TOKEN_COLUMNS].tolist() == columns.tolist() and b.count_tokens(columns) == n
@@ -109,6 +115,7 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
             assert tokens[row, column] == (-1 if name is None else CHAINS.index(name))
         costs = [cost / b.COST_UNIT for cost in tokens[row, [b.BUILT, b.SKIPPED, b.SECOND, b.OTHER]].tolist()]
         assert costs == pytest.approx([0.5 * cost for cost in paid(beliefs, span)], abs=1 / b.COST_UNIT)
+        assert tokens[row, b.DECIDED] == decided(beliefs, span, 0.9)
     for i in range(n):
         skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
         assert tokens[i, b.ALL_SKIPPED] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
@@ -150,18 +157,25 @@ def test_atoms_of_beliefs_are_those_of_the_table(strategy):
     assert {name.split(":")[1].split()[0] for name in seen} == {"window", "with", "of"}
 
 
-def test_a_reader_leaves_windows_and_labels():
+@pytest.mark.parametrize("sure", [1.0, 0.7])
+def test_a_reader_leaves_windows_and_labels(sure):
     rng = random.Random(3)
     words, left = lexicon(), from_python(pruning.believed_windows)
     table = np.random.default_rng(3).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
+    table[:, pruning.NAMED] = 0
+    for chain, name in ((1, "NP"), (2, "VP"), (3, "VP")):  # S is no label here
+        table[0, pruning.NAMED, chain] = 1 << words.labels.number(name)
+    table[:, pruning.NAMED, 4] = [1 << words.labels.number(name) for name in ("NP", "PP")]
+    table[0, pruning.PASSED] = [0, 1, 1, 0, 1, 0]
     dropped = kept_labels = 0
-    for turn in range(6 if SLOW else 40):
+    verdicts = set()
+    for turn in range(12 if SLOW else 80):
         n = rng.choice([1, 2, 4, 6])
         text, tags = sentence(rng, n)
         beliefs = random_beliefs(rng, n)
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, text, tags, 4)
-        tokens = with_beliefs(state.tokens, as_arrays(beliefs))
+        tokens = with_beliefs(state.tokens, as_arrays(beliefs), sure=sure)
         for _ in range(turn % (2 * n)):
             options = [one for one in state.candidates() if one[2] != "TOP"]
             if options:
@@ -171,40 +185,52 @@ def test_a_reader_leaves_windows_and_labels():
         for at, (i, j) in enumerate(windows):
             room[:, at] = i + state.low, j + state.low
         labels = np.zeros(64, dtype=np.uint64)
-        count, likely = left(
+        count, likely, verdict = left(
             state.grammar, table, tokens, state.nodes, state.frontier, state.low, state.size, *room, len(windows),
             labels,
         )  # fmt: skip
-        expected = []
+        expected, wanted, seen_likely = [], pruning.PASS, False
         legal = state.candidates()
         for i, j in windows:
             first, last = (state.nodes.item[state.frontier[state.low + at]] for at in (i, j - 1))
-            belief = beliefs.spans.get((int(first["start"]), int(last["end"])))
+            span = int(first["start"]), int(last["end"])
+            belief = beliefs.spans.get(span)
             allowed = {name for a, c, name in legal if (a, c) == (i, j)}
-            found = allowed & {"TOP"}
+            found, verdict_here = allowed & {"TOP"}, -1
             if belief is not None:
                 unary = int(j - i == 1 and first["first"] >= 0)
                 names, chance = belief[1], belief[2][0]
+                chain = CHAINS.index(names[0])
                 level = (chance >= 0.5) + (chance >= 0.98)
-                bits = int(table[unary, level, CHAINS.index(names[0])])
+                bits = int(table[unary, level, chain])
                 if level < 2:
                     bits |= int(table[unary, 3, CHAINS.index(names[1]) if len(names) > 1 else len(CHAINS)])
+                verdict_here = 0 if sure == 1 else decided(beliefs, span, sure)
+                if verdict_here == 1 and table[0, pruning.NAMED, chain]:
+                    bits = int(table[unary, pruning.NAMED, chain])
+                elif verdict_here == 1 or not table[0, pruning.PASSED, chain]:
+                    verdict_here = 0
                 found |= {name for at, name in enumerate(words.labels) if bits >> at & 1 and name != "TOP"} & allowed
-            if found:
-                expected.append((i, j, found))
+            if not found:
+                continue
+            seen_likely |= belief is not None and belief[0] >= 0.5 and (j - i > 1 or first["first"] < 0)
+            if verdict_here == 1 and wanted == pruning.PASS and len(found) == 1:
+                expected, wanted = [(i, j, found)], pruning.BUILD
+                break
+            expected.append((i, j, found))
+            if verdict_here >= 0 or "TOP" in found:
+                wanted = pruning.DOUBT
         got = [
             (int(i) - state.low, int(j) - state.low, {words.labels[at] for at in range(4) if int(bits) >> at & 1})
             for i, j, bits in zip(*room[:, :count], labels[:count], strict=True)
         ]
-        assert got == expected
-        assert likely == any(
-            beliefs.spans.get((int(a["start"]), int(c["end"])), (0,))[0] >= 0.5 and (j - i > 1 or a["first"] < 0)
-            for i, j, _ in got
-            for a, c in [[state.nodes.item[state.frontier[state.low + at]] for at in (i, j - 1)]]
-        )
+        assert (got, likely, verdict) == (expected, seen_likely, wanted)
+        if got:
+            verdicts.add(int(verdict))
         dropped += len(windows) - count
         kept_labels += sum(len(one[2]) for one in got)
     assert dropped and kept_labels
+    assert verdicts == ({pruning.DOUBT} if sure == 1 else {pruning.DOUBT, pruning.BUILD, pruning.PASS})
 
 
 def test_what_the_search_pays():
@@ -265,9 +291,22 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
     }
     assert left(1, 2, 3) == {"VP"} and left(0, 2, 3) == {"VP", "NP"}, "VP is named by the chain, NP was seen below it"
     assert left(0, 0, 4) == {"NP", "PP"} and left(0, 3, 4) == {"NP", "PP"}, "of what was not seen, what the name says"
+    assert not table[:, [pruning.NAMED, pruning.PASSED]].any(), "twice is too few to tell"
     assert left(1, pruning.MAIN, 3) == {"VP"} and left(0, pruning.MAIN, 4) == {"NP", "PP"}
     unsure = label_table(words, [tree] * times, [one(0.3, (4, 3))] * times)
     assert int(unsure[1, 0, 4]) >> words.labels.number("VP") & 1
+    both = label_table(words, [tree] * 30, [one(0.99, (4, 1))] * 30)  # the chain is PP NP, the tree has VP over NP
+    assert not both[:, pruning.NAMED].any()
+    named = Tree(["a", "b"], ["NN", "NN"], ["TOP", "PP", "NP"], [0, 0, 0], [2, 2, 2])
+    sides = np.array([[0, 1], [0, 2]], np.int32), np.array([0.05, 0.99])
+    reads = Beliefs(*sides, np.array([[1, 3], [4, 1]], np.int32), np.array([[0.04, 0.01], [0.99, 0.0]]))
+    times = 24  # 24 of 25: 0.96
+    borne_out = label_table(words, [named] * times + [tree], [reads] * (times + 1))
+    bits = borne_out[:, pruning.NAMED, 4].tolist()
+    assert bits == [1 << words.labels.number("NP"), 1 << words.labels.number("PP")]
+    assert borne_out[0, pruning.PASSED].tolist() == [0, 1, 0, 0, 0, 0]
+    not_borne_out = label_table(words, [named] * (times - 1) + [tree] * 2, [reads] * (times + 1))
+    assert not not_borne_out[:, pruning.NAMED].any() and not_borne_out[0, pruning.PASSED].any()
     many = Lexicon.build([*(f"L{at}" for at in range(70)), "TOP"], TAGS, WORDS, "XX", CHAINS)
     with pytest.raises(TrainingDataError, match="71 labels; with a reader there may be 63: train without one"):
         label_table(many, [], [])
