@@ -1,6 +1,6 @@
 """Boosted trees over a reader against the reader alone: F1, exact match, orphans, speed on dev parts.
 
-    python benchmarks/bench_reader.py --corpus TREEBANKS --names masc gum craft genia wsj [--trust 0 0.5 2]
+    python benchmarks/bench_reader.py --corpus TREEBANKS --names masc gum craft genia wsj [--trust 0 2] [--sure 1]
 
 Tags are the English pipeline's. Both parse the same sentences in one process, CPU time by turns; differences in F1 come
 with a paired bootstrap. Without --model the English model `en_dtparse` is measured.
@@ -30,6 +30,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--model", type=Path, default=Path(embedded_model("en_dtparse")), help="a model with a reader")
     parser.add_argument("--trust", type=float, nargs="*", default=[], help="other values of the setting")
+    parser.add_argument("--sure", type=float, nargs="*", default=[], help="other values of that setting")
     options = parser.parse_args()
     trees = DtreeParser.from_disk(options.model)
     if trees.reader is None:
@@ -38,6 +39,7 @@ def main() -> None:
     assert nlp is not None
     parsers = {"reader": trees.reader, "greedy": trees.with_settings(budget=0), "default": trees}
     parsers |= {f"trust {value:g}": trees.with_settings(trust=value) for value in options.trust}
+    parsers |= {f"sure {value:g}": trees.with_settings(sure=value) for value in options.sure}
     found = []
     for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
         gold = file.read()

@@ -135,6 +135,15 @@ def _count_faults(never, label, bare, beside, below, above):
 
 
 @kernel(error_model="numpy")
+def _highest(logs, c):
+    """The log-probability of the likeliest chain of labels of candidate `c`."""
+    best = -math.inf
+    for chain in range(1, logs.shape[1]):
+        best = max(best, logs[c, chain])
+    return best
+
+
+@kernel(error_model="numpy")
 def _repeats(items, parent, i, j, labels):
     """Whether one of the labels stands over the same tokens [i, j) already: a unary chain has no label twice."""
     while parent >= 0 and items[parent, 0] == i and items[parent, 1] == j:
@@ -183,6 +192,8 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
         for c in range(len(spans)):
             i, j = spans[c, 0], spans[c, 1]
             if not start <= i < j <= end or inside[i] or inside[j]:
+                continue
+            if fewer and math.log(posteriors[c]) + _highest(logs, c) <= most:
                 continue
             _children(items, count, parent, parents, tags, i, j, bare, beside)
             if bare[0].sum() == 0:

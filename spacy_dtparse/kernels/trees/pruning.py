@@ -28,8 +28,6 @@ where it can be taken that nothing is there when it is sure of that, though this
 LIKELY, CERTAIN = 7, 12
 """Bins of the likeliest chain's probability from which on a level ends (0.5, 0.98)."""
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
-DOUBT, BUILD, PASS = 0, 1, 2
-"""What a reader decides in a state: nothing, the one window that it leaves, no window."""
 
 
 @inner_kernel
@@ -72,31 +70,27 @@ def believed_windows(
     """Keep the windows with a label that the reader leaves them and `label_allowed` allows, in their order.
 
     Returns how many; whether the reader takes one of several items, or of a token, for a constituent more likely than
-    not; and what it decides: BUILD where it is sure of the first window of which it is not sure that it is none, and of
-    the label, so that only this window is kept; PASS where it is sure that there is none. `window_labels` uint64: the
-    labels of each that is kept, as bits. There must be beliefs."""
+    not; and whether it is sure of the first that is left and of its label, so that only this one is kept. What the
+    reader is sure is none is not left. `window_labels` uint64: the labels of each that is kept, as bits. There must be
+    beliefs."""
     item = nodes.item
     top = np.int64(grammar.options[4])
     top_bit = _ONE << np.uint64(top)
-    kept, likely, verdict = np.int64(0), False, PASS
+    kept, likely = np.int64(0), False
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        found = _ZERO
+        found, built, sure = _ZERO, item[frontier[i]]["first"] >= 0, False
         if label_allowed(grammar, nodes, frontier, low, size, i, j, top):
             found = top_bit
         row = span_row(tokens, np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"]))
-        decided = np.int64(-1)
         if row >= 0:
-            built = item[frontier[i]]["first"] >= 0
             unary = 1 if j - i == 1 and built else 0
-            decided = np.int64(tokens[row, DECIDED])
-            chain = np.int64(tokens[row, CHAIN])
-            if decided == 1 and labels[0, NAMED, chain]:
+            decided, chain = tokens[row, DECIDED], np.int64(tokens[row, CHAIN])
+            sure = decided == 1 and labels[0, NAMED, chain] != _ZERO
+            if sure:
                 found |= labels[unary, NAMED, chain]
-            else:
+            elif decided != -1 or labels[0, PASSED, chain] == _ZERO:
                 found |= believed_labels(labels, tokens, row, unary) & ~top_bit
-                if decided == 1 or not labels[0, PASSED, chain]:
-                    decided = np.int64(0)
             if found and j - i == 1:
                 for label in range(top):
                     if found & (_ONE << np.uint64(label)):
@@ -111,14 +105,9 @@ def believed_windows(
             kept += 1
             if row >= 0 and tokens[row, MASS] >= LIKELY and (j - i > 1 or not built):
                 likely = True
-            if decided == 1 and verdict == PASS and not found & (found - _ONE):
-                window_labels[0] = found
-                windows_i[0] = i
-                windows_j[0] = j
-                return np.int64(1), likely, BUILD
-            if decided >= 0 or found & top_bit:
-                verdict = DOUBT
-    return kept, likely, verdict
+            if sure and kept == 1 and not found & (found - _ONE):
+                return kept, likely, True
+    return kept, likely, False
 
 
 @inner_kernel

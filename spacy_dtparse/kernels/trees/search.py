@@ -14,7 +14,7 @@ from .agenda import heap_pop, heap_push, item_hash, make_agenda, meet, put_state
 from .beliefs import believed
 from .features import Nodes
 from .gate import gate_windows
-from .pruning import BUILD, PASS, believed_windows, built_cost, label_cost, skipped_cost
+from .pruning import believed_windows, built_cost, label_cost, skipped_cost
 from .score import SHIFT_SEED, WINDOW_SEED, SearchModel, SearchScratch, inference_cost, make_cache, score_windows
 from .spines import Offers, follow_chain, may_shift, prune_windows, start_chains
 from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, label_allowed, list_windows, start_sentence
@@ -75,14 +75,6 @@ def _is_pruned(offers, tokens):
 
 
 @inner_kernel
-def _skipped(tokens, nodes, scratch, mark):
-    """What the reader lets a shift, or TOP, cost in the current state."""
-    if not believed(tokens) or mark[at.CURSOR] >= mark[at.SIZE]:
-        return 0.0
-    return skipped_cost(tokens, nodes, np.int64(scratch.frontier[mark[at.CURSOR]]))
-
-
-@inner_kernel
 def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     """What may be inferred in the current state: (how many windows the gate leaves, whether a shift may be, whether the
     windows are likelier than the shift)."""
@@ -101,14 +93,11 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
                 windows_j, n_windows, window_labels,
             )  # fmt: skip
         elif believed(tokens):
-            n_windows, windows_first, verdict = believed_windows(
+            n_windows, windows_first, sure = believed_windows(
                 grammar, model.labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows,
                 window_labels,
             )  # fmt: skip
-            if verdict == BUILD:
-                can_shift = False
-            elif verdict == PASS and can_shift and _skipped(tokens, nodes, scratch, mark) == 0.0:
-                n_windows = np.int64(0)
+            can_shift = can_shift and not sure
     if model.gate.shape[0] > 1 and n_windows > 0:
         kept, most = gate_windows(
             model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
@@ -179,6 +168,14 @@ def _score_inferences(
             elif _best(model, offers, tokens, scratch, n_windows) > confident:
                 return n_windows, False
     return n_windows, can_shift
+
+
+@inner_kernel
+def _skipped(tokens, nodes, scratch, mark):
+    """What the reader lets a shift, or TOP, cost in the current state."""
+    if not believed(tokens) or mark[at.CURSOR] >= mark[at.SIZE]:
+        return 0.0
+    return skipped_cost(tokens, nodes, np.int64(scratch.frontier[mark[at.CURSOR]]))
 
 
 @inner_kernel
