@@ -13,7 +13,9 @@ from ...dtypes import INDEX, OFFSET, PLACES, SCORE, SIDES
 from ...errors import DtparseError, ModelFormatError
 from ...features.offers import Offered, OfferReader, check_offered
 from ...features.trees.beliefs import with_beliefs
-from ...kernels.trees.beliefs import count_tokens
+from ...kernels.trees.beliefs import CHAIN as BELIEVED_CHAIN
+from ...kernels.trees.beliefs import END, LAST_SPAN, SURE, count_tokens
+from ...kernels.trees.pruning import LIKELY
 from ...kernels.trees.search import STATUSES, search
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
 from ...kernels.trees.state import make_nodes
@@ -64,6 +66,7 @@ class DtreeParser(RecipeParser):
             self._own_labels = np.array([names.index(label) for label in self.reader.labels], dtype=INDEX)
             known = {label: number for number, label in enumerate(self.reader.labels)}
             self._readers_labels = np.array([known.get(label, -1) for label in names], dtype=INDEX)
+        self._repeated = self._repeating_chains()
         self._local = threading.local()
         self._spines = SpineReader(model.lexicon.labels.strings)
 
@@ -179,12 +182,41 @@ class DtreeParser(RecipeParser):
                 return ParseResult(tree, scores, read.cost, status, int(counts[0]), int(counts[1]), None, tried)
         names, item_costs = self.model.lexicon.labels.strings, self._local.item_costs
         if self.settings.whole and len(self._own_labels) and status != "fallback":
+            items, item_costs = self._with_repeats(tokens, items, item_costs)
             items, item_costs = self._taken_up(kept_words, kept_tags, items, item_costs)
         starts, ends, numbers = items.T.tolist()
         tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in numbers], starts, ends)
         tree, scores = self._restored(tree, tuple(item_costs.tolist()), record)
         proven = bool(counts[2]) if status == "optimal" else None
         return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven, tried, ambiguity)
+
+    def _repeating_chains(self) -> dict[int, list[int]]:
+        """The reader's chains with a label twice, which no inferences build, as numbers of the model's labels."""
+        known = self.model.lexicon.labels
+        chains = [name.split() for name in self.model.lexicon.chains]
+        return {
+            number: [known.number(label) for label in chain]
+            for number, chain in enumerate(chains)
+            if len(set(chain)) < len(chain) and all(label in known for label in chain)
+        }
+
+    def _with_repeats(self, tokens: np.ndarray, items: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Items and costs with a label twice over a span that has it once, where the reader takes that for likely."""
+        n = count_tokens(tokens)
+        likely = np.flatnonzero(tokens[n:, SURE] >= LIKELY)
+        for row, number in zip(likely.tolist(), tokens[n + likely, BELIEVED_CHAIN].tolist(), strict=True):
+            chain = self._repeated.get(number)
+            if chain is None:
+                continue
+            start = int(np.searchsorted(tokens[:n, LAST_SPAN], n + row, side="right"))
+            there = (items[1:, 0] == start) & (items[1:, 1] == tokens[n + row, END])
+            at = 1 + np.flatnonzero(there)
+            if sorted(items[at, 2].tolist()) == sorted(set(chain)):
+                first, last = at[0], at[-1] + 1
+                more = np.array([[start, tokens[n + row, END], label] for label in chain], dtype=INDEX)
+                items = np.concatenate([items[:first], more, items[last:]])
+                costs = np.concatenate([costs[:first], np.full(len(chain), costs[first]), costs[last:]])
+        return items, costs
 
     def _taken_up(
         self, words: list[str], tags: list[str], items: np.ndarray, costs: np.ndarray

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
+from spacy_dtparse.features.trees.beliefs import Beliefs, with_beliefs
 from spacy_dtparse.model.trees.explain import Rule, by_source, explain, reader_says
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -150,6 +151,27 @@ def test_the_reader_takes_up_orphans(parser: DtreeParser, reader) -> None:
         for whole in (False, True):
             tree = parser.with_settings(whole=whole).parse(sentence.tree.words, sentence.tags).tree
             assert tree.n_tokens == len(sentence.tags) and (not whole or not orphans(tree))
+
+
+def test_labels_twice_over_a_span_come_from_the_reader(parser: DtreeParser) -> None:
+    names = parser.model.lexicon.labels
+    top, s, np_, vp = (names.number(label) for label in ("TOP", "S", "NP", "VP"))
+    other = DtreeParser(parser.model, parser.settings, reader=parser.reader)
+    other._repeated = {1: [np_, np_], 2: [s, vp, s]}
+    columns = parser.model.lexicon.encode("The dog barks .".split(), "DT NN VBZ .".split())
+    items = np.array([[0, 4, top], [0, 4, s], [0, 2, np_], [2, 3, vp]], dtype=np.int32)
+    costs = np.array([0.0, 0.1, 0.2, 0.3])
+
+    def found(chain: int, chance: float, span: tuple[int, int] = (0, 2)) -> tuple[list, list]:
+        row = np.array([span], np.int32), np.array([0.99]), np.array([[chain, -1]], np.int32), np.array([[chance, 0.0]])
+        more = other._with_repeats(with_beliefs(columns, Beliefs(*row)), items, costs)
+        return more[0].tolist(), more[1].tolist()
+
+    same = items.tolist(), costs.tolist()
+    twice = [[0, 4, top], [0, 4, s], [0, 2, np_], [0, 2, np_], [2, 3, vp]], [0.0, 0.1, 0.2, 0.2, 0.3]
+    assert found(1, 0.6) == twice and found(1, 0.4) == same and found(3, 0.9) == same
+    assert found(2, 0.9) == same, "the trees have another label there"
+    assert found(1, 0.9, (2, 3)) == same and found(1, 0.9, (1, 2)) == same
 
 
 @pytest.mark.slow
