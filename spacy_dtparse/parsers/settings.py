@@ -53,9 +53,9 @@ class SearchSettings(Settings):
     what it dropped of trees held out from training; 0: drop none.
     The next three are of models with a reader. `trust`: what its log odds of constituents count in the cost of a parse,
     beside what the trees say. `sure`: where the reader gives such a probability to a constituent with its labels, or to
-    there being none, the inference is taken unscored; 1: everything is scored. `whole`: whether a token that the
-    reader's treebanks never leave bare gets the constituent that the reader finds likeliest, and a constituent its label
-    twice where the reader has that more likely than not, if the reader's labels are the model's. `betas`: where a
+    there being none, the inference is taken unscored; 1: everything is scored. `whole`: whether a token that its
+    treebanks never leave bare gets the constituent that it finds likeliest, and a constituent its label twice
+    where the reader has that more likely than not, if the reader's labels are the model's. `betas`: where a
     sentence comes with spines, the share of the likeliest one's probability that others must have to be allowed, one
     for each search until one gives a whole parse (then comes one with all); (): spines are not used.
     Raises ConfigError for values out of range or of another type.

@@ -128,20 +128,40 @@ def vectors(options: argparse.Namespace) -> None:
     path("shards", "folders of annotate or retag", nargs="+", metavar="DIR"),
     option("--least-sure", "none with a constituent less probable (default: 0)", type=float, default=0.0, metavar="P"),
     number("--every", 1, "every N-th shard of a text (default: all)"),
+    option("--skip", "texts left out", nargs="*", default=[], metavar="TEXT"),
+    option("--parser", "model that finds the trees in the teacher's place, or an English one's name", metavar="MODEL"),
+    option("--surest", "share of each text, what costs --parser least (default: 1)", type=float, metavar="SHARE"),
+    number("--most", None, "trees, drawn from all texts alike, with --parser (default: all)"),
     path("--out", "the file to write, a tree in a line", required=True),
 )
 def trees(options: argparse.Namespace) -> None:
-    """Write the trees that the teacher finds in annotated text."""
+    """Write the trees that the teacher, or another parser, finds in annotated text."""
+    from spacy_dtparse.models import find_model
+    from spacy_dtparse.parsers import load_parser
+    from spacy_dtparse.parsers.base import BatchParser
     from spacy_dtparse.trees import write_tree
     from training.data.shards import all_shards, text_of
     from training.data.treebanks import texts_beside
     from training.runs.files import write_atomically
-    from training.teacher.trees import trees_of
+    from training.teacher.trees import parsed_trees, surest, trees_of
 
     if options.every < 1:
         raise ConfigError("--every is 0; give 1 or more")
-    shards = all_shards(options.shards, options.every)
-    lines = [write_tree(tree) for tree, _ in trees_of(shards, options.least_sure)]
+    shards = [path for path in all_shards(options.shards, options.every) if text_of(path) not in options.skip]
+    if options.parser is None:
+        if options.surest is not None or options.most is not None:
+            raise ConfigError("--surest and --most go with --parser; without it --least-sure chooses")
+        lines = [write_tree(tree) for tree, _ in trees_of(shards, options.least_sure)]
+    else:
+        share = 1.0 if options.surest is None else options.surest
+        if options.least_sure or not 0 < share <= 1:
+            raise ConfigError(
+                f"--surest is {share}; with --parser it is above 0 and at most 1, and --least-sure is not given"
+            )
+        parser = load_parser(find_model(options.parser))
+        if not isinstance(parser, BatchParser):
+            raise ConfigError(f"{options.parser} parses no batches; give boosted trees or a span parser")
+        lines = [write_tree(tree) for tree in surest(parsed_trees(shards, parser), share, options.most)]
     write_atomically(options.out, "".join(f"{line}\n" for line in lines).encode())
     texts = dict.fromkeys(text_of(path) for path in shards)
     write_atomically(texts_beside(options.out), "".join(f"{text}\n" for text in texts).encode())

@@ -20,6 +20,7 @@ from ..runs.files import file_digest, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import own_json
 from ..runs.telling import Say
+from .spans import SpanTeacher, parser_file
 
 SHARD = 2000
 """Sentences of a shard."""
@@ -31,10 +32,11 @@ _LANGUAGE = 0.4
 
 @dataclass(frozen=True)
 class Annotation:
-    """What to annotate. `teachers`: folders, whose scores are averaged. `source`: treebank whose conventions the trees
-    follow, `source_of` the same by name of a text. `without`: trees whose sentences are left out, as the development
-    parts, and folders of shards that hold theirs already. `min_words`, `max_words`: of a sentence. `most_words`: of a
-    text, evenly spread over it, None: all. `workers`: processes."""
+    """What to annotate. `teachers`: folders, whose scores are averaged, or one span parser: its file, or its name.
+    `source`: treebank whose conventions the trees follow, `source_of` the same by name of a text. `without`: trees
+    whose sentences are left out, as the development parts, and folders of shards that hold theirs already.
+    `min_words`, `max_words`: of a sentence. `most_words`: of a text, evenly spread over it, None: all. `workers`:
+    processes."""
 
     teachers: tuple[Path, ...]
     files: tuple[TextFile, ...]
@@ -59,7 +61,10 @@ class Annotation:
 
     def facts(self) -> dict[str, Any]:
         """What the shards depend on, as plain data."""
-        networks = [path for folder in self.teachers for path in sorted(folder.glob("*.safetensors"))]
+        networks: list[Path] = []
+        for teacher in self.teachers:
+            file = parser_file(teacher)
+            networks += sorted(teacher.glob("*.safetensors")) if file is None else [file]
         return {
             "teachers": list(map(file_digest, networks)),
             "texts": [file.facts() for file in self.files],
@@ -106,6 +111,9 @@ def _spread(paragraphs: list[str], most_words: int | None) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _teacher(folders: tuple[Path, ...]) -> Any:
+    file = parser_file(folders[0])
+    if file is not None:
+        return SpanTeacher(file)
     from .encoder import torch
     from .model import load_teacher
 
@@ -123,7 +131,14 @@ def annotate_shard(
 
 
 def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> None:
-    """Raise ModelFormatError where a folder holds no teacher, ConfigError for a source that one has not seen."""
+    """Raise ModelFormatError where a folder holds no teacher, ConfigError for a source that one has not seen, and for a
+    span parser beside other teachers."""
+    if any(parser_file(teacher) is not None for teacher in teachers):
+        if len(teachers) > 1:
+            raise ConfigError("a span parser annotates alone; give one teacher")
+        if any(source is not None for source in sources):
+            raise ConfigError(f"{teachers[0]} knows no conventions of treebanks; leave --source and --source-of out")
+        return
     for folder in teachers:
         try:
             known = json.loads((folder / "teacher.json").read_text(encoding="utf8"))["lists"]["sources"]

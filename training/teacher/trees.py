@@ -1,5 +1,6 @@
 """Trees of what a teacher believes, read without torch: for learners that learn from trees alone."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -8,9 +9,10 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.kernels.span.spans import best_inside, best_spans
+from spacy_dtparse.parsers.base import BatchParser
 from spacy_dtparse.trees import TOP, Tree
 
-from ..data.shards import read_shard
+from ..data.shards import read_shard, text_of
 
 PENALTY = 0.45
 """What a constituent's posterior must exceed to be worth a place in the tree."""
@@ -62,6 +64,34 @@ def trees_of(shards: Iterable[Path], least_sure: float = 0.0) -> Iterator[tuple[
             tree, sure = best_tree(sentence.words, sentence.tags, sentence.beliefs, shard.chains)
             if sure >= least_sure:
                 yield tree, sure
+
+
+def parsed_trees(shards: Iterable[Path], parser: BatchParser) -> Iterator[tuple[str, Tree, float]]:
+    """(Text, tree, what it costs per word) of each sentence of shards, by a parser with the tags that they hold;
+    parses that fell back are left out."""
+    for path in shards:
+        sentences = [(sentence.words, sentence.tags) for sentence in read_shard(path).sentences]
+        for (words, _), result in zip(sentences, parser.parse_batch(sentences), strict=True):
+            if result.status != "fallback":
+                yield text_of(path), result.tree, result.cost / len(words)
+
+
+def surest(
+    found: Iterable[tuple[str, Tree, float]], share: float = 1.0, most: int | None = None, seed: int = 0
+) -> list[Tree]:
+    """Of each text this share of its trees, those that cost least; of all that is left at most `most`, drawn at random,
+    of each text as large a part, in a random order."""
+    texts: dict[str, list[tuple[float, Tree]]] = {}
+    for text, tree, cost in found:
+        texts.setdefault(text, []).append((cost, tree))
+    kept = []
+    for rows in texts.values():
+        limit = sorted(cost for cost, _ in rows)[max(0, math.ceil(share * len(rows)) - 1)]
+        kept.append([tree for cost, tree in rows if cost <= limit])
+    rng, total = np.random.default_rng(seed), sum(map(len, kept))
+    part = 1.0 if most is None else min(1.0, most / max(total, 1))
+    drawn = [rows[k] for rows in kept for k in rng.permutation(len(rows))[: int(part * len(rows))].tolist()]
+    return [drawn[k] for k in rng.permutation(len(drawn)).tolist()]
 
 
 LEAST = 0.005

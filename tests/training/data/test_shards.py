@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.trees import Tree, write_tree
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
 from training.cli import main
@@ -18,7 +21,7 @@ from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_fi
 from training.data.treebanks import TreebankFile
 from training.pos_tagger.treebanks import Treebank
 from training.teacher.retagging import RetagTask, retag_tasks, run_task
-from training.teacher.trees import best_tree, mixed, trees_of
+from training.teacher.trees import best_tree, mixed, parsed_trees, surest, trees_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "assets" / "sample"
@@ -245,6 +248,59 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     assert 30 <= len(out.read_text().splitlines()) < len(everything)
     assert "35 trees" in capsys.readouterr().out
     assert main(["teacher", "trees", str(tmp_path / "none"), "--out", str(out)]) == 1
+
+
+class CountingParser:
+    """Parses flat; a sentence costs as many times its length as `costs` has next."""
+
+    def __init__(self, costs: list[float]):
+        self.costs = iter(costs)
+
+    def parse_batch(self, sentences):
+        trees = [Tree(words, tags, ["TOP", "S"], [0, 0], [len(words)] * 2) for words, tags in sentences]
+        return [
+            ParseResult(tree, (0.0, 0.0), len(tree.words) * cost, "optimal" if cost < 9 else "fallback", 0, 0)
+            for tree, cost in zip(trees, self.costs, strict=False)
+        ]
+
+
+def test_the_surest_trees_of_another_parser(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=12).read()
+    for name in ("x", "y"):
+        shard_of_trees(tmp_path / f"{name}.00000.npz", sentences)
+    shards = [tmp_path / f"{name}.00000.npz" for name in ("x", "y")]
+    costs = [*range(1, 9), 9, 9, 1, 1, *[0.5] * 12]
+    found = list(parsed_trees(shards, CountingParser(costs)))
+    assert [(text, cost) for text, _, cost in found] == [
+        *(("x", cost) for cost in [*range(1, 9), 1, 1]), *[("y", 0.5)] * 12
+    ]  # fmt: skip
+    words = [sentence.tree.words for sentence in sentences]
+    kept = surest(found, 0.5)
+    assert sorted(tree.words for tree in kept) == sorted(words[:3] + words[10:] + words), "five of ten and all equal"
+    assert surest(found, 1.0) != [tree for _, tree, _ in found] and len(surest(found, 1.0)) == len(found)
+    some = surest(found, 1.0, most=11)
+    assert len(some) == 5 + 6 and some == surest(found, 1.0, most=11) != surest(found, 1.0, most=11, seed=1)
+
+    out = tmp_path / "trees.mrg"
+    command = ["teacher", "trees", str(tmp_path), "--out", str(out)]
+    for more in (["--surest", "0.5"], ["--parser", "en_span", "--surest", "2"], ["--parser", "en_bpm"],
+                 ["--parser", "en_span", "--least-sure", "0.5"]):  # fmt: skip
+        assert main([*command, *more]) == 1 and not out.exists(), more
+    assert "--surest and --most go with --parser" in capsys.readouterr().err
+
+
+@pytest.mark.embedded
+def test_another_parser_finds_the_trees(tmp_path: Path) -> None:
+    sentences = TreebankFile(SAMPLE / "train.mrg", limit=12).read()
+    for name in ("x", "y"):
+        shard_of_trees(tmp_path / f"{name}.00000.npz", sentences)
+    out = tmp_path / "trees.mrg"
+    command = ["teacher", "trees", str(tmp_path), "--parser", "en_span", "--skip", "y", "--out", str(out)]
+    assert main(command) == 0
+    parser = load_parser(embedded_model("en_span"))
+    wanted = [write_tree(parser.parse(s.tree.words, s.tags).tree) for s in sentences]
+    assert sorted(out.read_text().splitlines()) == sorted(wanted)
+    assert (tmp_path / "trees.texts").read_text() == "x\n"
 
 
 def test_beliefs_are_mixed_with_those_of_another_parser() -> None:

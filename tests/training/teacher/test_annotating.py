@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers import load_parser
 from tests.teacher_shards import made_shard
 from training.data.shards import read_shard, shard_files
 from training.data.text import TextFile
@@ -157,6 +159,31 @@ def test_text_is_split_as_the_embedded_pipeline_does() -> None:
         ("I", "ca", "n't", "."),
     ]
     assert [len(words) for words in split(paragraphs, 3, 8)] == [5, 4]
+
+
+@pytest.mark.embedded
+def test_a_span_parser_annotates(tmp_path: Path) -> None:
+    (tmp_path / "tiny.txt").write_text("The old ferry left. Nobody saw it.\nRain fell on the town.", encoding="utf8")
+    chosen = Annotation((Path("en_span"),), (TextFile(tmp_path / "tiny.txt"),), tmp_path / "out", workers=1)
+    annotate(chosen, lambda line: None)
+    assert sentences_of(chosen.out, "tiny") == ["The old ferry left .", "Nobody saw it .", "Rain fell on the town ."]
+    parser = load_parser(embedded_model("en_span"))
+    shard = read_shard(chosen.out / "tiny.00000.npz")
+    for sentence in shard.sentences:
+        probable = parser.span_posteriors(sentence.words, sentence.tags)
+        told: dict[tuple[int, int, str], float] = {}
+        for start, end, chain, mass in zip(*(part.tolist() for part in sentence.beliefs), strict=True):
+            for label in dict.fromkeys(shard.chains[chain]):
+                told[start, end, label] = told.get((start, end, label), 0.0) + mass
+        sure = {place: p for place, p in probable.items() if p > 0.5 and place[2] != "TOP"}
+        assert sure and all(told[place] == pytest.approx(p, abs=0.1) for place, p in sure.items())
+    assert shard.sentences[2].tags == ("NN", "VBD", "IN", "DT", "NN", ".")
+    with pytest.raises(ConfigError, match="en_span knows no conventions of treebanks"):
+        annotate(replace(chosen, source="gum"), print)
+    with pytest.raises(ConfigError, match="a span parser annotates alone"):
+        annotate(replace(chosen, teachers=(Path("en_span"), tmp_path)), print)
+    with pytest.raises(ModelFormatError, match=r"en_trees.*a teacher is a folder of teacher fit, or a span parser"):
+        annotate(replace(chosen, teachers=(Path("en_trees"),), out=tmp_path / "other"), print)
 
 
 def test_what_the_teacher_does_not_know_is_refused_before_anything_is_written(tmp_path: Path) -> None:

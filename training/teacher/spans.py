@@ -1,0 +1,53 @@
+"""A span parser as a teacher: it annotates raw text as the larger network does, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spacy_dtparse.dtypes import INDEX, REAL
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.kernels.span.network import span_probabilities
+from spacy_dtparse.models import PARSERS, find_model
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.span import SpanParser
+
+from ..data.evaluate import tag_lists
+from ..data.reading import load_tagger
+from ..data.shards import LEAST, NO_SOURCE, Belief, Lists
+
+
+def parser_file(teacher: Path) -> Path | None:
+    """The model file that a teacher's place names, by itself or as one of the English parsers; None: it is a folder."""
+    if teacher.is_file() or (str(teacher) in PARSERS and not teacher.exists()):
+        return find_model(str(teacher))
+    return None
+
+
+class SpanTeacher:
+    """The beliefs of a span parser, with the embedded pipeline's tags. Raises ModelFormatError for another model."""
+
+    def __init__(self, file: Path):
+        parser = load_parser(file)
+        if not isinstance(parser, SpanParser):
+            raise ModelFormatError(
+                f"{file} is a model of kind {parser.name!r}; a teacher is a folder of teacher fit, or a span parser"
+            )
+        self.parser, self.tagger = parser, load_tagger()
+        self.lists = Lists(parser.model.chains, tuple(sorted(self.tagger.get_pipe("tagger").labels)), (NO_SOURCE,))  # type: ignore[attr-defined]
+
+    def beliefs(self, sentences: Sequence[tuple[str, ...]], source: str | None = None) -> Iterator[Belief]:
+        """What it believes of each sentence; a `source` it has none of."""
+        self.lists.source(source)
+        numbers = {tag: number for number, tag in enumerate(self.lists.tags)}
+        for words, tags in zip(sentences, tag_lists(self.tagger, sentences), strict=True):
+            n = len(words)
+            spans, posteriors, logs = span_probabilities(*self.parser.read(words, tags), 0, n, LEAST / 2)
+            mass = np.exp(logs) * posteriors[:, None]
+            rows, labels = np.nonzero(mass >= LEAST)
+            known = np.array([numbers[tag] for tag in tags], dtype=INDEX)
+            yield Belief(
+                spans[rows], labels.astype(INDEX), mass[rows, labels].astype(REAL), known, np.ones(n, dtype=REAL)
+            )
