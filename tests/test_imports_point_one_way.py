@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     # line
     "package": {"base", "models", "pipeline", "cli"},
 }  # fmt: skip
-TRAINERS = {"dtree", "span", "pcfg", "dependency", "pos_tagger", "loglinear_tagger", "teacher"}
+TRAINERS = {"dtree", "span", "pcfg", "dependency", "pos_tagger", "loglinear_tagger", "teacher", "clusters"}
 COMPOSITES = {"self_train", "supertag_adaptation"}
 TRAINING: dict[str, set[str]] = {
     "runs": set(),

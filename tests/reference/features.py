@@ -142,7 +142,7 @@ class Reader:
             value = "nothing" if node is None else self.beliefs.value(attribute, node)
             return f"reader: {place[1]} {attribute} = {value}", value != "nothing"
         value = "nothing" if node is None else self.value(node, attribute)
-        return f"{place_name(place)} {attribute} = {value}", node is not None
+        return f"{place_name(place)} {attribute} = {value}", node is not None and value != "nothing"
 
     def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Place], Any]:
         frontier = state.frontier

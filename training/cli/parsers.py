@@ -18,6 +18,7 @@ from .declaring import (
     NAMES,
     READ_SPEC,
     RECIPE_STEPS,
+    TEXT_SPEC,
     choice,
     declare,
     each,
@@ -27,6 +28,7 @@ from .declaring import (
     number,
     option,
     path,
+    say,
     settings,
     size,
     treebank_spec,
@@ -105,6 +107,27 @@ def readers(options: argparse.Namespace) -> None:
 
 
 @command(
+    "clusters --text assets/sample/plain.txt --n 16 --least 2 --out build/clusters.txt",
+    option("--text", "UTF-8, a paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
+    number("--n", 200, "clusters", least=1),
+    number("--least", 8, "how often the texts have a word that is put into one", least=1),
+    number("--rounds", 12, "passes over the words", least=1),
+    option("--lang", "of spaCy's tokenizer (default: en)", default="en"),
+    path("--out", "file for the clusters, a line each", required=True),
+)
+def clusters(options: argparse.Namespace) -> None:
+    """Cluster the words of raw text, for trees that test clusters.
+
+    fit --clusters FILE --set templates=standard_clusters learns trees that do.
+    """
+    from training.clusters.learning import learn_clusters
+    from training.data.text import text_files
+
+    learn_clusters(text_files(options.text), options.n, options.least, options.rounds, options.out, options.lang, say)
+    print(size(options.out))
+
+
+@command(
     "fit --recipe training/recipes/sample.json --corpus build/corpus --names sample "
     "--tags build/tags --workdir build/fit --out build/dtparse.model",
     path("--recipe", "settings, such as training/recipes/sample.json", required=True),
@@ -112,6 +135,7 @@ def readers(options: argparse.Namespace) -> None:
     path("--workdir", "folder for examples, checkpoints and logs", required=True),
     path("--reader", "a span parser whose beliefs the trees test: a model file, or en, the English network"),
     path("--beliefs", "folder with NAME.train.beliefs.npz of readers (default: the reader's own)"),
+    path("--clusters", "word clusters for the templates standard_clusters, as clusters writes them"),
     *model_options("dtparse"),
     path("--meta", "JSON file with more facts for the model's meta"),
     settings("the recipe (path.patience=8 max_arity=5)"),
@@ -138,7 +162,7 @@ def fit(options: argparse.Namespace) -> None:
     reader = None if options.reader is None else open_reader(options.reader)
     began = time.perf_counter()
     facts = {**model_facts(options), **extra}
-    result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader)
+    result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader, options.clusters)
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}

@@ -89,8 +89,7 @@ class TreebankFile:
     @property
     def texts(self) -> tuple[str, ...]:
         """The raw texts that a teacher's trees were made of, as `teacher trees` lists them beside the file."""
-        listed = texts_beside(self.path)
-        return tuple(listed.read_text(encoding="utf8").split()) if listed.is_file() else ()
+        return listed_texts(self.path)
 
     def read(self) -> list[Sentence]:
         """The sentences. Raises TrainingDataError when there is no such file or no tree in it."""
@@ -228,8 +227,15 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
 
 
 def texts_beside(path: Path) -> Path:
-    """The file that lists the raw texts of a file of trees which a teacher made: its name, ending in .texts."""
+    """The file that lists the raw texts of a file of trees which a teacher made, or of clusters: its name, ending in
+    .texts."""
     return path.with_suffix(".texts")
+
+
+def listed_texts(path: Path) -> tuple[str, ...]:
+    """The names in `texts_beside` a file; none where there is no such file."""
+    listed = texts_beside(path)
+    return tuple(listed.read_text(encoding="utf8").split()) if listed.is_file() else ()
 
 
 def reader_treebanks(meta: Mapping[str, Any]) -> list[str]:
@@ -237,11 +243,12 @@ def reader_treebanks(meta: Mapping[str, Any]) -> list[str]:
     return [treebank["name"] for treebank in meta.get("reader", {}).get("treebanks", [])]
 
 
-def origin_of(files: Sequence[TreebankFile], reader: Sequence[str] = ()) -> dict[str, Any]:
+def origin_of(files: Sequence[TreebankFile], reader: Sequence[str] = (), texts: Sequence[str] = ()) -> dict[str, Any]:
     """`provenance` of files of trees and of the treebanks of a `reader`, with a credit for each raw text that a teacher
-    read for some of them."""
+    read for some of them, and for other raw `texts`."""
     origin = provenance([*(file.name for file in files if not file.texts), *reader])
-    told = text_credits([text for file in files for text in file.texts])
+    read = [text for file in files for text in file.texts]
+    told = text_credits(list(dict.fromkeys([*read, *texts])))
     if any(_KEPT in credit for credit in told) and not origin["license"].startswith(_KEPT):
         origin["license"] = f"{_KEPT}: see the credits of the raw texts"
     return {**origin, "credits": [*origin["credits"], *told]}

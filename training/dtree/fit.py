@@ -31,9 +31,10 @@ from spacy_dtparse.trees import TOP, Recipe, Tree
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
+from ..data.clusters import read_clusters
 from ..data.corpus import Sentence, survey, training_tree
 from ..data.evaluate import own_trees, score_trees
-from ..data.treebanks import TreebankFile, origin_of, read_files, reader_treebanks
+from ..data.treebanks import TreebankFile, listed_texts, origin_of, read_files, reader_treebanks
 from ..runs.files import append_line, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import save_arrays, saved_arrays
@@ -53,9 +54,9 @@ class Fit:
 
     `sentences`: training; `dev`: the sentences whose F1 chooses λ. `reader`: what reads sentences for the trees, where
     the templates test beliefs; of training sentences it reads those that come without them. `meta`: facts for the
-    model's own. `large`: builds
-    the stores where their rows are larger than the recipe allows (see `studies.turian2006.indirect`); None: that is an
-    error.
+    model's own. `clusters`: of
+    words, where the templates test those (see `training.clusters`). `large`: builds the stores where their rows are
+    larger than the recipe allows (see `studies.turian2006.indirect`); None: that is an error.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Fit:
         meta: dict[str, Any] | None = None,
         large: Callable[..., dict[str, dict[str, Any]]] | None = None,
         reader: SpanParser | None = None,
+        clusters: Sequence[str] = (),
     ):
         most = recipe.max_words
         sentences, dev = ([s for s in part if most is None or len(s.tags) <= most] for part in (sentences, dev))
@@ -85,7 +87,13 @@ class Fit:
                 f"the templates {recipe.templates!r} test {'' if reader is None else 'no '}beliefs; "
                 f"{'give a reader (--reader)' if reader is None else 'take standard_read (recipe setting templates)'}"
             )
-        self.lexicon = build_lexicon(trees, recipe.min_word_sentences, () if reader is None else reader.chain_names)
+        if self.templates.reads_clusters != bool(clusters):
+            raise TrainingDataError(
+                f"the templates {recipe.templates!r} test {'no ' if clusters else ''}clusters of words; "
+                + ("take standard_clusters (recipe setting templates)" if clusters else "give some (--clusters)")
+            )
+        chains = () if reader is None else reader.chain_names
+        self.lexicon = build_lexicon(trees, recipe.min_word_sentences, chains, clusters)
         beliefs: list[Any] = [None] * len(trees)
         self.labels = np.zeros((0, 0, 0), dtype=BITS)
         if reader is not None:
@@ -240,14 +248,16 @@ _LATER = {"example_weights": "state", "gate_share": 0.0}
 """Settings that stores of an earlier version do not name, with the value they were made with."""
 
 
-def build_lexicon(trees: Sequence[Tree], min_word_sentences: int, chains: Sequence[str] = ()) -> Lexicon:
+def build_lexicon(
+    trees: Sequence[Tree], min_word_sentences: int, chains: Sequence[str] = (), clusters: Sequence[str] = ()
+) -> Lexicon:
     """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest.
-    `chains`: a reader's."""
+    `chains`: a reader's. `clusters`: of words."""
     labels = sorted({label for tree in trees for label in tree.labels} - {TOP})
     counts = Counter(tag for tree in trees for tag in tree.tags)
     unknown = max(sorted(counts), key=lambda tag: counts[tag])
     words = frequent_words((tree.words for tree in trees), min_word_sentences)
-    return Lexicon.build([*labels, TOP], sorted(counts), words, unknown, chains)
+    return Lexicon.build([*labels, TOP], sorted(counts), words, unknown, chains, clusters)
 
 
 def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
@@ -278,8 +288,10 @@ def fit_model(
     out: Path,
     meta: dict[str, Any] | None = None,
     reader: SpanParser | None = None,
+    clusters: Path | None = None,
 ) -> PathResult:
     """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`: see `Fit`.
+    `clusters`: a file of `training.clusters`.
 
     `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
     TrainingDataError and ConfigError for what cannot be used.
@@ -289,7 +301,7 @@ def fit_model(
     about: dict[str, Any] = {}
     if reader is not None:
         about = {"reader": {name: reader.meta.get(name) for name in ("name", "version", "license", "treebanks")}}
-    origin = origin_of(train, reader_treebanks(about))
+    origin = origin_of(train, reader_treebanks(about), () if clusters is None else listed_texts(clusters))
     if reader is not None:
         origin["credits"] = list(dict.fromkeys([*origin["credits"], *reader.meta.get("credits", [])]))
     facts: dict[str, Any] = {
@@ -302,7 +314,8 @@ def fit_model(
         **about,
         **(meta or {}),
     }
-    model, result = Fit(recipe, sentences, held_out, workdir, facts, reader=reader).run()
+    words = () if clusters is None else read_clusters(clusters)
+    model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words).run()
     best = result.best or {}
     known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
     model.meta["fit"] = {**known, "dev": best.get("scores", {}), "stopped": result.stopped}

@@ -53,7 +53,8 @@ class Lexicon:
 
     `labels`: non-terminals, TOP last. `symbols`: labels, then tags (a node's label is a number in it). `words`: normal
     words, RARE first. `classes`: tag classes. `unknown_tag`: tag given to tokens whose tag was never seen. `chains`: a
-    reader's chains of labels, each written with blanks; none where there is no reader.
+    reader's chains of labels, each written with blanks; none where there is no reader. `clusters`: the normal words of
+    each cluster, written with blanks (see `training.clusters`); none where no template tests clusters.
     """
 
     labels: SymbolTable
@@ -62,32 +63,38 @@ class Lexicon:
     classes: SymbolTable
     unknown_tag: str
     chains: SymbolTable = field(default_factory=lambda: SymbolTable(()))
-    _of_word: Remembered[str, tuple[int, int]] = field(init=False, repr=False, compare=False)
+    clusters: tuple[str, ...] = ()
+    _cluster_of: dict[str, int] = field(init=False, repr=False, compare=False)
+    _of_word: Remembered[str, tuple[int, int, int]] = field(init=False, repr=False, compare=False)
     _of_tag: Remembered[str, tuple[int, int, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        numbers = {word: number for number, words in enumerate(self.clusters) for word in words.split()}
+        object.__setattr__(self, "_cluster_of", numbers)
         object.__setattr__(self, "_of_word", Remembered(self._word))
         object.__setattr__(self, "_of_tag", Remembered(self._tag))
 
     @property
     def sizes(self) -> Sizes:
-        return Sizes(len(self.symbols), len(self.words), len(self.classes), len(SHAPES), len(self.chains))
+        symbols, words, classes = len(self.symbols), len(self.words), len(self.classes)
+        return Sizes(symbols, words, classes, len(SHAPES), len(self.chains), len(self.clusters))
 
     @property
     def tags(self) -> tuple[str, ...]:
         return self.symbols.strings[len(self.labels) :]
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """Token columns (WORD, TAG, CLASS, SHAPE, PUNCT: `kernels.trees.features`), int32 (n, TOKEN_COLUMNS)."""
+        """Token columns (WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER: `kernels.trees.features`), int32 (n, 6)."""
         rows = []
         for word, tag in zip(words, tags, strict=True):
-            (number, shape), (symbol, class_number, punctuation) = self._of_word[word], self._of_tag[tag]
-            rows.append((number, symbol, class_number, shape, punctuation))
+            (number, shape, cluster), (symbol, class_number, punctuation) = self._of_word[word], self._of_tag[tag]
+            rows.append((number, symbol, class_number, shape, punctuation, cluster))
         return np.array(rows, dtype=INDEX).reshape(len(rows), TOKEN_COLUMNS)
 
-    def _word(self, word: str) -> tuple[int, int]:
-        """(WORD, SHAPE) of a word."""
-        return self.words.number(normal_word(word), 0), SHAPES.number(word_shape(word))
+    def _word(self, word: str) -> tuple[int, int, int]:
+        """(WORD, SHAPE, CLUSTER) of a word; −1: it is in no cluster."""
+        normal = normal_word(word)
+        return self.words.number(normal, 0), SHAPES.number(word_shape(word)), self._cluster_of.get(normal, -1)
 
     def _tag(self, tag: str) -> tuple[int, int, int]:
         """(TAG, CLASS, PUNCT) of a tag."""
@@ -96,6 +103,10 @@ class Lexicon:
             known, symbol = self.unknown_tag, self.symbols.number(self.unknown_tag)
         return symbol, self.classes.number(tag_class(known)), int(known in PUNCTUATION_TAGS)
 
+    def cluster_name(self, number: int) -> str:
+        """A cluster by its most frequent words."""
+        return "{" + ", ".join(self.clusters[number].split()[:3]) + ", …}"
+
     def to_dict(self) -> dict[str, Any]:
         plain = {
             "labels": list(self.labels),
@@ -103,16 +114,18 @@ class Lexicon:
             "words": list(self.words),
             "unknown_tag": self.unknown_tag,
         }
-        return {**plain, "chains": list(self.chains)} if len(self.chains) else plain
+        more = {"chains": list(self.chains), "clusters": list(self.clusters)}
+        return plain | {name: held for name, held in more.items() if held}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Lexicon:
-        return cls.build(data["labels"], data["tags"], data["words"], data["unknown_tag"], data.get("chains", ()))
+        plain = (data["labels"], data["tags"], data["words"], data["unknown_tag"])
+        return cls.build(*plain, data.get("chains", ()), data.get("clusters", ()))
 
     @classmethod
     def build(
         cls, labels: Sequence[str], tags: Sequence[str], words: Sequence[str], unknown_tag: str,
-        chains: Sequence[str] = (),
+        chains: Sequence[str] = (), clusters: Sequence[str] = (),
     ) -> Lexicon:  # fmt: skip
         """Tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
         both = sorted(set(labels) & set(tags))
@@ -122,13 +135,14 @@ class Lexicon:
             raise TrainingDataError(f"the unknown tag {unknown_tag!r} is not among the tags")
         classes = SymbolTable(dict.fromkeys(tag_class(tag) for tag in tags))
         symbols = SymbolTable([*labels, *tags])
-        return cls(SymbolTable(labels), symbols, SymbolTable(words), classes, unknown_tag, SymbolTable(chains))
+        tables = (SymbolTable(labels), symbols, SymbolTable(words), classes)
+        return cls(*tables, unknown_tag, SymbolTable(chains), tuple(clusters))
 
     def fingerprint(self) -> str:
         """Digest of all tables (16 hex digits)."""
         digest = hashlib.sha256()
-        chains = (self.chains,) if len(self.chains) else ()
-        for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,), *chains):
+        more = [table for table in (self.chains, self.clusters) if len(table)]
+        for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,), *more):
             digest.update("\0".join(part).encode() + b"\1")
         return digest.hexdigest()[:16]
 

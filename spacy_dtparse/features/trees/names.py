@@ -127,6 +127,8 @@ def _value(lexicon: Lexicon, attribute: int, value: int) -> str:
         if attribute - k.BELIEF in (b.CHAIN, b.CHAIN_2):
             return lexicon.chains[value]
         return f"{b.LIMITS[value - 1] if value else 0:g} to {b.LIMITS[value] if value < len(b.LIMITS) else 1:g}"
+    if attribute == k.CLUSTER:
+        return lexicon.cluster_name(value)
     table = {k.CLASS: lexicon.classes, k.SHAPE: SHAPES}.get(attribute, lexicon.symbols)
     return table[value]
 

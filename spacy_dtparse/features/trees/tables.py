@@ -120,6 +120,35 @@ def standard() -> Templates:
     return Templates("standard", tuple(unary), tuples, tuple(grouped), True)
 
 
+def standard_clusters() -> Templates:
+    """`standard` and the clusters of words, where words are tested and in pairs of places."""
+    words = standard()
+    first, last, head = ("item", "start", 0), ("item", "end", 0), ("item", "head", 0)
+    left, left2 = ("terminal", "left", 0), ("terminal", "left", 1)
+    right, right2 = ("item", "right", 0), ("terminal", "right", 1)
+    begins, ends = ("terminal", "start", 0), ("terminal", "end", 0)
+    places = (("item", "front", 0), ("item", "front", 1), head, last, right, left, left2, right2, begins, ends)
+    of_head = ("child", "last", last)
+    tuples = (
+        ((head, "cluster"), (last, "label")),
+        ((head, "cluster"), (left, "tag")),
+        ((head, "cluster"), (right, "label")),
+        ((head, "cluster"), (last, "cluster")),
+        ((head, "cluster"), (right, "cluster")),
+        ((left, "cluster"), (head, "cluster")),
+        ((left, "cluster"), (first, "label")),
+        ((left, "cluster"), (head, "label"), (right, "label")),
+        ((first, "cluster"), (last, "label")),
+        ((head, "cluster"), (last, "label"), (right, "label")),
+        ((head, "cluster"), (left, "word")),
+        ((head, "word"), (last, "cluster")),
+        ((ends, "cluster"), (right, "cluster")),
+        ((head, "cluster"), (last, "label"), (of_head, "cluster")),
+    )
+    unary = (*words.unary, *product(places, ("cluster",)), (of_head, "cluster"))
+    return Templates("standard_clusters", unary, (*words.tuples, *tuples), words.grouped, True)
+
+
 def standard_read() -> Templates:
     """`standard` and what a reader believes of the window, of what it would be with the item to its right or the token
     to its left, and of the item to its right."""
@@ -159,7 +188,10 @@ def standard_read() -> Templates:
     return Templates("standard_read", unary, (*words.tuples, *tuples), words.grouped, True, tuple(ordered))
 
 
-TABLES = {"baseline": baseline, "kitchen_sink": kitchen_sink, "standard": standard, "standard_read": standard_read}
+TABLES = {
+    "baseline": baseline, "kitchen_sink": kitchen_sink, "standard": standard, "standard_clusters": standard_clusters,
+    "standard_read": standard_read,
+}  # fmt: skip
 
 
 def get_templates(name: str) -> Templates:

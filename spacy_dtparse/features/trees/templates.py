@@ -24,7 +24,7 @@ VERSION = 1
 WITH_BELIEFS = 2
 """Version of a table with places that a reader fills; releases before 0.2 cannot read it."""
 
-ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE}
+ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE, "cluster": k.CLUSTER}
 BELIEFS = {
     "mass": k.BELIEF + b.MASS,
     "chain": k.BELIEF + b.CHAIN,
@@ -69,21 +69,23 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many values each attribute has: `symbols` (labels and tags), `words`, `classes`, `shapes`, and `chains`, a
-    reader's chains of labels."""
+    """How many values each attribute has: `symbols` (labels and tags), `words`, `classes`, `shapes`, `chains`, a
+    reader's chains of labels, and `clusters` of words."""
 
     symbols: int
     words: int
     classes: int
     shapes: int
     chains: int = 0
+    clusters: int = 0
 
     def of(self, attribute: int) -> int:
         if attribute in (k.LABEL, k.TAG):
             return self.symbols
         if attribute >= k.BELIEF:
             return self.chains if attribute in _CHAINS else b.N_BINS
-        return {k.WORD: self.words, k.CLASS: self.classes, k.SHAPE: self.shapes}[attribute]
+        sizes = {k.WORD: self.words, k.CLASS: self.classes, k.SHAPE: self.shapes, k.CLUSTER: self.clusters}
+        return sizes[attribute]
 
 
 def _freeze(value: Any) -> Any:
@@ -121,6 +123,8 @@ class Templates:
                 raise ConfigError(f"group {group!r} has n = {n}; it must be 0 (no bound) or more")
             if kind.startswith("some"):
                 _known(group_attribute, ATTRIBUTES, "attribute")
+            if group_attribute == "cluster":
+                raise ConfigError(f"group {group!r} tests clusters; only single places do, as not every word has one")
 
     def _pairs(self) -> Iterable[tuple[Place, str]]:
         yield from self.unary
@@ -132,6 +136,11 @@ class Templates:
     def reads_beliefs(self) -> bool:
         """Whether some place is one that a reader fills."""
         return any(_root(place)[0] == "believed" for place, _ in self._pairs())
+
+    @property
+    def reads_clusters(self) -> bool:
+        """Whether some template tests clusters of words."""
+        return any(attribute == "cluster" for _, attribute in self._pairs())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of the table; `from_dict` reads it back."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..jit import inner_kernel, kernel
 
-FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 5, 6, 7, 8
+FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 6, 7, 8, 9
 """Columns of a token: the rows [first, last) of the spans that begin there; the sum of their SKIPPED; the cost of a
 constituent in which the reader does not believe at all."""
 

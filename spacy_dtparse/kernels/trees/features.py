@@ -17,8 +17,8 @@ from .heads import head_position
 
 # Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
 LABEL = -1
-WORD, TAG, CLASS, SHAPE, PUNCT = 0, 1, 2, 3, 4
-TOKEN_COLUMNS = 5
+WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER = 0, 1, 2, 3, 4, 5
+TOKEN_COLUMNS = 6
 
 BELIEF = 16
 """Attributes of a span are its columns (see `beliefs`), counted from here."""

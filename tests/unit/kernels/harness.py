@@ -60,6 +60,7 @@ TEXT = {
     ",": (",",),
     "XX": ("re-do", "&"),
 }
+CLUSTERS = ("the a", "cat x0 re-do", "saw ran")
 
 EVERY_KIND = Templates(
     "every_kind",
@@ -107,7 +108,7 @@ def templates(name: str) -> Templates:
 
 
 def small_lexicon(labels: tuple[str, ...] = ("NP", "VP", "TOP")) -> Lexicon:
-    return Lexicon.build(labels, TAGS, WORDS, "XX")
+    return Lexicon.build(labels, TAGS, WORDS, "XX", clusters=CLUSTERS)
 
 
 def sentence(rng: random.Random, n: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -218,9 +219,16 @@ def reader(rules: Rules, lexicon: Lexicon, table: Templates, words, tags) -> Rea
         "tag": known,
         "class": [tag_class(tag) for tag in known],
         "shape": [word_shape(word) for word in words],
+        "cluster": [cluster_of(word) for word in normal],
     }
     assert set(columns["shape"]) <= set(SHAPES)
     return Reader(table, rules, columns)
+
+
+def cluster_of(word: str) -> str:
+    """What the name of an atom says of the word's cluster."""
+    held = [words.split() for words in CLUSTERS if word in words.split()]
+    return "{" + ", ".join(held[0][:3]) + ", …}" if held else "nothing"
 
 
 def gold_trees(rng: random.Random, lexicon: Lexicon, sizes, most: int) -> list:

@@ -82,6 +82,7 @@ def test_the_shared_part_sees_nothing_of_the_window_but_its_start():
         ({"unary": ((("item", "start"), "tag"),)}, "is no place"),
         ({"grouped": (("any_item", "span", 0, False, "tag"),)}, "unknown kind of group template 'any_item'"),
         ({"grouped": (("some_item", "spam", 0, False, "tag"),)}, "unknown group 'spam'"),
+        ({"grouped": (("some_item", "span", 0, False, "cluster"),)}, "group 'span' tests clusters"),
         ({"grouped": (("some_item", "span", -1, False, "tag"),)}, "has n = -1; it must be 0"),
         ({"grouped": (("some_item", "span", 0, False, None),)}, "unknown attribute None"),
         ({"unary": ((("believed", "window", 0), "tag"),)}, "unknown attribute 'tag' in a template; known are 'mass'"),

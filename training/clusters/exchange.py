@@ -1,0 +1,102 @@
+"""The exchange algorithm: each word in turn goes to the cluster that makes the text most likely.
+
+A word depends on the cluster of the word before it, P(w | v) = P(c(w) | v) P(w | c(w)), or in turn on the one after it
+(the predictive exchange of Uszkoreit & Brants 2008, in both directions as Dehdari, Tan & van Genabith 2016). The log
+likelihood is Σ N(v, c) ln N(v, c) − Σ N(c) ln N(c) and what no cluster changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from spacy_dtparse.kernels.jit import inner_kernel, kernel
+
+
+class Bigrams(NamedTuple):
+    """How often words stand side by side, by the second word: the words before w are `word[start[w] : start[w + 1]]`,
+    int32, each `times`, int32. `start` int64 (V + 1,)."""
+
+    start: np.ndarray
+    word: np.ndarray
+    times: np.ndarray
+
+
+def count_bigrams(first: np.ndarray, second: np.ndarray, n_words: int) -> Bigrams:
+    """Count pairs of words: `first` and `second` int (m,), words below `n_words`."""
+    keys, counts = np.unique(second.astype(np.int64) * n_words + first, return_counts=True)
+    start = np.searchsorted(keys, np.arange(n_words + 1, dtype=np.int64) * n_words)
+    return Bigrams(start, (keys % n_words).astype(np.int32), counts.astype(np.int32))
+
+
+def exchange(
+    text: np.ndarray, n_words: int, n_clusters: int, rounds: int, say: Callable[[str], object] = lambda line: None
+) -> np.ndarray:
+    """The cluster of each word, int32 (n_words,), below `n_clusters`.
+
+    `text` int32 (m,): the words one after the other, frequent ones with low numbers; −1 ends a paragraph. `rounds`:
+    passes over the words, every second one with the text read backwards. Words begin dealt out by frequency.
+    """
+    clusters = (np.arange(n_words) % n_clusters).astype(np.int32)
+    inside = (text[:-1] >= 0) & (text[1:] >= 0)
+    pairs = text[:-1][inside], text[1:][inside]
+    before, after = count_bigrams(*pairs, n_words), count_bigrams(*pairs[::-1], n_words)
+    for number in range(rounds):
+        moved = _pass(*(after if number % 2 else before), clusters, n_clusters)
+        say(f"clusters, round {number + 1}, of {rounds}, moved {moved}")
+        if not moved:
+            break
+    return clusters
+
+
+@inner_kernel
+def _x_log_x(n: int) -> float:
+    return n * np.log(n) if n > 0 else 0.0
+
+
+@kernel
+def _pass(start: np.ndarray, word: np.ndarray, count: np.ndarray, clusters: np.ndarray, n_clusters: int) -> int:
+    """One pass over the words, frequent ones first; returns how many moved. `clusters` is changed in place."""
+    n_words = len(start) - 1
+    joint = np.zeros((n_words, n_clusters), dtype=np.int32)  # how often a word of the cluster follows the word
+    total = np.zeros(n_clusters, dtype=np.int64)
+    for w in range(n_words):
+        for k in range(start[w], start[w + 1]):
+            joint[word[k], clusters[w]] += count[k]
+            total[clusters[w]] += count[k]
+    table = np.array([_x_log_x(n) for n in range(1 << 16)])
+    gain = np.zeros(n_clusters)
+    moved = 0
+    for w in range(n_words):
+        old, own = clusters[w], 0
+        for k in range(start[w], start[w + 1]):
+            joint[word[k], old] -= count[k]
+            own += count[k]
+        if own == 0:
+            continue
+        total[old] -= own
+        for c in range(n_clusters):
+            gain[c] = _x_log_x(total[c]) - _x_log_x(total[c] + own)
+        for k in range(start[w], start[w + 1]):
+            v, n = word[k], count[k]
+            alone = _x_log_x(n)
+            for c in range(n_clusters):
+                m = joint[v, c]
+                if m == 0:
+                    gain[c] += alone
+                elif m + n < len(table):
+                    gain[c] += table[m + n] - table[m]
+                else:
+                    gain[c] += _x_log_x(m + n) - _x_log_x(m)
+        best = old
+        for c in range(n_clusters):
+            if gain[c] > gain[best] + 1e-9:
+                best = c
+        for k in range(start[w], start[w + 1]):
+            joint[word[k], best] += count[k]
+        total[best] += own
+        clusters[w] = best
+        moved += 1 * (best != old)
+    return moved

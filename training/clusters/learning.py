@@ -1,0 +1,69 @@
+"""From raw text to a file of clusters, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import spacy
+
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.text import normal_word
+
+from ..data.text import TextFile
+from ..data.treebanks import texts_beside
+from ..runs.files import write_atomically
+from .exchange import exchange
+
+
+def learn_clusters(
+    texts: Sequence[TextFile], n_clusters: int, least: int, rounds: int, out: Path, lang: str = "en",
+    say: Callable[[str], object] = print,
+) -> None:  # fmt: skip
+    """Cluster the words that the texts have at least `least` times, and write the clusters to `out`: a line each, its
+    words by frequency; the names of the texts go beside it. Words are normal words (`spacy_dtparse.text.normal_word`)
+    of spaCy's tokenizer for `lang`.
+
+    Raises ConfigError, and TrainingDataError where there are fewer words than clusters.
+    """
+    if n_clusters < 2 or least < 1 or rounds < 1:
+        raise ConfigError(f"{n_clusters} clusters, {least} times, {rounds} rounds: give at least 2, 1 and 1")
+    words, numbers = number_words(word_lists(texts, lang), least)
+    if len(words) < n_clusters:
+        raise TrainingDataError(
+            f"the texts have {len(words)} words {least} times or more, for {n_clusters} clusters; give more text or "
+            "fewer clusters"
+        )
+    say(f"{len(numbers):,} words of text, {len(words):,} different ones in {n_clusters} clusters")
+    clusters = exchange(numbers, len(words), n_clusters, rounds, say)
+    lines: list[list[str]] = [[] for _ in range(n_clusters)]
+    for word, cluster in zip(words, clusters.tolist(), strict=True):
+        lines[cluster].append(word)
+    write_atomically(out, "".join(" ".join(line) + "\n" for line in lines if line).encode())
+    write_atomically(texts_beside(out), "".join(f"{text.name}\n" for text in texts).encode())
+
+
+def word_lists(texts: Iterable[TextFile], lang: str) -> Iterable[list[str]]:
+    """The normal words of each paragraph."""
+    tokenizer = spacy.blank(lang).tokenizer
+    for text in texts:
+        for paragraph in text.paragraphs():
+            yield [normal_word(token.text) for token in tokenizer(paragraph) if not token.is_space]
+
+
+def number_words(paragraphs: Iterable[Sequence[str]], least: int) -> tuple[list[str], np.ndarray]:
+    """The words that come `least` times or more, most frequent first, and the text as their numbers, int32 (m,): −1
+    for another word and after a paragraph."""
+    index: dict[str, int] = {}
+    text: list[int] = []
+    for paragraph in paragraphs:
+        text += [index.setdefault(word, len(index)) for word in paragraph]
+        text.append(-1)
+    numbers, words = np.array(text, dtype=np.int32), list(index)
+    counts = np.bincount(numbers[numbers >= 0], minlength=len(words))
+    order = np.argsort(-counts, kind="stable")
+    kept = order[counts[order] >= least]
+    rank = np.full(len(words) + 1, -1, dtype=np.int32)
+    rank[kept] = np.arange(len(kept), dtype=np.int32)
+    return [words[number] for number in kept.tolist()], rank[numbers]

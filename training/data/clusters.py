@@ -1,0 +1,25 @@
+"""Files of word clusters: a line each, its words with blanks between, the most frequent first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from spacy_dtparse.errors import TrainingDataError
+
+
+def read_clusters(path: Path) -> list[str]:
+    """The clusters of a file, each its words with blanks between. Raises TrainingDataError when it cannot be read, has
+    no words, or names a word twice."""
+    try:
+        lines = path.read_text(encoding="utf8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TrainingDataError(
+            f"{path}: cannot read the clusters ({error}); give a file that `python -m training clusters` wrote"
+        ) from error
+    counts = Counter(word for line in lines for word in line.split())
+    word, most = counts.most_common(1)[0] if counts else ("", 0)
+    if most != 1:
+        what = f"has the word {word!r} twice" if counts else "has no words"
+        raise TrainingDataError(f"{path}: {what}; give a file that `python -m training clusters` wrote")
+    return [line for line in lines if line.split()]
