@@ -49,7 +49,7 @@ MUTATIONS = [
     Mutation("features/linear/linkparts.py", "_PREFIX = 5", "_PREFIX = 4", ("en_bpm",)),
     Mutation("features/linear/linkparts.py", r"(?:[.,:/\-٫٬]", r"(?:[.:/\-٫٬]", ("en_bpm",)),
     Mutation("features/linear/tagparts.py", "place + AFFIX", "place + AFFIX - 1", (TAGGER,)),
-    Mutation("features/trees/lexicon.py", "normal_word(word), 0)", "normal_word(word), 1)", ("en_trees",)),
+    Mutation("features/trees/lexicon.py", "number(normal, 0)", "number(normal, 1)", ("en_trees",)),
     Mutation("kernels/span/recurrent.py", "LEAK = REAL(0.1)", "LEAK = REAL(0.2)", ("en_span",)),
     Mutation("kernels/span/recurrent.py", "_EDGE = REAL(9.94)", "_EDGE = REAL(3.0)", ("en_span",)),
     Mutation("kernels/linear/links.py", "step = far if far <= 5", "step = far if far <= 4", ("en_bpm",)),
