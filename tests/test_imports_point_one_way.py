@@ -42,11 +42,13 @@ COMPOSITES = {"self_train", "supertag_adaptation"}
 TRAINING: dict[str, set[str]] = {
     "runs": set(),
     "data": {"runs"},
+    "recurrent": set(),
     **{room: {"runs", "data"} for room in TRAINERS},
+    **{room: {"runs", "data", "recurrent"} for room in ("span", "pos_tagger")},
     "self_train": {"runs", "data"} | TRAINERS,
     "supertag_adaptation": {"runs", "data", "self_train"} | TRAINERS,
-    "studies": {"runs", "data"} | TRAINERS | COMPOSITES,
-    "cli": {"runs", "data", "studies"} | TRAINERS | COMPOSITES,
+    "studies": {"runs", "data", "recurrent"} | TRAINERS | COMPOSITES,
+    "cli": {"runs", "data", "recurrent", "studies"} | TRAINERS | COMPOSITES,
     "__main__": {"cli"},
 }
 """Room of training/: rooms of training/ that it may import beside its own. All may import the package."""

@@ -16,7 +16,7 @@ PARSERS = {
     "en_bpm": "bpm_parser",
 }
 """The English parsers: the folder of each, and the factory that is for it. That of WHOLE is a whole pipeline
-(tokenizer, tok2vec, tagger, attribute_ruler, senter, visible_sentences, span_parser), the others have a model alone."""
+(tokenizer, tagger, span_parser), the others have a model alone."""
 
 DEFAULT = "en_dtparse"
 """The name of the one that is loaded where none is named."""

@@ -39,6 +39,7 @@ KINDS = {
         Kind("span", CONSTITUENTS, "span_parser", "span", "SpanParser", "a network that scores spans"),
         Kind("pcfg", CONSTITUENTS, "pcfgla", "pcfg", "PcfgParser", "a probabilistic context-free grammar"),
         Kind("dependency", DEPENDENCIES, "bpm_parser", "dependency", "DependencyParser", "a dependency parser"),
+        Kind("recurrent", TAGS, "recurrent_tagger", "tagging", "RecurrentTagger", "a recurrent tagger"),
         Kind("tagger", TAGS, "spine_tagger", "tagging", "SequenceTagger", "a tagger of words"),
     )
 }

@@ -182,3 +182,15 @@ class TaggerSettings(Settings):
 
     KIND = "tagger"
     ALLOWED = {"beam": whole_number(1, 1000), "share": real_number(0, 1, below=True)}  # noqa: RUF012 (never changed)
+
+
+@dataclass(frozen=True)
+class ReadingSettings(Settings):
+    """How to read a text. `max_tokens`: a longer one is read in pieces of so many tokens, each with some of the tokens
+    around it, so that memory stays bounded. Raises ConfigError for values out of range or of another type.
+    """
+
+    max_tokens: int = 2000
+
+    KIND = "tagger"
+    ALLOWED = {"max_tokens": whole_number(1)}  # noqa: RUF012 (never changed)

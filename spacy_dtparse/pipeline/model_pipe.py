@@ -56,7 +56,7 @@ class ModelPipe(Pipe):
     """The function of `parsers` that reads its models."""
     DONE: ClassVar[str] = "parsed"
     """What is done to sentences, for messages."""
-    SPLITTERS: ClassVar[str] = "senter, parser, sentencizer"
+    SPLITTERS: ClassVar[str] = "recurrent_tagger, senter, parser, sentencizer"
     """Components that may set sentence boundaries before this one, for messages."""
 
     spans_key: str

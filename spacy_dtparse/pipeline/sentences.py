@@ -1,13 +1,14 @@
 """From a Doc to what a parser takes: sentences of words and tags, each word with its place in the Doc."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from spacy.attrs import SENT_START
+from spacy.attrs import ORTH, SENT_START, TAG
 from spacy.tokens import Doc, Token
 
 from ..errors import DtparseError
 from ..parsers.base import UNKNOWN_TAG
+from ..symbols import Remembered
 
 
 class MissingAnnotationError(DtparseError):
@@ -32,6 +33,38 @@ def is_blank(text: str) -> bool:
 def plain_word(text: str) -> str:
     """The text of a token as one word: white space inside it, as merged tokens have, becomes `_`."""
     return text if not any(map(str.isspace, text)) else "_".join(text.split())
+
+
+_MOST_TEXTS = 50_000
+_texts: dict[int, str] = {}
+"""What is remembered of the texts of tokens, by the hashes that spaCy has for them: a dict's look-up takes a fifth of
+the time of `token.text`."""
+
+
+def token_texts(doc: Doc) -> list[str]:
+    """The text of each token."""
+    hashes: list[Any] = doc.to_array(ORTH).reshape(-1).tolist()
+    try:
+        return [_texts[number] for number in hashes]
+    except KeyError:
+        strings = doc.vocab.strings
+        found = {number: strings[number] for number in set(hashes)}
+        if len(_texts) > _MOST_TEXTS:
+            _texts.clear()
+        _texts.update(found)
+        return [found[number] for number in hashes]
+
+
+def _tags(doc: Doc) -> list[str]:
+    """The tag of each token."""
+    hashes: list[Any] = doc.to_array(TAG).reshape(-1).tolist()
+    strings = doc.vocab.strings
+    names = {number: strings[number] for number in set(hashes)}
+    return [names[number] for number in hashes]
+
+
+_plain = Remembered[str, str](lambda text: "" if is_blank(text) else plain_word(text))
+"""The word of a token's text, "" for white space."""
 
 
 def sentence_bounds(doc: Doc) -> list[tuple[int, int]]:
@@ -64,14 +97,18 @@ def read_sentences(doc: Doc, component: str = "dtparse", needs_tags: bool = True
 
     Raises MissingAnnotationError when there are words and none has a tag, if `needs_tags`.
     """
+    words = [_plain[text] for text in token_texts(doc)]
+    tags = _tags(doc)
     sentences, untagged, n_words = [], 0, 0
-    for start, end, tokens in visible_tokens(doc):
-        tags = [token.tag_ for token in tokens]
-        untagged += tags.count("")
-        n_words += len(tokens)
-        words = tuple(plain_word(token.text) for token in tokens)
-        known = tuple(tag or UNKNOWN_TAG for tag in tags)
-        sentences.append(SentenceInput(start, end, words, known, tuple(token.i for token in tokens)))
+    for start, end in sentence_bounds(doc):
+        places: Sequence[int] = range(start, end)
+        if "" in words[start:end]:
+            places = [place for place in places if words[place]]
+        own = [tags[place] for place in places]
+        untagged += own.count("")
+        n_words += len(own)
+        known = tuple(tag or UNKNOWN_TAG for tag in own)
+        sentences.append(SentenceInput(start, end, tuple(words[place] for place in places), known, tuple(places)))
     if needs_tags and n_words and untagged == n_words:
         raise MissingAnnotationError(
             f"{component} needs part-of-speech tags (token.tag_), and none of the {n_words} words of this Doc has one. "

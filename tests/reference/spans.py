@@ -67,8 +67,8 @@ def rectified(x: np.ndarray) -> np.ndarray:
     return np.where(x > 0, x, LEAK * x)
 
 
-def read(network: SpanNetwork, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(scores of spans (n + 1, n + 1), left and right label projections) of a sentence; float64."""
+def read_layers(network, numbers: np.ndarray) -> np.ndarray:
+    """What the last layer of a network makes of a sentence, (tokens, 2 d); float64."""
     x = network.table[numbers].astype(float).sum(axis=1)
     d = network.recurrent.shape[3]
     for layer, weights in enumerate(network.weights):
@@ -76,6 +76,12 @@ def read(network: SpanNetwork, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
         carried = units[:, :, 3] if units.shape[2] == 4 else x.reshape(len(x), 2, d)
         _, outputs = run_units(units, carried, network.recurrent[layer], network.bias[layer])
         x = outputs.reshape(len(x), 2 * d)
+    return x
+
+
+def read(network: SpanNetwork, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(scores of spans (n + 1, n + 1), left and right label projections) of a sentence; float64."""
+    x, d = read_layers(network, numbers), network.recurrent.shape[3]
     gaps = np.hstack([x[:-1, :d], x[1:, d:]])
     m = len(network.from_left)
     left, right, label_left, label_right = (

@@ -28,7 +28,7 @@ LEAST_F1 = {  # half a point below what was measured
     ("en_dtparse", "sample"): 92.5,  # 93.02
     ("en_dtparse", "everyday"): 97.7,  # 98.23
     ("en_trees", "sample"): 85.4,  # 85.96
-    ("en_trees", "everyday"): 94.5,  # 95.01
+    ("en_trees", "everyday"): 96.1,  # 96.61
     ("en_pcfgla", "sample"): 82.3,  # 82.89
     ("en_pcfgla", "everyday"): 88.4,  # 88.98
 }
@@ -73,7 +73,6 @@ def test_dependencies(treebank: str) -> None:
     nlp = pipeline("en_bpm")
     words = [sentence.tree.words for sentence in tagged(treebank)[0]]
     docs = [Doc(nlp.vocab, words=list(row), sent_starts=[True] + [False] * (len(row) - 1)) for row in words]
-    with nlp.select_pipes(disable=["senter", "visible_sentences"]):
-        found = [spacy_dtparse.agreement(doc) for doc in nlp.pipe(docs)]
+    found = [spacy_dtparse.agreement(doc) for doc in nlp.pipe(docs)]
     connected, phrases = sum(one.connected for one in found), sum(one.constituents for one in found)
     assert 100 * connected / phrases >= LEAST_AGREEMENT[treebank]

@@ -86,7 +86,7 @@ def jackknife(options: argparse.Namespace) -> None:
     *COMMON,
     path("--model", "folder to save the spaCy pipeline in", required=True),
     path("--start", "go on from a pipeline that this command made", metavar="PIPELINE"),
-    flag("--no-senter", "a tagger only"),
+    flag("--no-senter", "tags only, no sentence boundaries"),
     each(
         "--splits-hyphens",
         "treebank that splits hyphenated words, as evidence for augment.split_hyphens; repeatable",

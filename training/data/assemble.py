@@ -52,7 +52,7 @@ def assemble(
     nlp.meta.update(
         name=name,
         version=version or __version__,
-        description=f"Constituency parsing: tokenizer, tagger, senter, {factory}",
+        description=f"Constituency parsing: tokenizer, {', '.join(nlp.pipe_names)}",
         author="spacy-dtparse",
         license=origin["license"],
         sources=[{"author": "", "url": "", **source} for source in origin["sources"]],

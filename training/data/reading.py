@@ -144,7 +144,7 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
             lacking = "tags" if doc.has_annotation("SENT_START") else "sentence boundaries"
             raise ConfigError(
                 f"the pipeline {nlp.meta['name']!r} ({', '.join(nlp.pipe_names) or 'no components'}) sets no "
-                f"{lacking}; give one with a tagger and a senter"
+                f"{lacking}; give one with a tagger that sets them, or with a senter"
             )
         for sentence in doc.sents:
             tokens = [token for token in sentence if not token.is_space]

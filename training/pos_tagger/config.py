@@ -4,35 +4,37 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+from spacy_dtparse.checks import check, real_number, share, whole_number
+
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The token-to-vector network (spaCy's ``HashEmbedCNN.v2``) that tagger and senter share. ``embed_size`` is the
-    number of rows of the NORM table; PREFIX, SUFFIX and SHAPE have half as many. The defaults give about 6.5 MB of
-    parameters."""
+    """Sizes of the network: `width` of the table, `units` in a direction, `layers`. A word or part of one is listed
+    that occurs at least `least` times, and no more than the `most` most frequent of a kind."""
 
-    width: int = 96
-    depth: int = 4
-    embed_size: int = 5000
-    window_size: int = 1
-    maxout_pieces: int = 3
+    width: int = 64
+    units: int = 80
+    layers: int = 2
+    least: int = 3
+    most: int = 30_000
+
+    def __post_init__(self) -> None:
+        check(self, dict.fromkeys(("width", "units", "layers", "least", "most"), whole_number(1)), "network")
 
 
 @dataclass(frozen=True)
 class AugmentConfig:
     """Chance per sentence of being shown in another typography; 0 turns a variant off.
 
-    tokenizer_norms: NORM as spaCy's tokenizer sets it ("n't" has the norm "not").
     curly: typographic quotes, apostrophes and dashes.
     lower, title, upper: the sentence in lower case, with capitalised words, in capitals.
     split_hyphens: words that spaCy's tokenizer would split ("T-cell", "Fig.") as their parts.
-    drop_final: the final punctuation taken away (as in headings); only useful with a senter.
+    drop_final: the final punctuation taken away (as in headings); only useful with sentence starts.
     newline: a whitespace token ("\\n", "\\n\\n" or a second space) after the sentence, as spaCy's tokenizer
         makes them; after a sentence that lost its final punctuation four times as likely.
     wrapped: chance per document of line breaks within sentences, every 8 to 16 words, or of runs of blanks.
     """
 
-    tokenizer_norms: float = 0.5
     curly: float = 0.15
     lower: float = 0.03
     title: float = 0.02
@@ -53,22 +55,31 @@ class FitConfig:
     """The training loop.
 
     epochs: passes over the training sentences (may be fractional).
-    batch_start, batch_stop, batch_growth: words per update, growing geometrically.
+    batch: words per update.
     learn_rate: the peak; linear warm-up over ``warmup_steps`` updates, then linear decay to zero.
+    dropout_table, dropout_layers: share of the numbers set to 0 in what the first layer reads, and the others.
+    hide: a word that occurs so many times is shown as an unknown one in half of the cases, a more frequent one less.
+    starts: what the loss of sentence starts counts, beside that of tags.
+    average: share of the running means of all values, which are what is kept, that an update leaves in them.
     run_lengths: numbers of consecutive sentences put together in one document, drawn uniformly.
     """
 
     epochs: float = 2.0
-    batch_start: int = 300
-    batch_stop: int = 1500
-    batch_growth: float = 1.005
+    batch: int = 800
     learn_rate: float = 0.003
     warmup_steps: int = 100
-    dropout: float = 0.1
-    l2: float = 0.01
-    grad_clip: float = 1.0
+    dropout_table: float = 0.1
+    dropout_layers: float = 0.15
+    hide: float = 0.8
+    starts: float = 1.0
+    average: float = 0.999
     run_lengths: tuple[int, ...] = (1, 1, 1, 2, 3, 4, 6, 8)
     seed: int = 7
+
+    def __post_init__(self) -> None:
+        shares = dict.fromkeys(("dropout_table", "dropout_layers", "average"), share())
+        above = dict.fromkeys(("epochs", "learn_rate"), real_number(0, above=True))
+        check(self, {"batch": whole_number(1), "hide": real_number(0), "starts": real_number(0), **above, **shares})
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, repeat
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
-from spacy.attrs import NORM, ORTH
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc
@@ -38,26 +37,6 @@ def title_words(sentence: Sentence) -> tuple[str, ...]:
         word if tag in ("IN", "DT", "CC", "TO") or not word.islower() else word[:1].upper() + word[1:]
         for word, tag in zip(sentence.words, sentence.tags, strict=True)
     )
-
-
-class TokenizerNorms:
-    """The NORMs that a tokenizer's exceptions give to words ("n't" has the norm "not")."""
-
-    def __init__(self, nlp: Language) -> None:
-        self._rules = {
-            tuple(piece[ORTH] for piece in pieces): tuple(piece.get(NORM) for piece in pieces)
-            for pieces in cast(Tokenizer, nlp.tokenizer).rules.values()
-        }
-        self._longest = max((len(key) for key in self._rules), default=0)
-
-    def __call__(self, words: Sequence[str]) -> list[str | None]:
-        """The NORM of each word; None where the word's own is kept."""
-        words = tuple(words)
-        result: list[str | None] = []
-        while (start := len(result)) < len(words):
-            pieces = (words[start : start + size] for size in range(min(self._longest, len(words) - start), 0, -1))
-            result += next((self._rules[piece] for piece in pieces if piece in self._rules), (None,))
-        return result
 
 
 class WordSplitter:
@@ -111,34 +90,38 @@ def _splittable(pieces: tuple[str, ...]) -> bool:
     return all(piece in _SIGN_TAGS or _INNER.sub("", piece).isalnum() for piece in pieces)
 
 
-class _Token(NamedTuple):
-    """`norm`: None for the vocabulary's. `start`: whether a sentence begins."""
+class Token(NamedTuple):
+    """`start`: whether a sentence begins."""
 
     word: str
-    norm: str | None
     tag: str
     start: bool
 
 
 @dataclass
 class DocumentSampler:
-    """Draws the training documents of one pass from groups of consecutive sentences, as spaCy's Examples. `groups` are
+    """Draws the training documents of one pass from groups of consecutive sentences. `groups` are
     lists of sentences that follow one another in a treebank; a group listed twice is seen twice a pass. Documents never
     cross groups. All drawing comes from generators seeded by `fit.seed`. `splitter` splits words where `augment` wants
-    that. The Docs have the vocabulary of `nlp`."""
+    that."""
 
     groups: Sequence[Sequence[Sentence]]
     augment: AugmentConfig
     fit: FitConfig
-    nlp: Language
     splitter: WordSplitter | None = None
 
     def __post_init__(self) -> None:
         self._random, self._spacing = (np.random.default_rng(seed) for seed in (self.fit.seed, [self.fit.seed, 1]))
-        self._norms = TokenizerNorms(self.nlp)
 
-    def one_pass(self) -> Iterator[Example]:
-        """All documents of one pass, in random order."""
+    def examples(self, nlp: Language) -> Iterator[Example]:
+        """`one_pass` as spaCy's Examples, whose Docs have the vocabulary of `nlp`."""
+        for tokens in self.one_pass():
+            words, tags, starts = (list(column) for column in zip(*tokens, strict=True))
+            reference = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
+            yield Example(Doc(nlp.vocab, words=words), reference)
+
+    def one_pass(self) -> Iterator[list[Token]]:
+        """All documents of one pass, in random order, lists of tokens."""
         runs: list[Sequence[Sentence]] = []
         for group in self.groups:
             start = 0
@@ -147,41 +130,31 @@ class DocumentSampler:
                 start += len(runs[-1])
         for index in self._random.permutation(len(runs)):
             if tokens := self._document(runs[index]):
-                yield self._example(tokens)
+                yield tokens
 
-    def _example(self, tokens: list[_Token]) -> Example:
-        words, norms, tags, starts = (list(column) for column in zip(*tokens, strict=True))
-        seen = Doc(self.nlp.vocab, words=words)
-        for token, norm in zip(seen, norms, strict=True):
-            if norm is not None:
-                token.norm_ = norm
-        return Example(seen, Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
-
-    def _document(self, sentences: Sequence[Sentence]) -> list[_Token]:
+    def _document(self, sentences: Sequence[Sentence]) -> list[Token]:
         # Typography, line breaks and lower case belong to a document, the rest to a sentence.
         augment = self.augment
-        curly, norms, lower = self._random.random(3)
+        curly, lower = self._random.random(2)
         wrapped = self._spacing.random()
-        tokens: list[_Token] = []
+        tokens: list[Token] = []
         for sentence in sentences:
             case, split, drop = self._random.random(3)
             if self.splitter is not None and split < augment.split_hyphens:
                 sentence = self.splitter.split(sentence) or sentence
-            exceptions = True  # whether the tokenizer's exceptions set the norms
             if lower < augment.lower:
                 words = tuple(word.lower() for word in sentence.words)
             elif case < augment.title:
                 words = title_words(sentence)
             elif case < augment.title + augment.upper:
-                words, exceptions = tuple(word.upper() for word in sentence.words), False
+                words = tuple(word.upper() for word in sentence.words)
             elif curly < augment.curly:
                 words = curly_words(sentence)
             else:
-                words, exceptions = sentence.words, norms < augment.tokenizer_norms
+                words = sentence.words
             if not words:
                 continue
-            exceptional = self._norms(words) if exceptions else repeat(None)
-            part = list(map(_Token, words, exceptional, sentence.tags, chain([True], repeat(False))))
+            part = list(map(Token, words, sentence.tags, chain([True], repeat(False))))
             dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == "."
             if dropped:
                 part.pop()
@@ -190,10 +163,10 @@ class DocumentSampler:
                 tokens.append(_space(int(self._spacing.integers(3))))
         return tokens
 
-    def _wrap(self, part: list[_Token]) -> list[_Token]:
+    def _wrap(self, part: list[Token]) -> list[Token]:
         """The part with a line break every 8 to 16 words, or with more than one blank here and there."""
         lines = self._spacing.random() < 0.5
-        result: list[_Token] = []
+        result: list[Token] = []
         while part:
             size = int(self._spacing.integers(*((8, 17) if lines else (1, 9))))
             result, part = result + part[:size], part[size:]
@@ -202,6 +175,6 @@ class DocumentSampler:
         return result
 
 
-def _space(which: int) -> _Token:
+def _space(which: int) -> Token:
     # A whitespace token belongs to the sentence before it, as in spaCy's own training data.
-    return _Token(_BREAKS[which], None, SPACE_TAG, False)
+    return Token(_BREAKS[which], SPACE_TAG, False)

@@ -1,12 +1,13 @@
-"""A pipeline of tok2vec, tagger and sentence boundaries, its training by spaCy's `nlp.update`, and the two runs: the
-final tagger (and senter) on disk, with its scores; and tags for every training sentence from a tagger that has not seen
+"""The training of a recurrent tagger of tags and sentence starts, and the two runs: the
+final tagger on disk, with its scores; and tags for every training sentence from a tagger that has not seen
 it."""
 
 import hashlib
 import json
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, compress, repeat
 from pathlib import Path
 from typing import Any, cast
@@ -14,22 +15,32 @@ from typing import Any, cast
 import numpy as np
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.training import Example
-from thinc.api import Adam, Model, fix_random_seed, use_ops
 from tqdm import tqdm
 
+from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.features.recurrent.tokenparts import TokenParts
+from spacy_dtparse.kernels.recurrent.tagging import TaggingNetwork
+from spacy_dtparse.model.packing import pack
+from spacy_dtparse.model.recurrent.model import RecurrentModel
+from spacy_dtparse.parsers.tagging import RecurrentTagger
+from spacy_dtparse.symbols import Remembered
+from spacy_dtparse.text import normal_word
 from training.data.corpus import fold_numbers
 from training.data.evaluate import tag_lists
 from training.data.tokens import add_tokens
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, WordSplitter
+from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, Token, WordSplitter
+from training.pos_tagger.network import TaggedText, TaggerLearner, first_values
 from training.pos_tagger.treebanks import Sentence, Treebank, accuracy, kept_runs, tag_set
+from training.recurrent.layers import Arrays, as_network, values_of
 from training.runs.files import append_line, write_atomically
 
-PLAIN = AugmentConfig(tokenizer_norms=0, curly=0, lower=0, title=0, upper=0)
+PLAIN = AugmentConfig(curly=0, lower=0, title=0, upper=0)
+TAGGER = "tagger"
+"""The component's name."""
+_BLANKS = ("\n", "\n\n", " ")
 _ENDINGS = "com|org|net|edu|gov|mil|info|biz|io|tv|eu|uk|de|fr|es|nl|se|ch|at|ca|au|nz|jp|cn|ru|br|pl|dk|no|fi"
 _EMOJI = "\U0001f000-\U0001faff\u2600-\u2605\u2615\u2639-\u263b\u2661\u2665\u26a1\u2728\u2764\u2b50\u200d\ufe0f"
 FORMS = {
@@ -46,120 +57,111 @@ FORMS = {
 English Web Treebank, of which no tagger learns from a few hundred examples that are all different; the ellipsis."""
 
 
-def batch_sizes(config: FitConfig, total: float) -> list[int]:
-    """The words of each update, growing from ``batch_start`` to ``batch_stop``, ``total`` words in all."""
-    sizes = []
-    size, used = float(config.batch_start), 0.0
-    while used < total:
-        sizes.append(int(size))
-        used += int(size)
-        size = min(size * config.batch_growth, float(config.batch_stop))
-    return sizes
-
-
-def learn_rate(config: FitConfig, step: int, steps: int) -> float:
-    """Linear warm-up to ``config.learn_rate``, then linear decay to zero at ``steps``."""
-    warmup = min(config.warmup_steps, max(1, steps // 10))
-    if step < warmup:
-        return config.learn_rate * (step + 1) / warmup
-    return config.learn_rate * max(0.0, (steps - step) / max(1, steps - warmup))
+def learn_rate(config: FitConfig, step: int, done: float) -> float:
+    """Linear warm-up to ``config.learn_rate``, and linear decay to zero where the share 1 of all words is ``done``."""
+    return config.learn_rate * min(1.0, (step + 1) / config.warmup_steps) * max(0.0, 1.0 - done)
 
 
 def fit(
     config: TaggingConfig,
     groups: Sequence[Sequence[Sentence]],
     tags: Sequence[str],
-    senter: bool,
     name: str,
     splitter: WordSplitter | None = None,
-    start: Language | None = None,
-) -> tuple[Language, float]:
-    """Train a pipeline for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``), from ``start`` if
-    that is given. Returns the pipeline with averaged parameters, and the seconds used. Raises ValueError where there
+    start: RecurrentModel | None = None,
+    meta: dict[str, Any] | None = None,
+) -> tuple[RecurrentModel, float]:
+    """Train a tagger for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``), from ``start`` if
+    that is given. Returns the model with averaged parameters, and the seconds used. Raises ValueError where there
     is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
         raise ValueError(f"whitespace tokens are asked for, but the tags lack {SPACE_TAG}; add it")
-    with use_ops("numpy", use_blis=False):  # OpenBLAS multiplies faster than blis
-        nlp = blank_pipeline(config.network, tags, senter, config.fit.seed)
-    if start is not None:
-        copy_parameters(start, nlp)
-    options = config.fit
-    sampler = DocumentSampler(groups, config.augment, options, nlp, splitter)
-    total = sum(len(sentence.tags) for group in groups for sentence in group) * options.epochs
+    options, started = config.fit, time.perf_counter()
+    tokens = Counter(chain.from_iterable(sentence.words for group in groups for sentence in group))
+    total = tokens.total() * options.epochs
     if total == 0:
         raise ValueError(f"{name}: there are no training words; check the treebank files and the folds")
-    started = time.perf_counter()
-    optimizer = Adam(
-        options.learn_rate, L2=options.l2, grad_clip=options.grad_clip, L2_is_weight_decay=True, use_averages=True
-    )
-    documents = chain.from_iterable(sampler.one_pass() for _ in repeat(None))
-    sizes, used = batch_sizes(options, total), 0
+    learned = [tag for tag in tags if tag != SPACE_TAG]
+    if start is None:
+        shown = tokens + Counter(dict.fromkeys(_BLANKS, config.network.least))
+        parts = TokenParts.build(shown, config.network.least, config.network.most)
+        values = first_values(parts.size, len(learned), config.network, np.random.default_rng(options.seed))
+    else:
+        parts, values = start.parts, _go_on(start, learned, config.network)
+    learner = TaggerLearner(values, options)
+    texts = Texts(parts, learned, tokens, options.hide)
+    sampler = DocumentSampler(groups, config.augment, options, splitter)
+    documents = map(texts.text, chain.from_iterable(sampler.one_pass() for _ in repeat(None)))
+    used, step = 0, 0
     with tqdm(total=int(total), unit="w", unit_scale=True, desc=name, mininterval=5.0) as bar:
-        for size in sizes:
-            if used >= total:
-                break
-            batch, words = list[Example](), 0
-            while words < size:
+        while used < total:
+            batch, words = list[TaggedText](), 0
+            while words < options.batch:
                 batch.append(next(documents))
-                words += len(batch[-1])
-            # The decay follows the words seen: batches overshoot their wanted size by part of a document.
-            optimizer.learn_rate = learn_rate(options, int(len(sizes) * used / total), len(sizes))
-            losses = nlp.update(batch, drop=options.dropout, sgd=optimizer)
-            used += words
+                words += len(batch[-1].tags) - 2
+            rate = learn_rate(options, step, used / total)
+            losses = learner.step(batch, np.random.default_rng((options.seed, step)), rate)
+            used, step = used + words, step + 1
             bar.update(words)
-            bar.set_postfix({part: f"{loss / words:.3f}" for part, loss in losses.items()}, refresh=False)
-    trained = blank_pipeline(config.network, tags, senter, options.seed)  # without the words of the training
-    with nlp.use_params(cast(Any, optimizer.averages)):
-        copy_parameters(nlp, trained)
-    return trained, time.perf_counter() - started
+            bar.set_postfix({"tags": f"{losses[0]:.3f}", "starts": f"{losses[1]:.4f}"}, refresh=False)
+    packed = pack(as_network(TaggingNetwork, learner.averages))
+    forms = tuple((form, tag) for tag, own in FORMS.items() if tag in tags for form in own)
+    model = RecurrentModel(parts, tuple(learned), packed, forms, SPACE_TAG, {"lang": "en", **(meta or {})})
+    return model, time.perf_counter() - started
 
 
-def copy_parameters(source: Language, target: Language) -> None:
-    """Take over the parameters of a trained pipeline. Raises ConfigError where its tags or its sizes are others."""
-    missing = [name for name in target.pipe_names if not source.has_pipe(name)]
-    if missing:
-        raise ConfigError(f"the pipeline to start from has no {', '.join(missing)}; give one that `tag` has made")
-    mine, theirs = (set(getattr(nlp.get_pipe("tagger"), "labels", ())) for nlp in (target, source))
-    if mine != theirs:
+def _go_on(start: RecurrentModel, tags: Sequence[str], config: NetworkConfig) -> Arrays:
+    """The values of a network that goes on learning. Raises ConfigError where its tags or its sizes are others."""
+    if set(start.tags) != set(tags):
         raise ConfigError(
-            f"the pipeline to start from has other tags ({', '.join(sorted(mine ^ theirs))}); give the same treebanks"
+            f"the pipeline to start from has other tags ({', '.join(sorted(set(start.tags) ^ set(tags)))}); give the "
+            "same treebanks"
         )
-    models = [[cast(Any, nlp.get_pipe(name)).model for nlp in (source, target)] for name in target.pipe_names]
-    if any(_shapes(one) != _shapes(other) for one, other in models):
+    values = values_of(start.network)
+    sizes = values["table"].shape[1], values["recurrent"].shape[3], len(values["recurrent"])
+    if sizes != (config.width, config.units, config.layers):
         raise ConfigError("the pipeline to start from has other sizes; give the same network settings")
-    for one, other in models:
-        other.from_bytes(one.to_bytes())
+    return values
 
 
-def _shapes(model: Model) -> list[tuple[int, ...]]:
-    return [node.get_param(name).shape for node in model.walk() for name in node.param_names]
+class Texts:
+    """Makes documents of tokens what a network learns from. ``counts``: how often each token occurs."""
+
+    def __init__(self, parts: TokenParts, tags: Sequence[str], counts: Mapping[str, int], hide: float):
+        self._parts = parts
+        self._tags = {tag: number for number, tag in enumerate(tags)}
+        normal: Counter[str] = Counter()
+        for token, times in counts.items():
+            normal[normal_word(token)] += times
+        self._rare = Remembered[str, float](
+            lambda token: hide / (hide + normal[normal_word(token)]) if hide and token.strip() else 0.0
+        )
+
+    def text(self, tokens: Sequence[Token]) -> TaggedText:
+        """What is learned from a document."""
+        n = len(tokens)
+        rare, tags, starts = np.zeros(n + 2, REAL), np.full(n + 2, -1, INDEX), np.zeros(n + 2, REAL)
+        rare[1:-1] = [self._rare[token.word] for token in tokens]
+        tags[1:-1] = [self._tags.get(token.tag, -1) for token in tokens]
+        starts[1:-1] = [0.0 if token.tag == SPACE_TAG else 1.0 if token.start else -1.0 for token in tokens]
+        starts[1] = 0
+        return TaggedText(self._parts.encode([token.word for token in tokens]).copy(), rare, tags, starts)
 
 
-def blank_pipeline(config: NetworkConfig, tags: Sequence[str], senter: bool, seed: int) -> Language:
-    """An English pipeline with untrained parameters. Raises ValueError unless ``tags`` are sorted and at least two."""
-    if list(tags) != sorted(tags) or len(tags) < 2:
-        raise ValueError(f"tags must be sorted and at least two, seen: {list(tags)[:5]}…")
-    fix_random_seed(seed)
+def make_pipeline(model: RecurrentModel, senter: bool) -> Language:
+    """An English pipeline with the tagger, which sets sentence starts, too, if it is a ``senter``."""
     nlp = spacy.blank("en")
     add_tokens(nlp)
-    vectors = {"pretrained_vectors": None, **asdict(config), "subword_features": True}
-    nlp.add_pipe("tok2vec", config={"model": {"@architectures": "spacy.HashEmbedCNN.v2", **vectors}})
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": config.width, "upstream": "tok2vec"}
-    model = {"@architectures": "spacy.Tagger.v2", "nO": None, "normalize": False, "tok2vec": listener}
-    for name in ("tagger", "senter") if senter else ("tagger",):
-        nlp.add_pipe(name, config={"model": model})
-    doc = Doc(nlp.vocab, words=list(tags), tags=list(tags), sent_starts=[True, *[False] * (len(tags) - 1)])
-    nlp.initialize(lambda: [Example(doc, doc)])
-    fix_random_seed(seed)  # initialize() above seeds from its own config
+    component = cast(Any, nlp.add_pipe("recurrent_tagger", name=TAGGER, config={"sentences": senter}))
+    component.set_parser(RecurrentTagger(model))
     return nlp
 
 
-def add_forms(nlp: Language, tags: Collection[str]) -> None:
-    """Add spaCy's `attribute_ruler` after the tagger, with FORMS for those of the tags that there are."""
-    known = [tag for tag in FORMS if tag in tags]
-    ruler: Any = nlp.add_pipe("attribute_ruler", after="tagger") if known else None
-    for tag in known:
-        ruler.add([[{"TEXT": {"REGEX": form}}] for form in FORMS[tag]], {"TAG": tag})
+def model_of(nlp: Language) -> RecurrentModel:
+    """The model of a pipeline's tagger. Raises ConfigError where it has none that this trainer made."""
+    if not nlp.has_pipe(TAGGER) or nlp.get_pipe_meta(TAGGER).factory != "recurrent_tagger":
+        raise ConfigError("the pipeline to start from has no recurrent tagger; give one that `tag` has made")
+    return cast(Any, nlp.get_pipe(TAGGER)).parser.model
 
 
 def train_final(
@@ -184,13 +186,13 @@ def train_final(
     if config.augment.split_hyphens:
         tags.add("HYPH")
         evidence = [treebank for treebank in treebanks if treebank.name in split_evidence] or treebanks
-        nlp = spacy.blank("en")
-        add_tokens(nlp)
-        splitter = WordSplitter(nlp.tokenizer, (sentence for treebank in evidence for sentence in treebank.train))
+        blank = spacy.blank("en")
+        add_tokens(blank)
+        splitter = WordSplitter(blank.tokenizer, (sentence for treebank in evidence for sentence in treebank.train))
     groups = [treebank.train for treebank in treebanks for _ in range(treebank.weight)]
-    other = None if start is None else spacy.load(start)
-    pipeline, seconds = fit(config, groups, sorted(tags), senter, model.name, splitter, other)
-    add_forms(pipeline, tags)
+    other = None if start is None else model_of(spacy.load(start))
+    trained, seconds = fit(config, groups, sorted(tags), model.name, splitter, other)
+    pipeline = make_pipeline(trained, senter)
     pipeline.to_disk(model)
     scores, speed = _score(spacy.load(model), treebanks, config, senter, out)
     pipeline.meta["performance"] = scores
@@ -212,7 +214,7 @@ def _score(
     right, total, used = 0, 0, 0.0
     for treebank in (treebank for treebank in treebanks if treebank.dev):
         for name, augment in (("plain", PLAIN), ("varied", config.augment)) if senter else ():
-            documents = DocumentSampler([treebank.dev], augment, config.fit, nlp).one_pass()
+            documents = DocumentSampler([treebank.dev], augment, config.fit).examples(nlp)
             scores[f"sents_f_{name}_{treebank.name}"] = round(nlp.evaluate(documents)["sents_f"], 5)
         started = time.perf_counter()
         predicted = tag_lists(nlp, [sentence.words for sentence in treebank.dev])
@@ -272,7 +274,8 @@ def _run_fold(
     parts = list(zip(treebanks, held_out, strict=True))
     groups = [treebank.train[part] for treebank, held in parts for part in kept_runs(~held) * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
-    nlp, seconds = fit(config, groups, tag_set(treebanks), senter=False, name=f"{run} fold {fold}")
+    model, seconds = fit(config, groups, tag_set(treebanks), name=f"{run} fold {fold}")
+    nlp = make_pipeline(model, senter=False)
     result: dict[str, list[str]] = {}
     for treebank, held in parts:
         sentences = list(compress(treebank.train, held))

@@ -16,6 +16,7 @@ from spacy_dtparse.checks import check, real_number, share, whole_number
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD, WordParts, parts_of
+from spacy_dtparse.kernels.span.network import SpanNetwork
 from spacy_dtparse.model.span.model import BareTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP
@@ -24,10 +25,11 @@ from ..data.corpus import Sentence
 from ..data.evaluate import own_trees, score_trees
 from ..data.spans import SpanExample, chain_numbers, count_chains, make_example
 from ..data.word_vectors import WordVectors
+from ..recurrent.layers import as_network, values_of
 from ..runs.resuming import as_array, as_facts, check_facts, save_arrays, saved_arrays
 from ..runs.telling import Tell
 from .bare import bare_tables, without_orphans
-from .network import Dropout, Shape, Trainer, as_network, first_values, values_of
+from .network import Dropout, Shape, Trainer, first_values
 from .taught import Mixed, TaughtExamples, Teaching, believed_examples, example_rows, taught_words
 
 _DROPOUT, _ORDER = 1, 2
@@ -235,7 +237,7 @@ def train_network(
                 )  # fmt: skip
                 losses, since = np.zeros(2), 0
         first += steps
-    return PackedNetwork.pack(as_network(trainer.averages))
+    return PackedNetwork.pack(as_network(SpanNetwork, trainer.averages))
 
 
 def make_model(material: Material, packed: Sequence[PackedNetwork], meta: dict[str, Any]) -> SpanModel:
@@ -247,7 +249,7 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
     """F1 of all brackets on the development sentences by treebank, in per cent, of the averaged network."""
     if not material.dev:
         return {}
-    parser = SpanParser(make_model(material, [PackedNetwork.pack(as_network(trainer.averages))], {}))
+    parser = SpanParser(make_model(material, [PackedNetwork.pack(as_network(SpanNetwork, trainer.averages))], {}))
     _, reports = score_trees(material.dev, own_trees(parser, material.dev))
     return {name: round(100 * report.to_dict()["all"]["f1"], 2) for name, report in reports.items()}
 

@@ -5,21 +5,19 @@ constituent among all binary trees, and that of its labels, -ln of their probabi
 beside the constituents count as spans without a label, by their posterior probability.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD
-from spacy_dtparse.kernels.span.network import SpanNetwork
-from spacy_dtparse.kernels.span.recurrent import LEAK, sum_rows
+from spacy_dtparse.kernels.recurrent.units import LEAK
 
 from ..data.spans import SpanExample, believed_slopes, bracket_slopes
-from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
+from ..recurrent.kernels import add_rows
+from ..recurrent.layers import Arrays, Learner, drop, first_layers, random_matrix
 
-Arrays = dict[str, np.ndarray]
 _SEEN = 0.05
 """Posterior probability from which on a span counts as one without a label."""
 
@@ -48,38 +46,16 @@ def first_values(size: int, n_labels: int, shape: Shape, rng: np.random.Generato
     d, m = shape.units, shape.projection
 
     def random(rows: int, columns: int, scale: float = 1.0) -> np.ndarray:
-        return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(REAL)
+        return random_matrix(rows, columns, rng, scale)
 
     def zeros(*sizes: int) -> np.ndarray:
         return np.zeros(sizes, dtype=REAL)
 
-    values = {"table": (rng.standard_normal((size, shape.width)) * 0.4).astype(REAL)}
-    width = shape.width
-    for layer in range(shape.layers):
-        values[f"weights{layer}"] = random(width, (6 if width == 2 * d else 8) * d)
-        width = 2 * d
-    values["recurrent"] = rng.uniform(-0.5, 0.5, (shape.layers, 2, 2, d)).astype(REAL)
-    values["bias"] = zeros(shape.layers, 2, 2, d)
-    values["bias"][:, :, 1] = -0.5
-    values |= {
+    return first_layers(size, shape.width, d, shape.layers, rng) | {
         "edges": random(2 * d, 4 * m), "edge_bias": zeros(4 * m), "bilinear": random(m, m, 0.3),
         "from_left": zeros(m), "from_right": zeros(m),
         "labels": random(m, n_labels, 0.5), "label_bias": zeros(n_labels),
     }  # fmt: skip
-    return values
-
-
-def as_network(values: Arrays) -> SpanNetwork:
-    """The parser's network with these values."""
-    n_layers = sum(name.startswith("weights") for name in values)
-    rest = {name: values[name] for name in SpanNetwork._fields if name != "weights"}
-    return SpanNetwork(weights=tuple(values[f"weights{k}"] for k in range(n_layers)), **rest)
-
-
-def values_of(network: SpanNetwork) -> Arrays:
-    """The reverse of `as_network`; arrays of their own."""
-    rest = {name: getattr(network, name).copy() for name in SpanNetwork._fields if name != "weights"}
-    return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
 
 
 def _rectified(x: np.ndarray) -> np.ndarray:
@@ -90,46 +66,12 @@ def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
     return np.where(x > 0, slope, LEAK * slope)
 
 
-def _dropped(
-    x: np.ndarray, share: float, rng: np.random.Generator | None, lengths: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """x with a share of its numbers set to 0, with `lengths` of its columns, the same for all tokens of a sentence; and
-    the factors."""
-    if rng is None or share == 0:
-        return x, np.ones(1, dtype=REAL)
-    shape = x.shape if lengths is None else (len(lengths), x.shape[1])
-    mask = ((rng.random(shape, dtype=REAL) >= share) / REAL(1 - share)).astype(REAL)
-    if lengths is not None:
-        mask = np.repeat(mask, lengths, axis=0)
-    return x * mask, mask
-
-
-class Trainer:
-    """A network's values, their running averages, and the optimiser's state. One process, one thread."""
+class Trainer(Learner):
+    """The learner of a span network."""
 
     def __init__(self, values: Arrays, dropout: Dropout, average: float = 0.999):
-        self.values = values
+        super().__init__(values, dropout.table, dropout.layers, average)
         self.dropout = dropout
-        self.average = average
-        self.averages = {name: array.copy() for name, array in values.items()}
-        self.slopes, self.means, self.squares = (
-            {name: np.zeros_like(array) for name, array in values.items()} for _ in range(3)
-        )
-        self.steps = 0
-
-    def state(self) -> Arrays:
-        """All arrays by name, to be kept and given to `restore`."""
-        found = {"steps": np.array(self.steps)}
-        for kind in ("values", "averages", "means", "squares"):
-            found |= {f"{kind}.{name}": array for name, array in getattr(self, kind).items()}
-        return found
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` gave."""
-        self.steps = int(state["steps"])
-        for kind in ("values", "averages", "means", "squares"):
-            for name, array in getattr(self, kind).items():
-                array[...] = state[f"{kind}.{name}"]
 
     # ---- one step ----
 
@@ -159,7 +101,7 @@ class Trainer:
         gaps = np.zeros_like(read)
         gaps[:, :d] = read[:, :d]
         gaps[:-1, d:] = read[1:, d:]
-        masked, mask = _dropped(gaps, self.dropout.layers, rng, lengths)
+        masked, mask = drop(gaps, self.dropout.layers, rng, lengths)
         projected = masked @ values["edges"] + values["edge_bias"]
         projected[:, 3 * m :] -= values["edge_bias"][3 * m :]
         d_projected = np.zeros_like(projected)
@@ -175,39 +117,6 @@ class Trainer:
         self._read_back(d_read, kept, numbers, bounds)
         return (bracket_loss / n_tokens, label_loss / n_tokens), np.unique(numbers)
 
-    def _read(
-        self, numbers: np.ndarray, bounds: np.ndarray, lengths: np.ndarray, rng: np.random.Generator | None
-    ) -> tuple[np.ndarray, list[tuple]]:
-        values, n = self.values, len(numbers)
-        d = values["recurrent"].shape[3]
-        x = np.empty((n, values["table"].shape[1]), dtype=REAL)
-        sum_rows(values["table"], numbers, x)
-        kept = []
-        for layer in range(len(values["recurrent"])):
-            masked, mask = _dropped(x, self.dropout.layers if layer else self.dropout.table, rng, lengths)
-            units = masked @ values[f"weights{layer}"]
-            states, outputs = (np.empty((n, 2 * d), dtype=REAL) for _ in range(2))
-            run_sentences(units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs)
-            kept.append((masked, mask, units, states))
-            x = outputs
-        return x, kept
-
-    def _read_back(self, d_x: np.ndarray, kept: list[tuple], numbers: np.ndarray, bounds: np.ndarray) -> None:
-        values, slopes, n = self.values, self.slopes, len(numbers)
-        d = values["recurrent"].shape[3]
-        for layer, (masked, mask, units, states) in reversed(list(enumerate(kept))):
-            d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=REAL)
-            units_back(
-                d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
-                slopes["recurrent"][layer], slopes["bias"][layer], np.empty(d, dtype=REAL),
-            )  # fmt: skip
-            slopes[f"weights{layer}"] += masked.T @ d_units
-            d_x = d_units @ values[f"weights{layer}"].T
-            if units.shape[1] == 6 * d:
-                d_x += d_carried
-            d_x *= mask
-        add_rows(slopes["table"], numbers, d_x)
-
     def _brackets(
         self, batch: Sequence[SpanExample], bounds: np.ndarray, projected: np.ndarray, d_projected: np.ndarray,
         rng: np.random.Generator | None, n_tokens: int,
@@ -216,7 +125,7 @@ class Trainer:
         values, slopes = self.values, self.slopes
         m = values["bilinear"].shape[0]
         both = projected[:, : 2 * m]
-        active, mask = _dropped(_rectified(both), self.dropout.projections, rng)
+        active, mask = drop(_rectified(both), self.dropout.projections, rng)
         left, right = active[:, :m], active[:, m:]
         form = left @ values["bilinear"] + values["from_right"]
         alone = left @ values["from_left"]
@@ -264,7 +173,7 @@ class Trainer:
         start, end, label, weight = map(np.concatenate, zip(*labelled, *unlabelled, strict=True))
         weight = weight.astype(REAL)
         summed = projected[start, 2 * m : 3 * m] + projected[end, 3 * m :]
-        hidden, mask = _dropped(_rectified(summed), self.dropout.projections, rng)
+        hidden, mask = drop(_rectified(summed), self.dropout.projections, rng)
         logits = hidden @ values["labels"] + values["label_bias"]
         logits -= logits.max(axis=1, keepdims=True)
         logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
@@ -283,25 +192,3 @@ class Trainer:
             add_rows(d_side, gaps[:, None].astype(INDEX), d_summed)
             d_projected[:, side] += d_side
         return loss
-
-    def _update(self, rows: np.ndarray, rate: float) -> None:
-        slopes, most = self.slopes, 5.0
-        square = float(np.square(slopes["table"][rows]).sum())
-        square += sum(float(np.vdot(slope, slope)) for name, slope in slopes.items() if name != "table")
-        if square > most * most:
-            for name, slope in slopes.items():
-                slope[rows if name == "table" else ...] *= REAL(most / math.sqrt(square))
-        self.steps += 1
-        keeps = 0.9, 0.99
-        factors = [REAL(x) for x in (rate, *keeps, *(1 / (1 - keep**self.steps) for keep in keeps))]
-        share = REAL(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
-        for name, value in self.values.items():
-            state = slopes[name], self.means[name], self.squares[name]
-            if name == "table":
-                adam_rows(value, *state, rows, *factors)
-                continue
-            adam(value.reshape(-1), *(array.reshape(-1) for array in state), *factors)
-            follow(self.averages[name].reshape(-1), value.reshape(-1), share)
-        if self.steps % 10 == 0:  # the table is large and its rows change seldom
-            ten = REAL(1 - (1 - share) ** 10)
-            follow(self.averages["table"].reshape(-1), self.values["table"].reshape(-1), ten)

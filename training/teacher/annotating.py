@@ -86,7 +86,7 @@ _splitter = lru_cache(maxsize=1)(load_tagger)
 def split(paragraphs: Sequence[str], min_words: int, max_words: int) -> list[tuple[str, ...]]:
     """The sentences of paragraphs as words, as the embedded pipeline splits them."""
     found = []
-    for doc in _splitter().pipe(paragraphs, batch_size=64, disable=["tagger"]):
+    for doc in _splitter().pipe(paragraphs, batch_size=64):
         for sentence in doc.sents:
             words = tuple(token.text for token in sentence if not token.is_space)
             if min_words <= len(words) <= max_words and looks_like_language(words):

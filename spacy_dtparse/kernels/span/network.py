@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ..jit import bare_kernel, kernel
-from .recurrent import LEAK, logistic, multiply, run_units, sum_rows
+from ..recurrent.units import LEAK, logistic, multiply, read_rows
 from .spans import best_inside, best_spans, tree_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
@@ -65,18 +65,7 @@ def read_gaps(network, numbers, firsts, gaps, own):
     """
     tokens, sentences = len(numbers), len(firsts) - 1
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
-    inputs = np.empty((tokens, network.table.shape[1]), dtype=REAL)
-    sum_rows(network.table, numbers, inputs)
-    states = np.empty((tokens, 2 * d), dtype=REAL)
-    for layer in range(len(network.weights)):
-        weights = network.weights[layer]
-        products = np.empty((tokens, weights.shape[1]), dtype=REAL)
-        multiply(inputs, weights, products)
-        outputs = np.empty((tokens, 2 * d), dtype=REAL)
-        recurrent, bias = network.recurrent[layer], network.bias[layer]
-        for s in range(sentences):
-            run_units(products, inputs, firsts[s], firsts[s + 1], recurrent, bias, states, outputs)
-        inputs = outputs
+    inputs = read_rows(network.table, network.weights, network.recurrent, network.bias, numbers, firsts)
     size = max(tokens - sentences, 3)  # products of fewer rows than three are made otherwise, with other bits
     read = np.zeros((size, 2 * d), dtype=REAL)
     gap = 0

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dtypes import REAL, STORED_REAL, STORED_TABLE
+from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
 from ...features.span.wordparts import WordParts
 from ...kernels.span.network import SpanNetwork
 from ...trees.tree import TOP
+from ..packing import pack, shapes_of_layers, unpack
 from ..reading import ModelFormat, part_of
 
 KIND = "span"
@@ -35,43 +36,20 @@ class PackedNetwork:
     @classmethod
     def pack(cls, network: SpanNetwork) -> PackedNetwork:
         """Round a network to what is stored."""
-        factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(127)
-        table = np.rint(network.table / factor[:, None]).astype(STORED_TABLE)
-        rest = {**network._asdict(), **{f"weights{k}": part for k, part in enumerate(network.weights)}}
-        del rest["weights"], rest["table"]
-        return cls({"table": table, "factor": factor, **{name: rest[name].astype(STORED_REAL) for name in rest}})
+        return cls(pack(network))
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
         """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
-        wide = {name: np.ascontiguousarray(array, dtype=REAL) for name, array in self.arrays.items()}
-        n_layers = sum(name.startswith("weights") for name in wide)
-        if not all(np.isfinite(array).all() for array in wide.values()):
-            raise ModelFormatError("a network has numbers that are not finite; fetch or write the model again")
-        try:
-            wide["table"] = wide["table"] * wide["factor"][:, None]
-            network = SpanNetwork(
-                weights=tuple(wide[f"weights{k}"] for k in range(n_layers)),
-                **{name: wide[name] for name in SpanNetwork._fields if name != "weights"},
-            )
-        except KeyError as error:
-            raise ModelFormatError(f"a network lacks its {error}; fetch or write the model again") from error
-        if not network.weights:
-            raise ModelFormatError("a network has no layer; fetch or write the model again")
-        d, m = network.recurrent.shape[-1], network.bilinear.shape[0]
-        widths = [network.table.shape[1], *[2 * d] * (n_layers - 1)]
-        needed = {
-            **{f"weights{k}": (width, (6 if width == 2 * d else 8) * d) for k, width in enumerate(widths)},
-            "table": (size, widths[0]), "recurrent": (n_layers, 2, 2, d), "bias": (n_layers, 2, 2, d),
-            "edges": (2 * d, 4 * m), "edge_bias": (4 * m,), "bilinear": (m, m), "from_left": (m,), "from_right": (m,),
-            "labels": (m, n_labels), "label_bias": (n_labels,),
-        }  # fmt: skip
-        for name, shape in needed.items():
-            if wide[name].shape != shape:
-                raise ModelFormatError(
-                    f"an array of a network has the shape {wide[name].shape}, where {shape} is needed; fetch or write "
-                    "the model again"
-                )
-        return network
+
+        def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+            d, m = wide["recurrent"].shape[-1], wide["bilinear"].shape[0]
+            return {
+                **shapes_of_layers(wide, size),
+                "edges": (2 * d, 4 * m), "edge_bias": (4 * m,), "bilinear": (m, m), "from_left": (m,),
+                "from_right": (m,), "labels": (m, n_labels), "label_bias": (n_labels,),
+            }  # fmt: skip
+
+        return unpack(self.arrays, SpanNetwork, shapes)
 
 
 class BareTables(NamedTuple):

@@ -1,5 +1,6 @@
-"""The log-linear tagger: a label for each word, or the likely labels of each word with their probabilities."""
+"""Taggers: of spines and other labels, log-linear; of parts of speech, recurrent."""
 
+from .recurrent import RecurrentTagger
 from .tagger import SequenceTagger, TaggerSettings
 
-__all__ = ["SequenceTagger", "TaggerSettings"]
+__all__ = ["RecurrentTagger", "SequenceTagger", "TaggerSettings"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.reference import optimiser as reference
 from tests.unit.kernels.harness import KERNEL_MARKS
-from training.span.kernels import adam, adam_rows, add_rows, follow
+from training.recurrent.kernels import adam, adam_rows, add_rows, follow
 
 pytestmark = KERNEL_MARKS
 RATE, KEEP, KEEP_SQUARE = 0.05, 0.9, 0.99

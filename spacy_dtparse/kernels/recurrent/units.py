@@ -5,8 +5,10 @@ highway input) all but two products with the state before are matrix products ov
 pass of elementwise sums in each direction. Training and parsing call the same functions.
 """
 
+import numpy as np
+
 from ...dtypes import REAL
-from ..jit import bare_kernel
+from ..jit import bare_kernel, kernel
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
 """Rows of a unit's numbers."""
@@ -124,3 +126,27 @@ def sum_rows(table, numbers, out):
             row = table[number]
             for j in range(len(total)):
                 total[j] += row[j]
+
+
+@kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
+def read_rows(table, layers, recurrent, bias, numbers, firsts):
+    """What the last of some layers of units makes of the tokens of sentences: float32 (tokens, 2 d); a sentence's are
+    the same bits in any company of three tokens or more.
+
+    `table` float32 (V, e), `layers` the weights of each, `recurrent` and `bias` float32 (layers, 2, 2, d). `numbers`
+    int32 (tokens, k): rows of the table; `firsts` int32 (sentences + 1,): where each sentence begins, and the number
+    of tokens.
+    """
+    tokens, d = len(numbers), recurrent.shape[3]
+    inputs = np.empty((tokens, table.shape[1]), dtype=REAL)
+    sum_rows(table, numbers, inputs)
+    states = np.empty((tokens, 2 * d), dtype=REAL)
+    for layer in range(len(layers)):
+        weights = layers[layer]
+        products = np.empty((tokens, weights.shape[1]), dtype=REAL)
+        multiply(inputs, weights, products)
+        outputs = np.empty((tokens, 2 * d), dtype=REAL)
+        for s in range(len(firsts) - 1):
+            run_units(products, inputs, firsts[s], firsts[s + 1], recurrent[layer], bias[layer], states, outputs)
+        inputs = outputs
+    return inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span.recurrent import (
+from spacy_dtparse.kernels.recurrent.units import (
     CANDIDATE,
     FORGET,
     HIGHWAY,

@@ -1,0 +1,48 @@
+"""The recurrent tagger: rows of a table in; scores of tags and of sentence starts out."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import REAL
+from ..jit import kernel
+from .units import multiply, read_rows
+
+
+class TaggingNetwork(NamedTuple):
+    """float32 arrays; e: width of the table, d: units in a direction, T: tags.
+
+    `table` (V, e), `weights`, `recurrent`, `bias`: as in `kernels.span.network.SpanNetwork`. `outputs` (2 d, T + 1)
+    with `output_bias` (T + 1,): a column for each tag, and one for the beginning of a sentence.
+    """
+
+    table: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    recurrent: np.ndarray
+    bias: np.ndarray
+    outputs: np.ndarray
+    output_bias: np.ndarray
+
+
+@kernel(fastmath=True, error_model="numpy")
+def score_tags(network, numbers, firsts, best, starts):
+    """The best tag of each token, and the log odds that a sentence begins there.
+
+    `numbers` int32 (tokens, k): rows of the table, of one text behind the other, three tokens or more in all; `firsts`
+    int32 (texts + 1,): where each text begins, and their number. Filled: `best` int32 (tokens,), of equal scores the
+    first; `starts` float32 (tokens,).
+    """
+    read = read_rows(network.table, network.weights, network.recurrent, network.bias, numbers, firsts)
+    scores = np.empty((len(numbers), network.outputs.shape[1]), dtype=REAL)
+    multiply(read, network.outputs, scores)
+    tags = network.outputs.shape[1] - 1
+    bias = network.output_bias
+    for t in range(len(numbers)):
+        row, found = scores[t], 0
+        most = row[0] + bias[0]
+        for tag in range(1, tags):
+            here = row[tag] + bias[tag]
+            if here > most:
+                found, most = tag, here
+        best[t] = found
+        starts[t] = row[tags] + bias[tags]

@@ -1,0 +1,88 @@
+"""The data of a recurrent tagger: lists of what tokens are made of, of tags and of forms, and the network."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import STORED_REAL
+from ...errors import ModelFormatError
+from ...features.recurrent.tokenparts import TokenParts
+from ...kernels.recurrent.tagging import TaggingNetwork
+from ..packing import shapes_of_layers, unpack
+from ..reading import FETCH, ModelFormat
+
+KIND = "recurrent"
+VERSION = 1
+
+
+def unpack_network(arrays: Mapping[str, np.ndarray], size: int, n_tags: int) -> TaggingNetwork:
+    """The network in float32, for a table of `size` rows and for `n_tags`. Raises ModelFormatError where it does not
+    fit."""
+
+    def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+        d = wide["recurrent"].shape[-1]
+        return {**shapes_of_layers(wide, size), "outputs": (2 * d, n_tags + 1), "output_bias": (n_tags + 1,)}
+
+    return unpack(arrays, TaggingNetwork, shapes)
+
+
+@dataclass(frozen=True)
+class RecurrentModel:
+    """`parts`: what has a row in the network's table. `tags`: by number; "" is none. `packed`: the network as it is
+    stored (see `model.packing`). `forms`: regular expressions of whole tokens that decide a tag, with that tag, in
+    order. `space`: the tag of white space, "" for none. `meta`: plain data.
+
+    Raises ModelFormatError when parts do not fit together.
+    """
+
+    parts: TokenParts
+    tags: tuple[str, ...]
+    packed: Mapping[str, np.ndarray]
+    forms: tuple[tuple[str, str], ...]
+    space: str
+    meta: dict[str, Any]
+    network: TaggingNetwork = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.tags or len(set(self.tags)) < len(self.tags) or not all(self.tags):
+            raise ModelFormatError(f"the model's tags are {list(self.tags)}; there must be one or more, each once")
+        if any(tag.split() != [tag] for tag in (*self.tags, *(tag for _, tag in self.forms))):
+            raise ModelFormatError(f"a tag of the model is empty or has white space in it; {FETCH}")
+        for form, _ in self.forms:
+            try:
+                re.compile(form)
+            except re.error as error:
+                raise ModelFormatError(f"{form!r} is no regular expression ({error}); {FETCH}") from error
+        network = unpack_network(self.packed, self.parts.size, len(self.tags))
+        object.__setattr__(self, "network", network)
+
+    def fingerprint(self) -> str:
+        """Digest of all that decides a tag (16 hex digits)."""
+        digest = hashlib.sha256(repr((self.parts.to_dict(), self.tags, self.forms, self.space)).encode())
+        for name in sorted(self.packed):
+            digest.update(name.encode() + np.ascontiguousarray(self.packed[name]).tobytes())
+        return digest.hexdigest()[:16]
+
+
+def _parts(model: RecurrentModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    # a container has no float16
+    arrays = {n: a.view(np.uint16) if a.dtype == STORED_REAL else a for n, a in model.packed.items()}
+    meta = {"parts": model.parts.to_dict(), "tags": model.tags, "forms": model.forms, "space": model.space}
+    return meta, arrays
+
+
+def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> RecurrentModel:
+    packed = {n: a.view(STORED_REAL) if a.dtype == np.uint16 else a for n, a in arrays.items()}
+    forms = tuple((str(form), str(tag)) for form, tag in meta["forms"])
+    parts = TokenParts.from_dict(meta["parts"])
+    return RecurrentModel(parts, tuple(meta["tags"]), packed, forms, str(meta["space"]), dict(meta["meta"]))
+
+
+FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, "zlib")
+read_model, write_model = FORMAT.read, FORMAT.write

@@ -1,0 +1,147 @@
+"""The recurrent tagger: the tokens of a text in, their tags and the beginnings of sentences out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX, REAL
+from ...kernels.recurrent.tagging import score_tags
+from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
+from ...symbols import Remembered
+from ..proofs import Proof
+from ..settings import ReadingSettings
+from ..stored import StoredParser
+
+OVERLAP = 50
+"""Tokens on either side of a piece of a long text that are read along."""
+_TOGETHER = 400
+"""Rows that are read at once: enough to fetch the weights once for several texts, and still in the cache."""
+
+
+class Piece(NamedTuple):
+    """Tokens [start, end) of text `text`, read from `first` to `last`."""
+
+    text: int
+    first: int
+    start: int
+    end: int
+    last: int
+
+    @property
+    def rows(self) -> int:
+        """Rows that it takes, one around each end included."""
+        return self.last - self.first + 2
+
+
+class RecurrentTagger(StoredParser):
+    """Tags with a RecurrentModel. Safe to use from several threads; the same text gets the same tags in any batch."""
+
+    model: RecurrentModel
+    name = KIND
+    PROOF = ReadingSettings()
+    TOLERANCE = 1e-4
+    """Sums of float32: another processor's differ by less than 1e-6."""
+    FORMAT = read_model, write_model
+
+    def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: bytes | None = None):
+        super().__init__(model, settings, data)
+        decided = dict.fromkeys([*(tag for _, tag in model.forms), *([model.space] if model.space else [])])
+        self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
+        """The tags by number."""
+        self._forms = [(re.compile(form), self.names.index(tag)) for form, tag in model.forms]
+        self._decided = Remembered(self._decide)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every tag that a token can get."""
+        return self.names
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes of the model and the settings in force, as plain data."""
+        network = self.model.network
+        return {
+            "tags": len(self.model.tags),
+            "layers": len(network.weights),
+            "units": int(2 * network.recurrent.shape[3]),
+            "numbers": int(sum(array.size for array in self.model.packed.values())),
+            "words": len(self.model.parts.tables[0]),
+            "forms": len(self.model.forms),
+            "max_tokens": self.settings.max_tokens,
+        }
+
+    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.model.parts.tables[0].strings, self.model.tags
+
+    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+        best, starts = self._score([self.model.parts.encode(words)])
+        return {"tags": best[1:-1].tolist(), "starts": starts[1:-1].tolist()}
+
+    def _decide(self, text: str) -> int:
+        """Twice one more than the number of the tag that a token's form alone decides (-1: none does), and one more for
+        white space."""
+        if not text.strip():
+            return 2 * (self.names.index(self.model.space) + 1 if self.model.space else 0) + 1
+        return 2 * (1 + next((number for form, number in self._forms if form.search(text)), -1))
+
+    def tag(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each text, a list of tokens, (tags int32 (n,), places in `names`; starts bool (n,), whether a sentence
+        begins there: at the first token, with which white space goes that comes before the first word, and else never
+        at white space)."""
+        encoded = [self.model.parts.encode(text) for text in texts]
+        found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
+        for part in self._parts([len(text) for text in texts]):
+            rows = [self._rows(encoded[piece.text], piece) for piece in part]
+            best, starts = self._score(rows)
+            at = 1
+            for piece in part:
+                here = slice(at + piece.start - piece.first, at + piece.end - piece.first)
+                found[piece.text][0][piece.start : piece.end] = best[here]
+                found[piece.text][1][piece.start : piece.end] = starts[here]
+                at += piece.rows
+        return [self._finished(text, *one) for text, one in zip(texts, found, strict=True)]
+
+    def _finished(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tags with those that forms decide, and starts."""
+        starts = odds > 0
+        facts = np.fromiter(map(self._decided.__getitem__, text), INDEX, len(text))
+        if facts.any():
+            decided, seen = facts // 2 - 1, facts % 2 == 0
+            tags = np.where(decided >= 0, decided, tags)
+            starts &= seen
+            starts[np.flatnonzero(seen)[:1]] = False
+        starts[:1] = True
+        return tags, starts
+
+    def _parts(self, lengths: Sequence[int]) -> Iterator[list[Piece]]:
+        """The pieces of texts in order, in parts of at most _TOGETHER rows, or of one piece."""
+        part: list[Piece] = []
+        rows, most = 0, self.settings.max_tokens
+        for text, length in enumerate(lengths):
+            for start in range(0, length, most):
+                end = min(start + most, length)
+                piece = Piece(text, max(0, start - OVERLAP), start, end, min(length, end + OVERLAP))
+                if part and rows + piece.rows > _TOGETHER:
+                    yield part
+                    part, rows = [], 0
+                part.append(piece)
+                rows += piece.rows
+        if part:
+            yield part
+
+    def _rows(self, encoded: np.ndarray, piece: Piece) -> np.ndarray:
+        """The rows of a piece, with one around each end."""
+        if piece.rows == len(encoded):
+            return encoded
+        return np.concatenate([encoded[:1], encoded[piece.first + 1 : piece.last + 1], encoded[-1:]])
+
+    def _score(self, rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The best tags and the log odds of starts of the rows of several pieces, one behind the other."""
+        firsts = np.cumsum([0, *map(len, rows)]).astype(INDEX)
+        numbers = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        best, starts = np.empty(len(numbers), INDEX), np.empty(len(numbers), REAL)
+        score_tags(self.model.network, numbers, firsts, best, starts)
+        return best, starts

@@ -1,0 +1,45 @@
+"""Docs in batches of bounded size, and work on them in threads, in order."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from spacy.tokens import Doc
+
+TOKENS = 2000
+"""Tokens after which a batch is full: enough for the calls of kernels to count little, and memory stays small."""
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def batches(stream: Iterable[Doc], most_docs: int, most_tokens: int = TOKENS) -> Iterator[list[Doc]]:
+    """The Docs in order, in lists of at most so many, which end with the Doc that fills up `most_tokens`."""
+    batch: list[Doc] = []
+    tokens = 0
+    for doc in stream:
+        batch.append(doc)
+        tokens += len(doc)
+        if len(batch) >= most_docs or tokens >= most_tokens:
+            yield batch
+            batch, tokens = [], 0
+    if batch:
+        yield batch
+
+
+def in_threads(tasks: Iterable[A], work: Callable[[A], B], threads: int) -> Iterator[B]:
+    """`work` of each task, in order; with 2 threads or more while the next tasks are fetched, in this thread."""
+    if threads == 1:
+        yield from map(work, tasks)
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[B]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(work, task))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

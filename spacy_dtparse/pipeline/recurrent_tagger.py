@@ -1,0 +1,137 @@
+"""The spaCy component `recurrent_tagger`: tokens in, `token.tag_` and sentence starts out.
+
+(No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+from spacy.attrs import SENT_START, TAG
+from spacy.scorer import Scorer
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch, registry
+
+from ..checks import truth
+from ..errors import ModelFormatError
+from ..parsers.settings import ReadingSettings
+from .model_pipe import ModelPipe, factory_of
+from .sentences import token_texts
+
+SCORE_WEIGHTS = {"tag_acc": 0.5, "sents_f": 0.5, "sents_p": None, "sents_r": None}
+
+
+@registry.scorers("spacy_dtparse.tag_scorer.v1")
+def make_tag_scorer() -> Callable:
+    """The function `tag_score`, for the setting `scorer` of the component."""
+    return tag_score
+
+
+def tag_score(examples: Iterable[Example], **_: Any) -> dict[str, Any]:
+    """`tag_acc`, the share of right tags, and `sents_p`, `sents_r`, `sents_f` of sentences, as spaCy's components
+    have them."""
+    examples = list(examples)
+    sents = Scorer.score_spans(
+        examples, "sents", has_annotation=lambda doc: doc.has_annotation("SENT_START"), getter=lambda doc, _: doc.sents
+    )
+    return {**Scorer.score_token_attr(examples, "tag"), **{k: v for k, v in sents.items() if k in SCORE_WEIGHTS}}
+
+
+class RecurrentTaggerPipe(ModelPipe):
+    """Tags and sentence starts by simple recurrent units that read the whole Doc in both directions.
+
+    `max_tokens`: a longer Doc is read in pieces (see `parsers.settings.ReadingSettings`). `overwrite`: whether tags and
+    sentence starts that a Doc has are replaced; false: only what is missing is set. `sentences`: whether sentence
+    starts are set at all.
+
+    Reads tokens only. White space never begins a sentence.
+    """
+
+    factory = "recurrent_tagger"
+    LOADER = "load_tagger"
+    DONE = "tagged"
+    SETTINGS = ReadingSettings.ALLOWED
+    OWN = {  # noqa: RUF012 (never changed)
+        "overwrite": (False, truth()),
+        "sentences": (True, truth()),
+    }
+
+    overwrite: bool
+    sentences: bool
+
+    def __init__(self, name: str = "", *, scorer: Callable | None = tag_score, **given: Any):
+        super().__init__(name, scorer=scorer, **given)
+
+    @property
+    def cfg(self) -> dict[str, Any]:
+        """What `Pipe.score` hands to the scorer."""
+        return {}
+
+    @classmethod
+    def default_model(cls) -> str:
+        """There is none: raises ModelFormatError."""
+        raise ModelFormatError(
+            "recurrent_tagger has no embedded model of its own; name one, nlp.add_pipe('recurrent_tagger', "
+            "config={'model': 'path/to/model'}), which `python -m training tag` trains, or load a pipeline with it"
+        )
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Tag `doc`; on an error the Doc is left as it was."""
+        self._annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Tag a stream of Docs, several at a time. A Doc that raises goes to the error handler, alone."""
+        handle = self.get_error_handler()
+        for docs in minibatch(stream, size=batch_size):
+            try:
+                self._annotate(docs)
+                yield from docs
+            except Exception:
+                for doc in docs:
+                    try:
+                        self._annotate([doc])
+                        yield doc
+                    except Exception as error:
+                        handle(self.name, self, [doc], error)
+
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        tagger = self.configured_parser
+        wanted = [doc for doc in docs if len(doc) and self._lacks(doc)]
+        found = tagger.tag([token_texts(doc) for doc in wanted])
+        for doc, (tags, starts) in zip(wanted, found, strict=True):
+            self._write(doc, tagger.names, tags, starts)
+
+    def _lacks(self, doc: Doc) -> bool:
+        """Whether there is something to be set."""
+        return self.overwrite or not doc.has_annotation("TAG", require_complete=True) or self._open(doc)
+
+    def _open(self, doc: Doc) -> bool:
+        """Whether sentence starts are to be set: not where dependency trees have set them."""
+        if not self.sentences or doc.has_annotation("DEP"):
+            return False
+        return self.overwrite or not doc.has_annotation("SENT_START")
+
+    def _write(self, doc: Doc, names: Sequence[str], tags: np.ndarray, starts: np.ndarray) -> None:
+        hashes = np.zeros(len(names), dtype=np.uint64)
+        add = doc.vocab.strings.add
+        for number in set(tags.tolist()):
+            hashes[number] = add(names[number])
+        found = hashes[tags]
+        if not self.overwrite and doc.has_annotation("TAG"):
+            had = doc.to_array(TAG).reshape(-1)
+            found = np.where(had == 0, found, had)
+        if self._open(doc):
+            flags = np.where(starts, 1, -1).astype(np.int64).astype(np.uint64)
+            doc.from_array([TAG, SENT_START], cast(Any, np.stack([found, flags], axis=1)))
+        else:
+            doc.from_array([TAG], cast(Any, found.reshape(-1, 1)))
+
+
+make_recurrent_tagger = factory_of(
+    RecurrentTaggerPipe,
+    "spacy_dtparse.tag_scorer.v1",
+    assigns=["token.tag", "token.is_sent_start"],
+    default_score_weights=SCORE_WEIGHTS,
+)

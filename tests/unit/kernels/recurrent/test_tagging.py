@@ -1,0 +1,54 @@
+"""The tagger's kernel against plain numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.recurrent.tagging import score_tags
+from tests.recurrent_models import TAGS, TEXTS, random_model
+from tests.reference import spans as reference
+from tests.unit.kernels.harness import KERNEL_MARKS
+
+pytestmark = KERNEL_MARKS
+
+
+def scored(network, encoded: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    firsts = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    best, starts = np.full(firsts[-1], -7, np.int32), np.full(firsts[-1], np.nan, np.float32)
+    score_tags(network, np.concatenate(encoded), firsts, best, starts)
+    return best, starts
+
+
+@pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "units": 3}])
+def test_scores_are_those_of_numpy(sizes: dict[str, int]) -> None:
+    model = random_model(3, **sizes)
+    network, numbers = model.network, model.parts.encode(TEXTS[0])
+    x = reference.read_layers(network, numbers)
+    scores = x @ network.outputs + network.output_bias
+    best, starts = scored(network, [numbers])
+    margin = np.sort(scores[:, :-1], axis=1)
+    sure = margin[:, -1] - margin[:, -2] > 1e-2
+    assert sure.sum() > 10 and np.array_equal(best[sure], scores[sure, :-1].argmax(axis=1))
+    assert len(set(best.tolist())) > 1 and best.max() < len(TAGS)
+    assert np.allclose(starts, scores[:, -1], atol=5e-3)
+
+
+def test_of_equal_scores_the_first_tag_is_taken() -> None:
+    model = random_model(0)
+    network = model.network._replace(outputs=model.network.outputs * 0, output_bias=model.network.output_bias * 0)
+    best, starts = scored(network, [model.parts.encode(TEXTS[0])])
+    assert not best.any() and not starts.any()
+
+
+def test_texts_are_read_alike_in_any_company() -> None:
+    model = random_model(1)
+    encoded = [model.parts.encode(text) for text in (*TEXTS, *TEXTS[::-1])]
+    best, starts = scored(model.network, encoded)
+    at = 0
+    for numbers in encoded:
+        alone = scored(model.network, [numbers])
+        here = slice(at, at + len(numbers))
+        assert np.array_equal(best[here], alone[0]) and np.array_equal(starts[here], alone[1])
+        at = here.stop
+    assert at == len(best)

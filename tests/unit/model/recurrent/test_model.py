@@ -1,0 +1,62 @@
+"""Recurrent taggers: the way to bytes and back, and damage that is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.model.container import container_from_bytes
+from spacy_dtparse.model.recurrent.model import KIND, read_model, write_model
+from tests.recurrent_models import FORMS, TAGS, random_model
+from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
+
+
+def test_a_model_comes_back_from_its_bytes() -> None:
+    model = random_model(2)
+    data = write_model(model)
+    again = read_model(data)[0]
+    assert write_model(again) == data and again.fingerprint() == model.fingerprint()
+    assert again.tags == TAGS and again.forms == FORMS and again.space == "_SP" and again.meta == model.meta
+    assert np.array_equal(again.network.table, model.network.table)
+    assert np.array_equal(again.parts.encode(["The", "gnu"]), model.parts.encode(["The", "gnu"]))
+
+
+def test_everything_that_decides_a_tag_is_in_the_fingerprint() -> None:
+    model = random_model()
+    packed = {**model.packed, "output_bias": model.packed["output_bias"] + np.float16(1)}
+    others = [replace(model, tags=TAGS[::-1]), replace(model, forms=()), replace(model, space="")]
+    others += [replace(model, packed=packed), random_model(1)]
+    assert len({one.fingerprint() for one in (model, *others)}) == 6
+    assert replace(model, meta={"name": "other"}).fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tags": []}, "there must be one or more, each once"),
+        ({"tags": ["NN", *TAGS[1:-1], "NN"]}, "there must be one or more, each once"),
+        ({"tags": ["N N", *TAGS[1:]]}, "has white space in it"),
+        ({"tags": TAGS[1:]}, r"shape \(8, 7\), where \(8, 6\) is needed"),
+        ({"tags": GONE}, "do not fit together"),
+        ({"forms": [["(", "NN"]]}, r"'\(' is no regular expression"),
+        ({"forms": [["a", ""]]}, "is empty or has white space in it"),
+        ({"forms": 7}, "do not fit together"),
+        ({"space": "XX"}, "fingerprint"),
+        ({"parts": {}}, "do not fit together"),
+        ({"version": 9}, "has version 9"),
+        ({"weights0": GONE, "weights1": GONE}, "has no layer"),
+        ({"outputs": GONE}, "lacks its 'outputs'"),
+        ({"table": np.zeros((3, 6), np.int8)}, "do not fit together|where"),
+        ({"recurrent": np.zeros((2, 2, 2, 4), np.float32)}, "fingerprint"),
+        ({"output_bias": np.full(7, np.inf, np.float32)}, "not finite"),
+    ],
+)
+def test_damaged_parts_are_refused(changes: dict, message: str) -> None:
+    refuses(read_model, write_model(random_model()), changes, message)
+
+
+def test_broken_bytes_are_refused() -> None:
+    data = write_model(random_model())
+    refuses_broken_bytes(lambda data: container_from_bytes(data, KIND), data)

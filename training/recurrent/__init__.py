@@ -1,0 +1,1 @@
+"""What trainers of recurrent networks share: layers forwards and backwards, and the optimiser."""
