@@ -1,6 +1,6 @@
 """What each group of atoms adds to trees over a reader: the same training without the group.
 
-    python benchmarks/bench_atoms.py --without neighbours --recipe training/recipes/english_read.json --reader NET … --out MODEL
+    python benchmarks/bench_atoms.py --without neighbours --recipe training/recipes/english_read.json --reader NET …
 
 All other options go to `python -m training fit`.
 """
