@@ -302,6 +302,8 @@ def test_schedules() -> None:
     rates = [learn_rate(config, step, step / 1000) for step in range(1001)]
     assert rates[0] == pytest.approx(0.01) and max(rates) == pytest.approx(0.0991) and rates[-1] == 0.0
     assert rates[10:] == sorted(rates[10:], reverse=True) and rates[:10] == sorted(rates[:10])
+    short = [learn_rate(replace(config, warmup_steps=100), step, step / 40) for step in range(41)]
+    assert max(short) == short[4] == pytest.approx(0.09), "the warm-up takes a tenth of a short run"
 
 
 def test_derivatives_are_those_of_small_changes() -> None:

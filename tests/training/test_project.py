@@ -128,7 +128,7 @@ def test_train_from_nothing(tmp_path):
         ("sample", "gold"),
         ("sample", "predicted"),
     ]
-    assert scores[0]["all"]["f1"] == pytest.approx(0.413, abs=0.02), "even this little training finds phrases"
+    assert scores[0]["all"]["f1"] == pytest.approx(0.579, abs=0.02), "even this little training finds phrases"
     assert scores[0]["sentences"] == 62 and scores[0]["tag_accuracy"] == 1.0 > scores[1]["tag_accuracy"]
     nlp = spacy.load(out / "pipeline")
     assert nlp.pipe_names == ["tagger", "dtparse"]

@@ -56,7 +56,8 @@ class FitConfig:
 
     epochs: passes over the training sentences (may be fractional).
     batch: words per update.
-    learn_rate: the peak; linear warm-up over ``warmup_steps`` updates, then linear decay to zero.
+    learn_rate: the peak; linear warm-up over ``warmup_steps`` updates, a tenth of all at most, and linear decay to
+        zero.
     dropout_table, dropout_layers: share of the numbers set to 0 in what the first layer reads, and the others.
     hide: a word that occurs so many times is shown as an unknown one in half of the cases, a more frequent one less.
     starts: what the loss of sentence starts counts, beside that of tags.

@@ -58,8 +58,10 @@ English Web Treebank, of which no tagger learns from a few hundred examples that
 
 
 def learn_rate(config: FitConfig, step: int, done: float) -> float:
-    """Linear warm-up to ``config.learn_rate``, and linear decay to zero where the share 1 of all words is ``done``."""
-    return config.learn_rate * min(1.0, (step + 1) / config.warmup_steps) * max(0.0, 1.0 - done)
+    """Linear warm-up to ``config.learn_rate``, for a tenth of the run at most, and linear decay to zero where the
+    share 1 of all words is ``done``."""
+    warm = max((step + 1) / config.warmup_steps, 10 * done)
+    return config.learn_rate * min(1.0, warm) * max(0.0, 1.0 - done)
 
 
 def fit(
