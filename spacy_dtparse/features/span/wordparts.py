@@ -104,6 +104,19 @@ class WordParts:
         rows = [self._before, *map(self._of_token.__getitem__, zip(words, tags, strict=True)), self._after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
+    def encode_all(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[np.ndarray, np.ndarray]:
+        """(`encode` of each sentence, one behind the other; where each begins, and the number of rows, int32
+        (S + 1,))."""
+        row, rows = self._of_token.__getitem__, []
+        for words, tags in sentences:
+            rows += [self._before, *map(row, zip(words, tags, strict=True)), self._after]
+        firsts = np.cumsum([0, *(len(words) + 2 for words, _ in sentences)]).astype(INDEX)
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS)), firsts
+
+    def tag_numbers(self, tags: Sequence[str]) -> np.ndarray:
+        """int32 (n,): places of tags in the list of tags, its length for those not listed."""
+        return self.tables[TAG].encode(tags, len(self.tables[TAG]))
+
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
         """int32 (n,): places of the tokens' tags in the list of tags, its length for those not listed; `rows` of
         `encode`."""

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ...dtypes import INDEX
-from ...kernels.trees.beliefs import COLUMNS, write_beliefs
+from ...dtypes import INDEX, OFFSET
+from ...kernels.trees.beliefs import COLUMNS, write_all
 
 
 class Beliefs(NamedTuple):
@@ -37,6 +37,20 @@ def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0, sure
     """Token columns int32 (n, TOKEN_COLUMNS) and beliefs in one matrix, as `kernels.trees.beliefs` has it; `trust`:
     what the log odds of a constituent count in the search; `sure`: probability from which on nothing is in doubt, 1:
     all is."""
-    tokens = np.zeros((len(columns) + len(beliefs.spans), COLUMNS), dtype=INDEX)
-    write_beliefs(columns, *beliefs, trust, sure if sure < 1 else 2.0, tokens, np.zeros(len(tokens) + 1))
-    return tokens
+    return all_with_beliefs(columns, np.array([0, len(columns)], dtype=OFFSET), [beliefs], trust, sure)[0]
+
+
+def all_with_beliefs(
+    columns: np.ndarray, firsts: np.ndarray, beliefs: Sequence[Beliefs], trust: float, sure: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """`with_beliefs` of S sentences: their matrices one behind the other, and where each begins, int64 (S + 1,).
+
+    `columns`: of all their tokens, those of a sentence from `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,).
+    """
+    believed_from = np.cumsum([0, *(len(own.spans) for own in beliefs)], dtype=OFFSET)
+    rows = firsts + believed_from
+    tokens = np.zeros((int(rows[-1]), COLUMNS), dtype=INDEX)
+    found = beliefs[0] if len(beliefs) == 1 else Beliefs(*map(np.concatenate, zip(*beliefs, strict=True)))
+    sums = np.zeros(len(tokens) + len(beliefs))
+    write_all(columns, firsts, *found, believed_from, float(trust), sure if sure < 1 else 2.0, tokens, rows, sums)
+    return tokens, rows

@@ -212,6 +212,45 @@ def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, ch
 
 
 @kernel(error_model="numpy")
+def read_beliefs(
+    network, weights, bias, numbers, firsts, together, least, sentence, spans, masses, chains, chances, ends
+):  # fmt: skip
+    """`constituent_beliefs` of a network about the sentences of a batch, from `sentence` on, one behind the other;
+    returns the number of the sentence for which there is no room any more, or how many there are.
+
+    `numbers`, `firsts`: as `read_gaps` takes them; of `together` rows at most are read at once, or of one sentence.
+    `weights` float32 (1, m, C), `bias` (1, C): the network's, of labels. `ends` int64 (sentences + 1,): where the
+    beliefs of each begin, and how many there are.
+    """
+    m, n_sentences, part = weights.shape[1], len(firsts) - 1, sentence
+    gaps, own = np.empty(0, dtype=REAL), np.empty(0, dtype=REAL)
+    first = last = sentence  # the sentences that are read
+    while part < n_sentences:
+        if part == last:
+            first, last = part, part + 1
+            while last < n_sentences and firsts[last + 1] - firsts[first] <= together:
+                last += 1
+            size = firsts[last] - firsts[first] - (last - first)
+            gaps, own = np.empty(4 * m * size, dtype=REAL), np.empty(size, dtype=REAL)
+            read_gaps(
+                network, numbers[firsts[first] : firsts[last]], firsts[first : last + 1] - firsts[first], gaps, own
+            )
+        n, at = firsts[part + 1] - firsts[part] - 2, ends[part]
+        gap = firsts[part] - firsts[first] - (part - first)
+        read = gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
+        found, posteriors, logs = span_probabilities(
+            read, own[gap : gap + n + 1].reshape((1, n + 1)), weights, bias, 0, n, least
+        )
+        if at + len(found) > len(spans):
+            break
+        ends[part + 1] = at + constituent_beliefs(
+            found, posteriors, logs, least, spans[at:], masses[at:], chains[at:], chances[at:]
+        )
+        part += 1
+    return part
+
+
+@kernel(error_model="numpy")
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
     label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.

@@ -56,6 +56,22 @@ def place_of_bare(items, count, n, tags, never, parents, first):
 
 
 @kernel(error_model="numpy")
+def find_bare(items, item_firsts, tags, firsts, never, parents, found):
+    """Whether `place_of_bare` finds a token in each of S sentences, one behind the other; `found` bool (S,) is filled.
+
+    `items` int32 (…, 3), those of a sentence from item_firsts[s] to item_firsts[s + 1], the root first, which is not
+    looked at; a sentence with a label below 0 is passed over. `tags`, `parents` int32 (tokens,), from `firsts[s]`.
+    """
+    for s in range(len(firsts) - 1):
+        here = items[item_firsts[s] + 1 : item_firsts[s + 1]]
+        known = True
+        for c in range(len(here)):
+            known = known and here[c, 2] >= 0
+        own, room = tags[firsts[s] : firsts[s + 1]], parents[firsts[s] : firsts[s + 1]]
+        found[s] = known and place_of_bare(here, len(here), len(own), own, never, room, 0) >= 0
+
+
+@kernel(error_model="numpy")
 def _wrong(never, label, tag, beside):
     """Whether `label` never has a bare token of the tag beside children whose labels `beside` bool (labels + 1,) marks;
     the last is always marked."""

@@ -24,8 +24,8 @@ MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
 # Where a search stands, kept between two calls of the kernel.
 CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
 BEST, BEST_GLUED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
-RESUMED, NEED_STATES, NEED_MET, NEED_CACHE = 13, 14, 15, 16
-_MARKS = 17
+RESUMED, NEED_STATES, NEED_MET, NEED_CACHE, BEGUN = 13, 14, 15, 16, 17
+_MARKS = 18
 
 
 class Agenda(NamedTuple):
@@ -133,13 +133,30 @@ def _rehash(met, bigger):
             meet(bigger, met[k]["key"], met[k]["cost"])
 
 
+@inner_kernel
+def begin(agenda, entries, used):
+    """Make the agenda and the entries of a score cache as they are before a sentence."""
+    mark, met = agenda.mark, agenda.met
+    if mark[N_MET] > 0:
+        for k in range(met.shape[0]):
+            met[k]["key"] = EMPTY
+    if used[0] > 0:
+        for k in range(entries.shape[0]):
+            entries[k]["key"] = EMPTY
+        used[0] = 0
+    put_state(agenda.states, 0, -1, 0, 0, -1, 0.0, EMPTY)
+    for k in range(_MARKS):
+        mark[k] = 0
+    mark[BEGUN], mark[N_STATES] = 1, 1
+    mark[BEST], mark[FIRST] = -1, -1
+
+
 def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
-    room = 4096 if keep else 8 * n_tokens + 64
+    """Arrays for a sentence of so many tokens and nodes; `keep`: whether states are queued, `track`: whether they are
+    told from one another. `begin` fills them."""
+    room = 4096 if keep else n_tokens + node_room + 1
     states = np.empty(room, dtype=STATE)
-    states[0] = (-1, 0, 0, -1, 0.0, 0)
     mark = np.zeros(_MARKS, dtype=np.int64)
-    mark[N_STATES] = 1
-    mark[BEST] = mark[FIRST] = -1
     return Agenda(
         states,
         np.empty(room if keep else 1, dtype=np.int32),

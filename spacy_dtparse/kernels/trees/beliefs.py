@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..jit import inner_kernel, kernel
+from ..jit import bare_kernel, inner_kernel
 
 FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 6, 7, 8, 9
 """Columns of a token: the rows [first, last) of the spans that begin there; the sum of their SKIPPED; the cost of a
@@ -60,7 +60,7 @@ def believed(tokens):
     return tokens.shape[1] == COLUMNS
 
 
-@kernel(error_model="numpy")
+@inner_kernel(error_model="numpy")
 def write_beliefs(columns, spans, masses, chains, chances, trust, sure, tokens, sums):
     """Write tokens and beliefs into one matrix.
 
@@ -126,6 +126,19 @@ def _write_crossing(n, spans, masses, crossing, tokens):
                 crossing[other] += masses[r]
     for r in range(c):
         tokens[n + r, CROSSING] = bin_of(crossing[r])
+
+
+@bare_kernel(error_model="numpy")
+def write_all(columns, firsts, spans, masses, chains, chances, believed_from, trust, sure, tokens, rows, sums):
+    """`write_beliefs` for the sentences of a batch, one behind the other. `columns` int32 (tokens, TOKEN_COLUMNS),
+    those of a sentence from `firsts[s]` to `firsts[s + 1]`; its beliefs from `believed_from[s]` on, in the arrays of
+    `write_beliefs`; its rows of `tokens`, all 0, from `rows[s]`. `sums` float64 (rows and sentences,), all 0: room."""
+    for s in range(len(firsts) - 1):
+        t, b = slice(firsts[s], firsts[s + 1]), slice(believed_from[s], believed_from[s + 1])
+        write_beliefs(
+            columns[t], spans[b], masses[b], chains[b], chances[b], trust, sure, tokens[rows[s] : rows[s + 1]],
+            sums[rows[s] + s : rows[s + 1] + s + 1],
+        )  # fmt: skip
 
 
 def count_tokens(tokens: np.ndarray) -> int:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import CONFIDENCE_GRID, INDEX, OFFSET, SCORE
+from ...dtypes import CONFIDENCE_GRID, INDEX, OFFSET
 from ...errors import ConfigError, DtparseError
 from ...features.trees.names import READER, atom_names
 from ...features.trees.templates import compile_templates
 from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.features import PARTS_WIDTH, TAG, Nodes
 from ...kernels.trees.replay import replay
-from ...kernels.trees.search import FALLBACK, search
+from ...kernels.trees.search import FALLBACK, Sentences, make_room, search_all
 from ...kernels.trees.spines import no_offers
 from ...kernels.trees.state import SHIFT_REDUCE, make_nodes
 from ...trees.heads_compiled import compile_head_rules
@@ -143,15 +143,15 @@ def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[i
 
 def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     """The nodes of the parse, its items in the order of their inference, and the status."""
-    n = count_tokens(tokens)
-    nodes = make_nodes(8 * n + 64, 16 * n + 1024)
-    costs, counts = np.zeros(len(nodes.item) + 1, dtype=SCORE), np.zeros(4, dtype=OFFSET)
-    status = search(
-        parser.compiled.search, tokens, np.ascontiguousarray(tokens[:n, TAG]), n,
-        parser.settings.budget_for(n), float(parser.settings.confident),
-        parser.model.gate.least(parser.settings.gate), no_offers(), nodes, parser.compiled.scratch(n), costs, counts,
+    n, model = count_tokens(tokens), parser.compiled.search
+    budget = parser.settings.budget_for(n)
+    rows, firsts = (np.array([0, end], dtype=OFFSET) for end in (len(tokens), n))
+    sentence = Sentences(tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), firsts, np.array([budget], dtype=OFFSET))
+    parses, room = search_all(
+        model, sentence, float(parser.settings.confident), parser.model.gate.least(parser.settings.gate), no_offers(),
+        make_room(model, n, parser.compiled.scratch(n), budget > 0),
     )  # fmt: skip
-    return nodes, int(status)
+    return room.nodes, int(parses.statuses[0])
 
 
 def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.ndarray, list[int]]:

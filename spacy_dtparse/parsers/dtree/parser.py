@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dtypes import INDEX, OFFSET, PLACES, SCORE, SIDES
+from ...dtypes import INDEX, OFFSET, PLACES, SIDES
 from ...errors import DtparseError, ModelFormatError
 from ...features.offers import Offered, OfferReader, check_offered
-from ...features.trees.beliefs import with_beliefs
+from ...features.trees.beliefs import all_with_beliefs, with_beliefs
 from ...kernels.trees.beliefs import CHAIN as BELIEVED_CHAIN
-from ...kernels.trees.beliefs import END, LAST_SPAN, SURE, count_tokens
+from ...kernels.trees.beliefs import COLUMNS, END, LAST_SPAN, SURE, count_tokens
+from ...kernels.trees.features import TAG
 from ...kernels.trees.pruning import LIKELY
-from ...kernels.trees.search import STATUSES, search
+from ...kernels.trees.search import STATUSES, Parses, Sentences, make_room, search_all
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
-from ...kernels.trees.state import make_nodes
 from ...model.trees.bundle import KIND, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
 from ...trees.transforms import Removal
@@ -29,6 +30,10 @@ from ..proofs import Proof
 from ..settings import SearchSettings
 from ..stored import RecipeParser
 
+Prepared = tuple[Removal, list[str], list[str]]
+"""What preprocessing did to a sentence, the words that it kept, their tags."""
+_KEPT_STATES, _KEPT_ENTRIES = 1 << 18, 1 << 15
+"""An agenda of more states, or a cache of more entries, is given up after a batch, so that memory stays small."""
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0, sure=1.0)
 """Nothing is left out."""
 
@@ -110,32 +115,40 @@ class DtreeParser(RecipeParser):
         self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE, pruning: Pruning | None = None
     ) -> tuple[np.ndarray, float, str, np.ndarray]:
         """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
-        local, n = self._local, count_tokens(tokens)
-        room = getattr(local, "room", 0)
-        if room < n:
-            local.room = max(64, 2 * n) if n <= 4096 else n
+        parses = self._search_all(
+            tokens, np.array([0, len(tokens)]), np.array([0, count_tokens(tokens)]), [budget], settings, pruning
+        )
+        return parses.items, float(parses.costs[0]), STATUSES[parses.statuses[0]], parses.counts[0]
+
+    def _search_all(
+        self, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, budgets: Sequence[int],
+        settings: SearchSettings, pruning: Pruning | None = None,
+    ) -> Parses:  # fmt: skip
+        """The parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their tokens,
+        added up from 0. Either all or none of the budgets are 0. `pruning`: of a single sentence."""
+        local, keep = self._local, budgets[0] > 0
+        n = int(np.diff(firsts).max())
+        if getattr(local, "room", 0) < n:
+            local.room, local.rooms = max(64, 2 * n) if n <= 4096 else n, {}
             local.scratch = self.compiled.scratch(local.room)
-            local.nodes = make_nodes(8 * local.room + 64, 16 * local.room + 1024)
-            local.costs = np.zeros(8 * local.room + 65, dtype=SCORE)
-            local.chains = np.zeros(8 * local.room + 64, dtype=CHAIN)
-        nodes, costs = local.nodes, local.costs
-        if local.scratch.features.mark[0] > 2**31 - 2**26:
-            local.scratch.features.mark[0] = 0
-            local.scratch.features.stamp[:] = 0
-        offers = no_offers() if pruning is None else Offers(pruning.levels, local.chains)
-        counts = np.zeros(4, dtype=OFFSET)
-        tag_symbols = np.ascontiguousarray(tokens[:n, 1])
-        status = search(
-            self.compiled.search, tokens, tag_symbols, n, budget, float(settings.confident),
-            self.model.gate.least(settings.gate), offers, nodes, local.scratch, costs, counts,
+        room = local.rooms.get(keep) or make_room(self.compiled.search, local.room, local.scratch, keep)
+        is_token = np.ones(len(tokens), dtype=np.bool_)
+        if tokens.shape[1] == COLUMNS:
+            places = np.arange(len(tokens)) - np.repeat(rows[:-1], np.diff(rows))
+            is_token = places < np.repeat(np.diff(firsts), np.diff(rows))
+        offers = no_offers()
+        if pruning is not None:
+            offers = Offers(pruning.levels, np.zeros(len(room.nodes.item), dtype=CHAIN))
+        parses, room = search_all(
+            self.compiled.search,
+            Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, np.array(budgets, OFFSET)),
+            float(settings.confident), self.model.gate.least(settings.gate), offers, room,
         )  # fmt: skip
-        used = int(nodes.used[0])
-        number = np.arange(n, used)
-        start, end = nodes.item[n:used]["start"], nodes.item[n:used]["end"]
-        order = np.lexsort((-number, -end, start))
-        items = np.stack([start, end, nodes.item[n:used]["label"]], axis=1)[order].astype(INDEX)
-        local.item_costs = costs[number[order]]
-        return items, float(costs[-1]), STATUSES[status], counts
+        if len(room.agenda.states) <= _KEPT_STATES and len(room.cache.entries) <= _KEPT_ENTRIES:
+            local.rooms[keep] = room
+        else:
+            local.rooms.pop(keep, None)
+        return parses
 
     @property
     def reads_spines(self) -> bool:
@@ -153,42 +166,98 @@ class DtreeParser(RecipeParser):
         pruned to those within the first of the settings' `betas` of a word's likeliest, and where that gives no whole
         parse, to those within the next; at last it is not pruned. A status of "optimal" is then of what was left.
         """
+        if not spines:
+            return self.parse_batch([(words, tags)])[0]
         record, kept_words, kept_tags = self._prepared(words, tags)
         check_offered(spines, len(words))
-        return self._parse(record, kept_words, kept_tags, self.encode(kept_words, kept_tags), spines)
+        if not self.reads_spines:
+            return self.parse_batch([(words, tags)])[0]
+        tokens = self.encode(kept_words, kept_tags)
+        parses, counts, tried, ambiguity = self._passes(tokens, [spines[k] for k in record.kept])
+        return self._mended(
+            record, kept_words, kept_tags, parses.items, parses.item_costs, float(parses.costs[0]),
+            STATUSES[parses.statuses[0]], counts, tokens, tried, ambiguity,
+        )  # fmt: skip
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """`parse` of each (words, tags), the same results in less time where a reader reads some at once."""
+        """`parse` of each (words, tags), the same results in less time."""
         prepared = [self._prepared(*sentence) for sentence in sentences]
-        if self.reader is None:
-            return [self._parse(*one, self.encode(*one[1:])) for one in prepared]
-        beliefs = self.reader.beliefs([one[1:] for one in prepared])
-        trust, sure = self.settings.trust, self.settings.sure
-        return [
-            self._parse(*one, with_beliefs(self.model.lexicon.encode(*one[1:]), believed, trust, sure))
-            for one, believed in zip(prepared, beliefs, strict=True)
-        ]
+        results: list[ParseResult] = []
+        for _, part in groupby(prepared, lambda one: self.settings.budget_for(len(one[1])) > 0):
+            results += self._parse_all(list(part))
+        return results
 
-    def _parse(
-        self, record: Removal, kept_words: list[str], kept_tags: list[str], tokens: np.ndarray, spines: Offered = ()
-    ) -> ParseResult:
-        """The parse of a sentence that was prepared and encoded."""
-        offered = [spines[k] for k in record.kept] if spines else []
-        items, cost, status, counts, tried, ambiguity = self._passes(tokens, offered)
+    def _parse_all(self, prepared: Sequence[Prepared]) -> list[ParseResult]:
+        """The parses of prepared sentences, of which either all or none are parsed greedily."""
+        words, tags = [text for one in prepared for text in one[1]], [text for one in prepared for text in one[2]]
+        lengths = [len(one[1]) for one in prepared]
+        firsts = np.cumsum([0, *lengths], dtype=OFFSET)
+        tokens, rows = self.model.lexicon.encode(words, tags), firsts
+        if self.reader is not None:
+            beliefs = self.reader.beliefs([one[1:] for one in prepared])
+            tokens, rows = all_with_beliefs(tokens, firsts, beliefs, self.settings.trust, self.settings.sure)
+        parses = self._search_all(tokens, rows, firsts, list(map(self.settings.budget_for, lengths)), self.settings)
+        changed = self._changed(parses, tokens, rows, firsts, tags)
+        statuses, totals, counts = parses.statuses.tolist(), parses.costs.tolist(), parses.counts.tolist()
+        ends, items, costs = parses.firsts.tolist(), parses.items.T.tolist(), parses.item_costs.tolist()
+        names, found = self.model.lexicon.labels.strings, []
+        for s, (record, own_words, own_tags) in enumerate(prepared):
+            status = STATUSES[statuses[s]]
+            if s in changed or (status == "fallback" and self.reader is not None):
+                here = slice(ends[s], ends[s + 1])
+                result = self._mended(
+                    record, own_words, own_tags, parses.items[here], parses.item_costs[here], totals[s], status,
+                    counts[s], tokens[rows[s] : rows[s + 1]],
+                )  # fmt: skip
+            else:
+                starts, stops, labels = (column[ends[s] : ends[s + 1]] for column in items)
+                tree = Tree.trusted(own_words, own_tags, [names[label] for label in labels], starts, stops)
+                result = self._told(tree, costs[ends[s] : ends[s + 1]], record, totals[s], status, counts[s])
+            found.append(result)
+        return found
+
+    def _changed(
+        self, parses: Parses, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, tags: Sequence[str]
+    ) -> set[int]:
+        """Which sentences of a batch may have a label twice over a span, or have orphans to be taken up."""
+        if not (self.settings.whole and len(self._own_labels)):
+            return set()
+        numbers = self._readers_labels[parses.items[:, 2]]
+        theirs = np.column_stack([parses.items[:, :2], numbers])
+        orphans = self.reader.has_orphans(tags, firsts, theirs, parses.firsts)
+        changed = set(np.flatnonzero(orphans).tolist())
+        if self._repeated:
+            likely = np.flatnonzero((tokens[:, SURE] >= LIKELY) & np.isin(tokens[:, BELIEVED_CHAIN], [*self._repeated]))
+            own = np.searchsorted(rows, likely, side="right") - 1
+            changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())  # rows of beliefs
+        return changed
+
+    def _mended(
+        self, record: Removal, words: list[str], tags: list[str], items: np.ndarray, costs: np.ndarray, cost: float,
+        status: str, counts: list[int], tokens: np.ndarray, tried: int = 1, ambiguity: float | None = None,
+    ) -> ParseResult:  # fmt: skip
+        """The parse of a sentence whose items the reader may change; where the search found no parse, the reader's."""
         if status == "fallback" and self.reader is not None:
-            read = self.reader.parse(kept_words, kept_tags)
+            read = self.reader.parse(words, tags)
             if set(read.tree.labels) <= set(self.model.lexicon.labels):
                 tree, scores = self._restored(read.tree, read.scores, record)
-                return ParseResult(tree, scores, read.cost, status, int(counts[0]), int(counts[1]), None, tried)
-        names, item_costs = self.model.lexicon.labels.strings, self._local.item_costs
+                return ParseResult(tree, scores, read.cost, status, counts[0], counts[1], None, tried)
         if self.settings.whole and len(self._own_labels) and status != "fallback":
-            items, item_costs = self._with_repeats(tokens, items, item_costs)
-            items, item_costs = self._taken_up(kept_words, kept_tags, items, item_costs)
+            items, costs = self._with_repeats(tokens, items, costs)
+            items, costs = self._taken_up(words, tags, items, costs)
+        names = self.model.lexicon.labels.strings
         starts, ends, numbers = items.T.tolist()
-        tree = Tree.trusted(kept_words, kept_tags, [names[label] for label in numbers], starts, ends)
-        tree, scores = self._restored(tree, tuple(item_costs.tolist()), record)
+        tree = Tree.trusted(words, tags, [names[label] for label in numbers], starts, ends)
+        return self._told(tree, costs.tolist(), record, cost, status, counts, tried, ambiguity)
+
+    def _told(
+        self, tree: Tree, scores: list[float], record: Removal, cost: float, status: str, counts: list[int],
+        tried: int = 1, ambiguity: float | None = None,
+    ) -> ParseResult:  # fmt: skip
+        """The result over all words of a tree over those kept; `counts`: as in `Parses`."""
+        tree, restored = self._restored(tree, tuple(scores), record)
         proven = bool(counts[2]) if status == "optimal" else None
-        return ParseResult(tree, scores, cost, status, int(counts[0]), int(counts[1]), proven, tried, ambiguity)
+        return ParseResult(tree, restored, cost, status, counts[0], counts[1], proven, tried, ambiguity)
 
     def _repeating_chains(self) -> dict[int, list[int]]:
         """The reader's chains with a label twice, which no inferences build, as numbers of the model's labels."""
@@ -233,27 +302,25 @@ class DtreeParser(RecipeParser):
         more[:, 2] = self._own_labels[more[:, 2]]
         return np.concatenate([items[:1], more]), np.concatenate([costs[:1], found[1]])
 
-    def _passes(
-        self, tokens: np.ndarray, offered: Offered
-    ) -> tuple[np.ndarray, float, str, np.ndarray, int, float | None]:
-        """What `_search` gives, the number of searches, and the spines that a token had in the last, None for all.
-        Counts are of all searches together."""
-        n = count_tokens(tokens)
-        budget = self.settings.budget_for(n)
-        before = np.zeros(2, dtype=OFFSET)
+    def _passes(self, tokens: np.ndarray, offered: Offered) -> tuple[Parses, list[int], int, float | None]:
+        """The parse of a sentence with offers, the counts of all searches together, their number, and the spines that a
+        token had in the last, None for all."""
+        n = len(tokens)
+        ends, budgets = (np.array([0, n]),) * 2, [self.settings.budget_for(n)]
+        before = np.zeros(4, dtype=OFFSET)
         tried = number = 0
-        for beta in self.settings.betas if offered and self.reads_spines else ():
+        for beta in self.settings.betas:
             found = self._spines.pruning(offered, beta)
             if found is not None and found.number != number:  # of two betas one offers all that the other does
                 tried, number = tried + 1, found.number
-                items, cost, status, counts = self._search(tokens, budget, self.settings, found)
-                counts[:2] += before
-                if status != "fallback":
-                    return items, cost, status, counts, tried, found.number / n
-                before = counts[:2]
-        items, cost, status, counts = self._search(tokens, budget, self.settings)
-        counts[:2] += before
-        return items, cost, status, counts, tried + 1, None
+                parses = self._search_all(tokens, *ends, budgets, self.settings, found)
+                before[2] = 0
+                before += parses.counts[0]
+                if STATUSES[parses.statuses[0]] != "fallback":
+                    return parses, before.tolist(), tried, found.number / n
+        parses = self._search_all(tokens, *ends, budgets, self.settings)
+        before[2] = 0
+        return parses, (before + parses.counts[0]).tolist(), tried + 1, None
 
 
 __all__ = ["KIND", "DtreeParser"]

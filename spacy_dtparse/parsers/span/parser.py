@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, REAL, SCORE
+from ...dtypes import INDEX, OFFSET, REAL, SCORE
 from ...features.trees.beliefs import Beliefs
 from ...kernels.span.network import (
     constituent_beliefs,
     cut_greedily,
     decode,
     label_spans,
+    read_beliefs,
     read_gaps,
     span_probabilities,
 )
-from ...kernels.span.whole import place_of_bare, take_up_bare
+from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
@@ -211,17 +213,17 @@ class SpanParser(StoredParser):
         parts = self.read(words, tags)
         found: dict[tuple[int, int, str], float] = {(0, n, TOP): 1.0}
         if n <= most:
-            self._believe(parts, 0, n, found)
+            self._add_posteriors(parts, 0, n, found)
             return found
         spans, chains, costs = cut_greedily(*parts, most)
         for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
             if chain < 0:
-                self._believe(parts, start, end, found)
+                self._add_posteriors(parts, start, end, found)
             else:
                 found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[chain]}
         return found
 
-    def _believe(
+    def _add_posteriors(
         self, parts: tuple[np.ndarray, ...], start: int, end: int, found: dict[tuple[int, int, str], float]
     ) -> None:
         """Add the posteriors of [start, end) to `found`."""
@@ -241,11 +243,31 @@ class SpanParser(StoredParser):
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
         """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
-        found = []
-        for part in _batches(sentences):
-            for sentence, parts in zip(part, self._read_part(part), strict=True):
-                found.append(self._beliefs(parts, len(sentence[0])))
+        most, found = max(self.settings.max_tokens, 1), []
+        for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > most):
+            if len(self._networks) == self._first == 1 and not is_long:
+                found += self._believe(list(group))
+                continue
+            for part in _batches(list(group)):
+                for sentence, parts in zip(part, self._read_part(part), strict=True):
+                    found.append(self._beliefs(parts, len(sentence[0])))
         return found
+
+    def _believe(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
+        """The beliefs of the only network about sentences none of which is too long for a chart."""
+        numbers, firsts = self.model.words.encode_all(sentences)
+        room, done, ends = 8 * len(numbers), 0, np.zeros(len(sentences) + 1, dtype=OFFSET)
+        made = Beliefs(np.empty((room, 2), INDEX), np.empty(room), np.empty((room, 2), INDEX), np.empty((room, 2)))
+        network, labels = self._networks[0], (self._weights, self._bias)
+        while True:
+            done = read_beliefs(network, *labels, numbers, firsts, _TOGETHER, _READ, done, *made, ends)
+            if done == len(sentences):
+                break
+            made = Beliefs(*(np.concatenate([array, np.empty_like(array)]) for array in made))
+        return [
+            Beliefs(*(array[start:end] for array in made))
+            for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        ]
 
     def _beliefs(self, parts: tuple[np.ndarray, ...], n: int) -> Beliefs:
         """The beliefs of a sentence that was read; in a long one those of its parts and of what was cut."""
@@ -381,10 +403,25 @@ class SpanParser(StoredParser):
         if self._orphans is None or count > len(room) // 2:
             return None
         room[:count], scores[:count] = items, costs
-        kinds = self.model.words.tags_of(self.model.words.encode(words, tags))
+        kinds = self.model.words.tag_numbers(tags)
         if self._hangs_together(count, n, kinds, self._orphans):
             return None
         return self._taken_up(count, self.read(words, tags), kinds, self._orphans)
+
+    def has_orphans(
+        self, tags: Sequence[str], firsts: np.ndarray, items: np.ndarray, item_firsts: np.ndarray
+    ) -> np.ndarray:
+        """bool (S,): of which of S sentences `take_up` would find something to take up.
+
+        `tags`: of all their tokens, those of a sentence from `firsts[s]`, int64 (S + 1,). `items` int32 (c, 3): start,
+        end, number in `labels` (-1: not in it), in pre-order, each sentence's TOP first, from `item_firsts[s]`, int64
+        (S + 1,).
+        """
+        found = np.zeros(len(firsts) - 1, dtype=np.bool_)
+        if self._orphans is not None:
+            kinds = self.model.words.tag_numbers(tags)
+            find_bare(items, item_firsts, kinds, firsts, self._orphans.never, np.empty_like(kinds), found)
+        return found
 
     def _charted(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> tuple[list[list[int]], list[float], int]:
         """(Items, scores, spans that were labelled) of the chart over [start, end)."""
