@@ -13,11 +13,12 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, config
+from numba.core import caching, codegen, compiler, config
 
 KERNEL_ROOT = Path(__file__).resolve().parent
 
@@ -109,6 +110,44 @@ def stamp_path(cache: Path, folder: Path) -> Path:
     return cache / f"{folder.name}.stamp"
 
 
+class _Nowhere:
+    """Takes the environment of a function that has no machine code."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing: what links the function has an environment of its own."""
+
+
+class _LinkedLibrary(codegen.JITCodeLibrary):
+    """The code of a kernel that only kernels call, as LLVM's intermediate code: each kernel that calls it takes a copy
+    and optimises it with its own. Machine code of the kernel itself, which nothing would run, is not made, nor is the
+    kernel optimised by itself: that takes a third of the time of compiling all."""
+
+    codegen = property(lambda self: _Nowhere())
+
+    def _optimize_final_module(self) -> None:
+        """Left to the kernels that call it."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """0: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+
+_numbers = count()
+
+
+class _InnerCompiler(compiler.Compiler):
+    """numba's compiler, with a `_LinkedLibrary` for the code."""
+
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any):
+        own = _LinkedLibrary(target_context.codegen(), f"inner-{next(_numbers)}")
+        super().__init__(typing_context, target_context, own, *rest)
+
+
 def kernel(function: Callable | None = None, **options: Any) -> Any:
     """Compile `function` in nopython mode with the package's cache; `options` go to `numba.njit`.
 
@@ -116,9 +155,12 @@ def kernel(function: Callable | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda decorated: kernel(decorated, **options)
-    compiled = numba.njit(function, **{"nogil": True, "no_cfunc_wrapper": True, **options})
-    if not hasattr(compiled, "py_func"):  # NUMBA_DISABLE_JIT
-        return compiled
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
+    inner = numba.njit(function, **{**options, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler})
+    if options.get("no_cpython_wrapper") or not hasattr(inner, "py_func"):  # NUMBA_DISABLE_JIT
+        return inner
+    compiled = numba.njit(function, **options)
+    compiled.get_call_template, compiled.get_overload = inner.get_call_template, inner.get_overload  # for kernels
     try:
         compiled._cache = _Cache(compiled.py_func)
     except RuntimeError:  # no writable folder at all: compile in memory
@@ -132,7 +174,9 @@ with many arrays some ten times cheaper. (A private option of numba, set in this
 
 inner_kernel = partial(bare_kernel, no_cpython_wrapper=True)
 """`bare_kernel` for functions that only kernels call: without the code that would take their arguments from Python,
-which for dozens of arrays takes longer to compile than the function."""
+which for dozens of arrays takes longer to compile than the function, and without machine code of their own (see
+`_LinkedLibrary`; numba's compiler is told so by classes that its interface does not promise to keep, in this one
+place)."""
 
 
 LOOSE_SUMS = {"reassoc", "contract", "arcp", "nsz"}

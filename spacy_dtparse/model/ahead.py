@@ -1,7 +1,7 @@
 """Compile the kernels in two processes: what a parse calls is compiled by halves, before the parse itself is.
 
 Both write numba's cache; what the one has finished the other reads. It only saves time: without it the same kernels are
-compiled in turn. A kind of parser that has shares names its module in SHARES.
+compiled in turn.
 """
 
 import os
@@ -9,11 +9,16 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ..kernels.jit import compile_for
 
-SHARES = {"dtree": "trees.ahead", "span": "span.ahead"}
-"""Module below this folder for a kind of model: HERE and THERE are its two shares, `arguments()` their arguments."""
+SHARES: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {
+    "dtree": {"HERE": {"span.ahead": ("READER",), "trees.ahead": ("BELIEFS",)}, "THERE": {"trees.ahead": ("SEARCH",)}},
+    "span": {"HERE": {"span.ahead": ("GAPS",)}, "THERE": {"span.ahead": ("CHART",)}},
+}
+"""By kind of model and share, modules below this folder and what of each is compiled: names of tuples of kernels, for
+the arguments that the module's `arguments()` has."""
 
 _LONGEST = 120.0
 """Seconds to wait for the other process; then its share is compiled here."""
@@ -21,12 +26,20 @@ _LONGEST = 120.0
 _other: subprocess.Popen | None = None
 
 
+def kernels_of(kind: str, share: str) -> dict[Any, tuple[Any, ...]]:
+    """The kernels of a share, "HERE" or "THERE", and arguments of the types that every model has."""
+    found: dict[Any, tuple[Any, ...]] = {}
+    for name, parts in SHARES[kind][share].items():
+        module = import_module(f".{name}", __package__)
+        arguments = module.arguments()
+        found |= {kernel: arguments[kernel] for part in parts for kernel in getattr(module, part)}
+    return found
+
+
 def compile_share(kind: str, share: str) -> None:
-    """Compile the kernels of a share, "HERE" or "THERE", for arguments of the types that every model has."""
-    module = import_module(f".{SHARES[kind]}", __package__)
-    arguments = module.arguments()
-    for kernel in getattr(module, share):
-        compile_for(kernel, *arguments[kernel])
+    """Compile the kernels of a share."""
+    for kernel, arguments in kernels_of(kind, share).items():
+        compile_for(kernel, *arguments)
 
 
 def start_compiling(kind: str) -> bool:

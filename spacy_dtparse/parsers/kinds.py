@@ -49,9 +49,9 @@ CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.bu
 """The factories of constituent parsers."""
 
 
-def read_as(data: bytes, builds: str) -> Any:
-    """The parser of a model's bytes. Raises ModelFormatError for a damaged or unknown model, and for one that builds
-    something else than `builds`."""
+def read_as(data: bytes, builds: str, prove: bool = True) -> Any:
+    """The parser of a model's bytes; `prove`: see `StoredParser.from_bytes`. Raises ModelFormatError for a damaged or
+    unknown model, and for one that builds something else than `builds`."""
     from ..model.container import container_kind
 
     name = container_kind(data)
@@ -66,4 +66,4 @@ def read_as(data: bytes, builds: str) -> Any:
             f"a model of kind {name!r} ({kind.noun}) builds {kind.builds}, not {builds}; use it with "
             f"nlp.add_pipe({kind.factory!r}, config={{'model': …}}) or parsers.{LOADERS[kind.builds]}"
         )
-    return kind.parser_class().from_bytes(data)
+    return kind.parser_class().from_bytes(data, prove=prove)

@@ -497,7 +497,7 @@ def _write_items(nodes, n_tokens, node_costs, places, parses, first):
 
 
 @bare_kernel
-def _search_each(
+def search_each(
     model, sentences, sentence, confident, least, offers, nodes, scratch, agenda, cache, node_costs, parses
 ):  # fmt: skip
     """Parse the sentences from `sentence` on; the number of the one that needs more room, or how many there are."""
@@ -564,7 +564,7 @@ def search_all(
     room.agenda.mark[at.BEGUN] = 0
     done = 0
     while True:
-        done = _search_each(model, sentences, done, confident, least, offers, *room, parses)
+        done = search_each(model, sentences, done, confident, least, offers, *room, parses)
         if done == n:
             found = int(parses.firsts[-1])
             return parses._replace(items=parses.items[:found], item_costs=parses.item_costs[:found]), room

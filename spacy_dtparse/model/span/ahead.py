@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, REAL, SCORE
-from ...kernels.span.network import SpanNetwork, decode, read_gaps
-from ...kernels.span.whole import place_of_bare
+from ...dtypes import INDEX, OFFSET, REAL, SCORE
+from ...kernels.span.network import SpanNetwork, decode, read_beliefs, read_gaps
+from ...kernels.span.whole import find_bare, place_of_bare
 
 
 def arguments() -> dict[Any, tuple[Any, ...]]:
@@ -21,19 +21,25 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         zeros(4), zeros(1, 1), zeros(1), zeros(1), zeros(1, 1), zeros(1),
     )  # fmt: skip
     gaps, own = zeros(1, 4, 2, 1), zeros(1, 2)
+    numbers, rows, ends = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX), np.zeros(2, dtype=OFFSET)
+    pairs, tags = np.zeros((1, 2), dtype=INDEX), np.zeros(1, dtype=INDEX)
+    items, never = np.zeros((4, 3), dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_)
     return {
-        read_gaps: (network, np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX), zeros(8), zeros(2)),
+        read_gaps: (network, numbers, rows, zeros(8), zeros(2)),
+        read_beliefs: (
+            network, zeros(1, 1, 1), zeros(1, 1), numbers, rows, 256, 0.1, 0, pairs, np.zeros(1), pairs,
+            np.zeros((1, 2)), ends,
+        ),
+        find_bare: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
         decode: (
-            gaps, own, zeros(1, 1, 1), zeros(1, 1), np.zeros(2, dtype=INDEX), np.zeros(1, dtype=INDEX), 0, 1, 0.0, 0.0,
-            np.zeros((4, 3), dtype=INDEX), np.zeros(4, dtype=SCORE),
+            gaps, own, zeros(1, 1, 1), zeros(1, 1), np.zeros(2, dtype=INDEX), tags, 0, 1, 0.0, 0.0, items,
+            np.zeros(4, dtype=SCORE),
         ),
-        place_of_bare: (
-            np.zeros((4, 3), dtype=INDEX), 0, 1, np.zeros(1, dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_),
-            np.zeros(1, dtype=INDEX), 0,
-        ),
+        place_of_bare: (items, 0, 1, tags, never, tags, 0),
     }  # fmt: skip
 
 
-HERE = (read_gaps,)
-THERE = (decode, place_of_bare)
-"""The two shares."""
+GAPS, CHART = (read_gaps,), (decode, place_of_bare)
+"""The two halves of what a parse needs."""
+READER = (read_beliefs, find_bare)
+"""What boosted trees need of their reader."""

@@ -4,16 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import INDEX, OFFSET
 from ...features.trees.lexicon import Lexicon
 from ...features.trees.tables import get_templates
-from ...kernels.trees.agenda import STATE
-from ...kernels.trees.features import extract
-from ...kernels.trees.gate import gate_windows
-from ...kernels.trees.rules import rules_batch
-from ...kernels.trees.score import WINDOW_SEED, make_cache, score_windows
-from ...kernels.trees.search import rebuild
-from ...kernels.trees.spines import no_offers, prune_windows
-from ...kernels.trees.state import list_windows, make_nodes
+from ...kernels.trees.beliefs import COLUMNS, write_all
+from ...kernels.trees.search import Parses, Sentences, make_room, search_each
+from ...kernels.trees.spines import no_offers
 from ...trees.heads import COLLINS
 from .model import compile_model, untrained
 
@@ -23,36 +19,22 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     lexicon = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*"], "NN")
     model = untrained(lexicon, get_templates("standard"), COLLINS, "shift_reduce", 2, ())
     compiled = compile_model(model)
-    s, scratch = compiled.search, compiled.scratch(1)
-    tokens, tags = lexicon.encode(["a"], ["NN"]), np.zeros(1, dtype=np.int32)
-    nodes, zero, offers = make_nodes(4, 4), np.int64(0), no_offers()
-    frontier, windows = scratch.frontier, (scratch.windows_i, scratch.windows_j)
+    tokens, ends = lexicon.encode(["a"], ["NN"]), np.array([0, 1], dtype=OFFSET)
+    items, floats = np.zeros((1, 3), dtype=INDEX), np.zeros(1)
+    pairs = np.zeros((1, 2), dtype=INDEX)
+    parses = Parses(items, floats, ends, floats, ends, np.zeros((1, 4), dtype=OFFSET))
+    sentences = Sentences(tokens, ends, np.zeros(1, dtype=INDEX), ends, ends)
+    room = make_room(compiled.search, 1, compiled.scratch(1), keep=True)
     return {
-        extract: (
-            s.table, s.window_atoms, zero, nodes, frontier, zero, zero, tokens, zero, zero, zero, zero,
-            scratch.features, zero,
-        ),
-        gate_windows: (
-            s.gate, zero, tokens, nodes, frontier, zero, zero, *windows, scratch.window_labels, zero, scratch.gate_keys,
-        ),
-        list_windows: (s.grammar, nodes, tokens, frontier, zero, zero, *windows),
-        prune_windows: (
-            offers, s.grammar, s.heads, nodes, frontier, zero, zero, scratch.features.children, *windows, zero,
-            scratch.window_labels,
-        ),
-        rules_batch: (s.window_rules, scratch.window, scratch.features.atoms, zero, zero, scratch.scores),
-        rebuild: (
-            s.grammar, s.heads, tokens, tags, zero, offers, nodes, frontier, scratch.features.children,
-            np.zeros(1, dtype=STATE), zero, np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float64),
-        ),
-        score_windows: (
-            s.grammar, s.heads, s.table, s.window_atoms, s.window_rules, scratch.window, WINDOW_SEED, tokens, zero,
-            nodes, frontier, zero, zero, *windows, zero, zero, scratch.features, scratch.scores, make_cache(2, 2),
-            s.labels,
+        search_each: (compiled.search, sentences, 0, 1.0, 0, no_offers(), *room, parses),
+        write_all: (
+            tokens, ends, pairs, floats, pairs, np.zeros((1, 2)), ends, 0.5, 0.9, np.zeros((2, COLUMNS), dtype=INDEX),
+            ends, floats,
         ),
     }  # fmt: skip
 
 
-HERE = (extract, gate_windows, list_windows, prune_windows)
-THERE = (rules_batch, rebuild, score_windows)
-"""The two shares. The last kernel needs the first of the other share, which is done by then."""
+SEARCH = (search_each,)
+"""Half of what a parse needs."""
+BELIEFS = (write_all,)
+"""What a parse with a reader needs beside it."""

@@ -58,7 +58,7 @@ class DtreeParser(RecipeParser):
         super().__init__(model, settings, data)
         self.reader: Any = reader
         if reader is None and model.reader:
-            self.reader = read_as(model.reader, CONSTITUENTS)
+            self.reader = read_as(model.reader, CONSTITUENTS, prove=False)  # the proofs of the trees go through it
         if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
             raise ModelFormatError(
                 "the reader in the model has other label chains than its trees were trained with; fetch or write the "

@@ -84,6 +84,6 @@ def test_all_drawers_share_one_digest():
     from spacy_dtparse.kernels.trees import search
 
     stamps = {
-        function._cache._impl.locator.get_source_stamp() for function in (links.list_features, search._advance)
+        function._cache._impl.locator.get_source_stamp() for function in (links.list_features, search.search_each)
     }
     assert stamps == {sources_digest(KERNEL_ROOT)}

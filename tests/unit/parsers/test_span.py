@@ -67,6 +67,19 @@ def test_several_sentences_at_once_get_the_same_parses(networks: int, confident:
         parser.parse_batch([*rows[:2], (("a", "b", "c"), ("X", "Y"))])
 
 
+@pytest.mark.parametrize("networks", [1, 2])
+def test_beliefs_about_several_sentences_are_those_about_each(networks: int) -> None:
+    parser = SpanParser(random_model(networks), SpanSettings(max_tokens=40))
+    words, tags = SENTENCES[0]
+    long = 8 if SLOW else 40  # beliefs in all its spans: more than there is room for at first
+    work = [(list(words[:1]) * n, list(tags[:1]) * n) for n in (1, long, 2, 45, 3, long)] + list(SENTENCES)
+    for (own, own_tags), found in zip(work, parser.beliefs(work), strict=True):
+        wanted = parser._beliefs(parser.read(own, own_tags), len(own))
+        assert found.spans.tolist() == wanted.spans.tolist() and found.chains.tolist() == wanted.chains.tolist()
+        np.testing.assert_allclose(found.masses, wanted.masses, atol=1e-6)
+        np.testing.assert_allclose(found.chances, wanted.chances, atol=1e-6)
+
+
 @pytest.mark.parametrize("most", [0, 1, 3, 6])
 def test_a_long_sentence_is_cut(most: int) -> None:
     parser = SpanParser(random_model())

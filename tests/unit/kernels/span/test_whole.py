@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span.whole import place_of_bare, take_up_bare
+from spacy_dtparse.kernels.span.whole import find_bare, place_of_bare, take_up_bare
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree
 from tests.reference import span_whole as reference
@@ -98,6 +98,24 @@ def test_bare_tokens_are_those_of_the_plain_trees() -> None:
             assert parents.tolist() == [path[-1].cost if len(path) > 1 else -1 for path in paths], "costs are numbers"
             seen.add(found)
     assert seen >= {-1, 0, 1, 2, 3}
+
+
+def test_sentences_with_bare_tokens_are_found_in_a_batch() -> None:
+    cases = [random_case(seed) for seed in CASES]
+    never = cases[0][3]
+    items, tags, wanted = [], [], []
+    for number, (own, _, own_tags, *_) in enumerate(cases):
+        wanted.append(reference.place_of_bare(own, len(own_tags), own_tags, never, 0) >= 0)
+        rows = np.array([(0, len(own_tags), ROOT), *own], dtype=np.int32)
+        if number % 5 == 4 and len(rows) > 1:  # a label that the table does not know
+            rows[-1, 2], wanted[-1] = -1, False
+        items.append(rows)
+        tags.append(np.array(own_tags, dtype=np.int32))
+    ends = (np.cumsum([0, *map(len, rows)]) for rows in (items, tags))
+    found, all_tags = np.zeros(len(cases), dtype=np.bool_), np.concatenate(tags)
+    item_firsts, firsts = ends
+    find_bare(np.concatenate(items), item_firsts, all_tags, firsts, never, np.empty_like(all_tags), found)
+    assert found.tolist() == wanted and {*wanted} == {True, False}
 
 
 def test_tokens_are_taken_up_as_in_the_plain_trees() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.beliefs import Beliefs, with_beliefs
+from spacy_dtparse.features.trees.beliefs import Beliefs, all_with_beliefs, with_beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import beliefs as b
@@ -120,6 +120,19 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
         skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
         assert tokens[i, b.ALL_SKIPPED] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
         assert tokens[i, b.DISBELIEVED] / b.COST_UNIT == pytest.approx(0.5 * math.log(0.998 / 0.002), abs=1e-3)
+
+
+def test_a_batch_has_the_matrices_of_its_sentences():
+    rng = random.Random("batch")
+    columns, beliefs = [], []
+    for n in (3, 1, 9, 2):
+        columns.append(lexicon().encode(*sentence(rng, n)))
+        beliefs.append(as_arrays(random_beliefs(rng, n, share=0.0 if n == 2 else 0.6)))
+    firsts = np.cumsum([0, *map(len, columns)])
+    tokens, rows = all_with_beliefs(np.concatenate(columns), firsts, beliefs, 0.5, 0.9)
+    for s, (own, believed) in enumerate(zip(columns, beliefs, strict=True)):
+        assert tokens[rows[s] : rows[s + 1]].tolist() == with_beliefs(own, believed, 0.5, 0.9).tolist()
+    assert rows[-1] == len(tokens)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -132,6 +132,20 @@ def test_the_search_takes_the_steps_of_the_plain_agenda(strategy, edge_punctuati
     assert ("fallback" in statuses) == (not edge_punctuation)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_batch_has_the_parses_of_its_sentences(strategy):
+    rng, made = random.Random(f"batch {strategy}"), hand_made(strategy, seed=5)
+    lengths = (1, 3, 2) if SLOW else (1, 7, 2, 30, 3, 12, 1, 40, 5)
+    parser = parser_of(made, 200 if SLOW else 20_000).with_settings(max_tokens=25)  # longer ones are parsed greedily
+    work = [sentence(rng, n) for n in lengths]
+    wanted = [parser.with_settings(max_tokens=25).parse(*one) for one in work]  # each with arrays of its own
+    assert parser.parse_batch(work) == wanted == parser.parse_batch(work[::-1])[::-1]
+    if not SLOW:
+        assert {"greedy"} < {result.status for result in wanted}
+        agenda_sizes = [len(room.agenda.states) for room in parser._local.rooms.values()]
+        assert max(agenda_sizes) > 4096, "arrays were lengthened on the way"
+
+
 @pytest.mark.parametrize("strategy", ["l2r", "r2l", "shift_reduce"])
 def test_costs_are_those_of_the_tree_walk_along_the_derivation(strategy):
     for seed, budget in ((0, 0), (1, 500), (2, 0)):
