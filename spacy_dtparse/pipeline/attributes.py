@@ -8,7 +8,7 @@ trailing newline.
 """
 
 import warnings
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from spacy.tokens import Doc, Span, Token
 from ..errors import TreeError
 from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
-from ..trees.tree import TOP, Tree
+from ..trees.tree import Tree
 from .constituents import (
     Constituents,
     NonConstituentError,
@@ -26,6 +26,7 @@ from .constituents import (
     group_key,
     make_span,
     read_constituents,
+    tree_of,
 )
 from .sentences import is_blank, plain_word, visible_tokens
 
@@ -177,29 +178,8 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
     tokens = [token for token in span if not is_blank(token.text)]
     if not tokens:
         raise NonConstituentError(f"tokens {span.start} to {span.end} are white space only; they have no tree")
-    start, end = tokens[0].i, tokens[-1].i + 1
-    inner: list[tuple[int, int, str]] = []
-    leaf_of = {token.i: k for k, token in enumerate(tokens)}
-    first_inside = bisect_left(found.starts, start)
-    above = first_inside - 1
-    while above >= 0:
-        if start < found.ends[above] < end:
-            raise NonConstituentError(_over_edge(found, above, start, end))
-        above = found.parents[above]
-    for k in range(first_inside, bisect_left(found.starts, end)):
-        first, last, label = found.starts[k], found.ends[k], found.labels[k]
-        if last > end:
-            if first == start:  # an ancestor that begins with the span
-                continue
-            raise NonConstituentError(_over_edge(found, k, start, end))
-        try:
-            inner.append((leaf_of[first], leaf_of[last - 1] + 1, label))
-        except KeyError:
-            raise TreeError(f"{label} [{first}, {last}) begins or ends with a white-space token") from None
-    if not (inner and inner[0] == (0, len(tokens), TOP)):
-        inner.insert(0, (0, len(tokens), TOP))
     tags = [token.tag_ or UNKNOWN_TAG for token in tokens]
-    return Tree.from_spans([plain_word(token.text) for token in tokens], tags, inner)
+    return tree_of(found, [token.i for token in tokens], [plain_word(token.text) for token in tokens], tags)
 
 
 def trees(doc: Doc, key: str | None = None) -> list[Tree]:
@@ -211,13 +191,6 @@ def trees(doc: Doc, key: str | None = None) -> list[Tree]:
 def _symbol(text: str) -> str:
     """A word, tag or label as it stands in brackets."""
     return escape_token(plain_word(text))
-
-
-def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
-    return (
-        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) reaches over the edge of "
-        f"[{start}, {end}); give a sentence or a constituent"
-    )
 
 
 def _chain_end(found: Constituents, number: int) -> int:

@@ -4,7 +4,7 @@ way is `model_pipe`'s. Importing this module registers all factories of the pack
 # ruff: noqa: UP045 (older releases of spaCy know no X | None)
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, whole_number
+from ..checks import Setting
 from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
 from . import boundaries, dependencies, recurrent_tagger, spine_tagger  # noqa: F401 (their factories)
-from .batches import batches, in_threads
+from .batch_pipe import THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
-from .model_pipe import KEY, ModelPipe, factory_of
+from .model_pipe import KEY, factory_of
 from .scorer import parseval_score
 from .sentences import SentenceInput
 from .spines import SPINES_KEY, Offer, read_offers
@@ -42,22 +42,18 @@ _SCORER = "spacy_dtparse.parseval_scorer.v1"
 _TABLE = {"settings": Optional[dict[str, Any]]}
 
 
-class Job(NamedTuple):
-    """A Doc on its way through a parser: its sentences, the spines that its words are offered, parses, an error."""
+class SentencesRead(NamedTuple):
+    """What is read of a Doc: its sentences, and the spines that its words are offered, by their places."""
 
-    doc: Doc
     sentences: Sequence[SentenceInput]
     offers: Mapping[int, Offer]
-    found: Sequence[Optional[ParseResult]] = ()
-    error: Optional[Exception] = None
 
 
-class ConstituentPipe(ModelPipe):
+class ConstituentPipe(BatchPipe):
     """A constituent parser as a pipeline component; a subclass says which parser, with which settings.
 
-    `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `threads`: how
-    many parse in `nlp.pipe`, beside the thread of the other components; the result is the same. `settings`:
-    what 0.1.0 had in such a table.
+    `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `threads`: see
+    `BatchPipe`. `settings`: what 0.1.0 had in such a table.
 
     Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the parser. A
     Doc without boundaries is taken as one sentence, with a warning once. Where the parser needs tags, a Doc without
@@ -76,11 +72,10 @@ class ConstituentPipe(ModelPipe):
                 Optional[str],
             ),
         ),
-        "threads": (1, whole_number(1, 256)),
+        "threads": THREADS,
     }
 
     spines_key: str | None
-    threads: int
 
     def __init__(
         self, name: str = "", *, scorer: Callable | None = parseval_score,
@@ -121,62 +116,22 @@ class ConstituentPipe(ModelPipe):
                     stacklevel=3,
                 )
 
-    def __call__(self, doc: Doc) -> Doc:
-        """Parse `doc` and set `doc.spans[self.spans_key]`; on an error the Doc is left as it was."""
-        (job,) = self._parsed([self._begun(doc)])
-        if job.error is not None:
-            raise job.error
-        self._write(job)
-        return doc
+    def begin(self, doc: Doc) -> SentencesRead:
+        """The sentences of a Doc, and the spines that its words are offered."""
+        return SentencesRead(self._read(doc, self.needs_tags), self.offers(doc))
 
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
-        """Parse a stream of Docs, the sentences of several at a time. A Doc that raises goes to the error handler,
-        alone."""
-        handle = self.get_error_handler()
-        begun = (list(map(self._begun, docs)) for docs in batches(stream, batch_size))
-        for jobs in in_threads(begun, self._parsed, self.threads):
-            for job in jobs:
-                error = job.error
-                if error is None:
-                    try:
-                        self._write(job)
-                    except Exception as raised:
-                        error = raised
-                if error is None:
-                    yield job.doc
-                else:
-                    handle(self.name, self, [job.doc], error)
+    def parse_read(self, read: Sequence[SentencesRead]) -> list[list[ParseResult | None]]:
+        """The parses of each Doc's sentences: of those without spines together."""
+        together = iter(self._parse_all([s for one in read if not one.offers for s in one.sentences], {}))
+        return [
+            self._parse_all(one.sentences, one.offers) if one.offers else list(islice(together, len(one.sentences)))
+            for one in read
+        ]
 
-    def _begun(self, doc: Doc) -> "Job":
-        """What is to be parsed of a Doc, or why it cannot be."""
-        try:
-            return Job(doc, self._read(doc, self.needs_tags), self.offers(doc))
-        except Exception as error:
-            return Job(doc, [], {}, [], error)
-
-    def _parsed(self, jobs: "Sequence[Job]") -> "list[Job]":
-        """The jobs with parses, or with errors."""
-        open_jobs = [job for job in jobs if job.error is None and not job.offers]
-        together: list[list[ParseResult | None]] = []
-        try:
-            found = iter(self._parse_all([s for job in open_jobs for s in job.sentences], {}))
-            together = [list(islice(found, len(job.sentences))) for job in open_jobs]
-        except Exception:  # one of them: which is found out below
-            open_jobs = []
-        done = {id(job): job._replace(found=parses) for job, parses in zip(open_jobs, together, strict=True)}
-        return [done[id(job)] if id(job) in done else self._parsed_alone(job) for job in jobs]
-
-    def _parsed_alone(self, job: "Job") -> "Job":
-        if job.error is not None:
-            return job
-        try:
-            return job._replace(found=self._parse_all(job.sentences, job.offers))
-        except Exception as error:
-            return job._replace(error=error)
-
-    def _write(self, job: "Job") -> None:
-        parsed = [ParsedSentence(s.start, s.end, s.places, r) for s, r in zip(job.sentences, job.found, strict=True)]
-        write_constituents(job.doc, parsed, self.spans_key, self.parser.name)
+    def write(self, doc: Doc, read: SentencesRead, found: Sequence[ParseResult | None]) -> None:
+        """Set `doc.spans[self.spans_key]`."""
+        parsed = [ParsedSentence(s.start, s.end, s.places, r) for s, r in zip(read.sentences, found, strict=True)]
+        write_constituents(doc, parsed, self.spans_key, self.parser.name)
 
     def offers(self, doc: Doc) -> Mapping[int, Offer]:
         """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""

@@ -6,6 +6,7 @@ the same extent, so each span's `id_` gives its level in its chain: "level-1" is
 """
 
 import weakref
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
@@ -120,6 +121,45 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     constituents = link(spans)
     _CACHE.setdefault(doc, {})[name] = (group, len(group), len(doc), constituents)
     return constituents
+
+
+def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:
+    """The Tree, root TOP, over the words at `places`, ascending and at least one, of the Doc that has the constituents.
+
+    Raises NonConstituentError when a constituent reaches over the edge of the words, TreeError when one begins or ends
+    with another token between them.
+    """
+    start, end = places[0], places[-1] + 1
+    leaf_of = {place: leaf for leaf, place in enumerate(places)}
+    first_inside = bisect_left(found.starts, start)
+    above = first_inside - 1
+    while above >= 0:
+        if start < found.ends[above] < end:
+            raise NonConstituentError(_over_edge(found, above, start, end))
+        above = found.parents[above]
+    labels, starts, ends = [], [], []
+    for k in range(first_inside, bisect_left(found.starts, end)):
+        first, last, label = found.starts[k], found.ends[k], found.labels[k]
+        if last > end:
+            if first == start:  # an ancestor that begins with the words
+                continue
+            raise NonConstituentError(_over_edge(found, k, start, end))
+        if first >= last or first not in leaf_of or last - 1 not in leaf_of:
+            raise TreeError(f"{label} [{first}, {last}) is empty, or begins or ends with a white-space token")
+        labels.append(label)
+        starts.append(leaf_of[first])
+        ends.append(leaf_of[last - 1] + 1)
+    n = len(places)
+    if not (labels and (starts[0], ends[0], labels[0]) == (0, n, TOP)):
+        labels, starts, ends = [TOP, *labels], [0, *starts], [n, *ends]
+    return Tree.trusted(words, tags, labels, starts, ends)  # they nest and are in pre-order: see `link`
+
+
+def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
+    return (
+        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) reaches over the edge of "
+        f"[{start}, {end}); give a sentence or a constituent"
+    )
 
 
 def chain_level(span: Span) -> int | None:

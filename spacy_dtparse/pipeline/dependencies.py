@@ -1,17 +1,19 @@
 """The spaCy component `bpm_parser`: words and tags in, `token.head`, `token.dep_` and sentence roots out."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from spacy.attrs import DEP, HEAD, SENT_START
-from spacy.tokens import Doc, Span, Token
+from spacy.attrs import DEP, HEAD, LEMMA, POS, SENT_START, TAG
+from spacy.tokens import Doc
 
+from ..parsers.base import UNKNOWN_TAG
 from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
-from .attributes import to_tree
-from .constituents import DEFAULT_KEY, group_key
-from .model_pipe import KEY, ModelPipe, factory_of
-from .sentences import MissingAnnotationError, plain_word, visible_tokens
+from .batch_pipe import THREADS, BatchPipe
+from .constituents import DEFAULT_KEY, Constituents, group_key, read_constituents, tree_of
+from .model_pipe import KEY, factory_of
+from .sentences import MissingAnnotationError, WordPlaces, attribute_texts, read_words
 
 ROOT = "ROOT"
 """`token.dep_` of a sentence's root, as everywhere in spaCy."""
@@ -19,13 +21,22 @@ OTHER = "dep"
 """`token.dep_` of white space, and of all links where a model has no labels."""
 _READ = {"tag": ("tag_",), "pos": ("pos_",), "pos+tag": ("tag_", "pos_")}
 _SETTERS = {"tag_": "tagger", "pos_": "morphologizer", "lemma_": "lemmatizer"}
+_ATTRIBUTES = {"tag_": TAG, "pos_": POS, "lemma_": LEMMA}
 
 
-class BpmParser(ModelPipe):
+class LinksRead(NamedTuple):
+    """What is read of a Doc: its sentences, and of each the parser's `TokenColumns`, None of one without words."""
+
+    sentences: Sequence[WordPlaces]
+    columns: Sequence[Any]
+
+
+class BpmParser(BatchPipe):
     """Dependency parsing with linear models of links.
 
     `decoder`: "projective" (Eisner 1996) or "spanning" (Chu & Liu 1965, Edmonds 1967). `stages`: how many of the
     model's stages are run; 1 is the parser of the paper. `max_tokens`: longer sentences are parsed in pieces.
+    `threads`: see `BatchPipe`.
 
     Reads tags as the model says (`token.tag_`, `token.pos_` or both, and `token.lemma_` for one trained with lemmas)
     and sentence boundaries, and writes a tree for each sentence: one root, every other token on or below it. White
@@ -42,48 +53,83 @@ class BpmParser(ModelPipe):
     SETTINGS = {  # noqa: RUF012 (never changed)
         name: setting for name, setting in DependencySettings.ALLOWED.items() if name != "heads"
     }
-    OWN = {"spans_key": (DEFAULT_KEY, KEY)}  # noqa: RUF012 (never changed)
+    OWN = {"spans_key": (DEFAULT_KEY, KEY), "threads": THREADS}  # noqa: RUF012 (never changed)
 
     @property
     def cfg(self) -> dict[str, Any]:
         """What `Pipe.score` hands to the scorer: nothing."""
         return {}
 
-    def __call__(self, doc: Doc) -> Doc:
-        """Parse `doc` and set heads and labels; on an error the Doc is left as it was."""
-        parser = self.configured_parser
-        sentences = list(visible_tokens(doc))
-        read = _READ[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
-        words = [token for _, _, tokens in sentences for token in tokens]
-        for attribute in read:
-            self._expect(attribute, words)
-        self._expect_boundaries(doc)
-        heads, labels = np.zeros(len(doc), np.int64), [OTHER] * len(doc)
-        if parser.needs_guide and words and group_key(doc, self.spans_key) is None:
-            raise MissingAnnotationError(
-                f"{self.name}: its model is guided by constituents, and this Doc has none in doc.spans"
-                f"[{self.spans_key!r}]. Put a constituent parser (such as span_parser) before {self.name!r} in the "
-                "pipeline, set spans_key to the key that it writes, or give a model without a guide"
-            )
-        for start, end, tokens in sentences:
-            if tokens:
-                _attach(self._links(parser, read, doc[start:end], tokens), start, end, tokens, heads, labels)
-            else:  # white space only
-                heads[start:end] = start - np.arange(start, end)
-                labels[start] = ROOT
-        if len(doc):
-            strings = doc.vocab.strings
-            columns = np.empty((len(doc), 2), np.uint64)
-            columns[:, 0] = heads.view(np.uint64)
-            columns[:, 1] = [strings.add(label) for label in labels]
-            doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
-            _keep_boundaries(doc, [start for start, _, _ in sentences])
-        return doc
+    def begin(self, doc: Doc) -> LinksRead:
+        """The sentences of a Doc as the parser takes them; a guide's trees, too."""
+        from ..features.linear.linkparts import TokenColumns
 
-    def _expect(self, attribute: str, words: list[Token]) -> None:
-        """Warn of words that lack what the model reads. Raises MissingAnnotationError when all of them do."""
-        missing = sum(not getattr(token, attribute) for token in words)
-        if words and missing == len(words):
+        parser = self.configured_parser
+        words, sentences = read_words(doc)
+        read = _READ[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
+        values = {name: attribute_texts(doc, _ATTRIBUTES[name]) for name in read}
+        for name in read:
+            self._expect(name, words, values[name])
+        self._expect_boundaries(doc)
+        found = self._guide_of(doc, words, parser)
+        rules = head_rules(parser.meta.get("lang") or doc.lang_) if found is not None else None
+        leaf_tags = [tag or UNKNOWN_TAG for tag in values.get("tag_") or attribute_texts(doc, TAG)] if rules else []
+        tags, pos, lemmas = (values.get(name, []) for name in _SETTERS)
+
+        def own(column: Sequence[str], places: Sequence[int]) -> tuple[str, ...]:
+            return tuple([column[place] for place in places]) if column else ()
+
+        columns: list[TokenColumns | None] = []
+        for _, _, places in sentences:
+            if not places:
+                columns.append(None)
+                continue
+            sentence = TokenColumns(own(words, places), own(tags, places), own(pos, places), own(lemmas, places))
+            if found is not None and rules is not None:
+                heads, labels = tree_guide(tree_of(found, places, sentence.words, own(leaf_tags, places)), rules)
+                sentence = sentence._replace(guide_heads=heads, guide_labels=labels)
+            columns.append(sentence)
+        return LinksRead(sentences, columns)
+
+    def parse_read(self, read: Sequence[LinksRead]) -> list[list[Any]]:
+        """The tree of each sentence of the Docs, None of one without words."""
+        parser = self.configured_parser
+        return [[None if columns is None else parser.parse(columns) for columns in one.columns] for one in read]
+
+    def write(self, doc: Doc, read: LinksRead, found: Sequence[Any]) -> None:
+        """Set heads and labels; white space depends on the word before it."""
+        if not len(doc):
+            return
+        add = doc.vocab.strings.add
+        hashes = {label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in found if parse))}
+        heads, labels = [0] * len(doc), [hashes[OTHER]] * len(doc)  # heads relative to the token, as spaCy has them
+        for (start, end, places), parse in zip(read.sentences, found, strict=True):
+            if len(places) < end - start:
+                above = places[0] if places else start
+                words = set(places)
+                for place in range(start, end):
+                    above = place if place in words else above
+                    heads[place] = above - place
+            if parse is None:
+                labels[start] = hashes[ROOT]
+                continue
+            for place, head, label in zip(places, parse.heads, parse.labels or [OTHER] * len(places), strict=True):
+                heads[place] = places[head] - place if head >= 0 else 0
+                labels[place] = hashes[label if head >= 0 else ROOT]
+        columns = np.empty((len(doc), 2), np.uint64)
+        columns[:, 0] = np.array(heads, np.int64).view(np.uint64)
+        columns[:, 1] = labels
+        doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
+        _keep_boundaries(doc, [sentence.start for sentence in read.sentences])
+
+    def _expect(self, attribute: str, words: Sequence[str], values: Sequence[str]) -> None:
+        """Warn of words ("" is none) whose values lack what the model reads. Raises MissingAnnotationError when all of
+        them do."""
+        if "" not in values:
+            return
+        n_words = len(words) - words.count("")
+        missing = sum(word != "" and value == "" for word, value in zip(words, values, strict=True))
+        if n_words and missing == n_words:
             raise MissingAnnotationError(
                 f"{self.name} needs token.{attribute}, and none of the {missing} words of this Doc has it. Put a "
                 f"component that sets it (such as a {_SETTERS[attribute]}) before {self.name!r} in the pipeline, or "
@@ -96,28 +142,17 @@ class BpmParser(ModelPipe):
                 "the component before it that sets it",
             )
 
-    def _links(self, parser: Any, read: tuple[str, ...], sentence: Span, tokens: list[Token]) -> Any:
-        """The parse of a sentence, of whose visible `tokens` the parser reads the attributes `read`."""
-        from ..features.linear.linkparts import TokenColumns
-
-        words = tuple(plain_word(token.text) for token in tokens)
-        tags, pos, lemmas = (tuple(getattr(t, name) for t in tokens) if name in read else () for name in _SETTERS)
-        guide: tuple[tuple[int, ...], tuple[str, ...]] = (), ()
-        if parser.needs_guide:
-            rules = head_rules(parser.meta.get("lang") or sentence.doc.lang_)
-            guide = tree_guide(to_tree(sentence, self.spans_key), rules)
-        return parser.parse(TokenColumns(words, tags, pos, lemmas, *guide))
-
-
-def _attach(parse: Any, start: int, end: int, tokens: list[Token], heads: np.ndarray, labels: list[str]) -> None:
-    """Set the part of a sentence [start, end) in `heads`, relative as spaCy has them, and `labels`; white space depends
-    on the word before it."""
-    places = [token.i for token in tokens]
-    before = np.clip(np.searchsorted(places, np.arange(start, end), "right") - 1, 0, None)  # the word before a token
-    heads[start:end] = np.array(places)[before] - np.arange(start, end)
-    for place, head, label in zip(places, parse.heads, parse.labels or [OTHER] * len(places), strict=True):
-        heads[place] = places[head] - place if head >= 0 else 0
-        labels[place] = label if head >= 0 else ROOT
+    def _guide_of(self, doc: Doc, words: Sequence[str], parser: Any) -> Constituents | None:
+        """The constituents that guide the parser, None where it needs none. Raises MissingAnnotationError."""
+        if not parser.needs_guide or not any(words):
+            return None
+        if group_key(doc, self.spans_key) is None:
+            raise MissingAnnotationError(
+                f"{self.name}: its model is guided by constituents, and this Doc has none in doc.spans"
+                f"[{self.spans_key!r}]. Put a constituent parser (such as span_parser) before {self.name!r} in the "
+                "pipeline, set spans_key to the key that it writes, or give a model without a guide"
+            )
+        return read_constituents(doc, self.spans_key)
 
 
 def _keep_boundaries(doc: Doc, starts: list[int]) -> None:

@@ -55,9 +55,9 @@ def token_texts(doc: Doc) -> list[str]:
         return [found[number] for number in hashes]
 
 
-def _tags(doc: Doc) -> list[str]:
-    """The tag of each token."""
-    hashes: list[Any] = doc.to_array(TAG).reshape(-1).tolist()
+def attribute_texts(doc: Doc, attribute: int) -> list[str]:
+    """The string of an attribute (of `spacy.attrs`: TAG, POS, LEMMA …) of each token, "" where it is not set."""
+    hashes: list[Any] = doc.to_array(attribute).reshape(-1).tolist()
     strings = doc.vocab.strings
     names = {number: strings[number] for number in set(hashes)}
     return [names[number] for number in hashes]
@@ -92,18 +92,35 @@ def visible_tokens(doc: Doc) -> Iterator[tuple[int, int, list[Token]]]:
         yield start, end, [token for token in doc[start:end] if not is_blank(token.text)]
 
 
+class WordPlaces(NamedTuple):
+    """A sentence [start, end) of a Doc; `places`: indices of its words in the Doc, white space left out."""
+
+    start: int
+    end: int
+    places: Sequence[int]
+
+
+def read_words(doc: Doc) -> tuple[list[str], list[WordPlaces]]:
+    """The word of each token, "" for white space, and the sentences of `doc`, blank ones included."""
+    words = [_plain[text] for text in token_texts(doc)]
+    sentences = []
+    for start, end in sentence_bounds(doc):
+        places: Sequence[int] = range(start, end)
+        if "" in words[start:end]:
+            places = [place for place in places if words[place]]
+        sentences.append(WordPlaces(start, end, places))
+    return words, sentences
+
+
 def read_sentences(doc: Doc, component: str = "dtparse", needs_tags: bool = True) -> tuple[list[SentenceInput], int]:
     """The sentences of `doc`, blank ones included, and how many words have no tag.
 
     Raises MissingAnnotationError when there are words and none has a tag, if `needs_tags`.
     """
-    words = [_plain[text] for text in token_texts(doc)]
-    tags = _tags(doc)
+    words, bounds = read_words(doc)
+    tags = attribute_texts(doc, TAG)
     sentences, untagged, n_words = [], 0, 0
-    for start, end in sentence_bounds(doc):
-        places: Sequence[int] = range(start, end)
-        if "" in words[start:end]:
-            places = [place for place in places if words[place]]
+    for start, end, places in bounds:
         own = [tags[place] for place in places]
         untagged += own.count("")
         n_words += len(own)

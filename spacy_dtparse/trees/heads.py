@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..symbols import Remembered
 from . import head_tables
 from .labels import base_label
 from .tree import Tree
@@ -42,8 +43,11 @@ class HeadRules:
     no_coordination: frozenset[str] = frozenset()
     punctuation: frozenset[str] = frozenset()
 
+    _head_of: Remembered[tuple[str, tuple[str, ...]], int] = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         set_field = object.__setattr__
+        set_field(self, "_head_of", Remembered(self._found_head))
         set_field(self, "rules", {label: _rule(label, rule) for label, rule in self.rules.items()})
         set_field(self, "default", _rule("default", self.default))
         set_field(self, "candidate", _rule("candidate", self.candidate))
@@ -100,6 +104,10 @@ class HeadRules:
         """
         if not child_labels:
             raise ConfigError(f"a constituent {label!r} without children has no head")
+        return self._head_of[label, tuple(child_labels)]
+
+    def _found_head(self, constituent: tuple[str, tuple[str, ...]]) -> int:
+        label, child_labels = constituent
         children = [base_label(child) for child in child_labels]
         head = self._scan(self.rule(label), children)
         if head > 1 and children[head - 1] in self.conjunctions and base_label(label) not in self.no_coordination:
@@ -125,14 +133,18 @@ class HeadRules:
 
     def heads(self, tree: Tree) -> tuple[int, ...]:
         """The head token of each constituent (m ints), in linear time."""
-        child_lists = tree.child_lists()
-        found = [0] * len(tree.labels)
+        return tuple(self._heads(tree, tree.child_lists()))
+
+    def _heads(self, tree: Tree, child_lists: list[list[int]]) -> list[int]:
+        found, labels, tags = [0] * len(tree.labels), tree.labels, tree.tags
         for k in range(len(tree.labels) - 1, -1, -1):
             children = child_lists[k]
-            names = [tree.labels[c] if c >= 0 else tree.tags[~c] for c in children]
-            head = children[self.head_child(tree.labels[k], names) if len(children) > 1 else 0]
+            head = children[0]
+            if len(children) > 1:
+                names = tuple([labels[c] if c >= 0 else tags[~c] for c in children])
+                head = children[self._head_of[labels[k], names]]
             found[k] = found[head] if head >= 0 else ~head
-        return tuple(found)
+        return found
 
     def links(self, tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """The dependency tree of a constituent tree, (heads, own, upper), each a tuple of n ints.
@@ -142,9 +154,10 @@ class HeadRules:
         """
         n = len(tree.words)
         heads, own, upper = [-1] * n, [-1] * n, [-1] * n
-        tokens = self.heads(tree)
+        child_lists = tree.child_lists()
+        tokens = self._heads(tree, child_lists)
         own[tokens[0]] = 0
-        for k, children in enumerate(tree.child_lists()):
+        for k, children in enumerate(child_lists):
             for child in children:
                 token = tokens[child] if child >= 0 else ~child
                 if token != tokens[k]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 
 import pytest
 import spacy
@@ -284,6 +287,62 @@ def test_everywhere_the_same(linked):
         docs = [doc for _ in range(5) for doc in linked.pipe(TEXTS)]
     with ThreadPoolExecutor(4) as pool:
         assert [tree_of(doc) for doc in pool.map(component, docs)] == wanted * 5
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_change_nothing(kept_link_model, linked, threads):
+    wanted = [tree_of(linked(text)) for text in TEXTS] * 20
+    nlp = make_links_nlp(kept_link_model, threads=threads)
+    assert nlp.get_pipe("bpm_parser").threads == threads
+    for size in (1, 7, 1000):
+        assert [tree_of(doc) for doc in nlp.pipe(TEXTS * 20, batch_size=size)] == wanted
+
+
+def test_docs_are_read_and_written_in_the_calling_thread(shared, monkeypatch):
+    """Parses come out of the pool, Docs never go into it; and several Docs are parsed with one call."""
+    calls, threads = [], set()
+
+    class Watched(Chain):
+        def parse(self, sentence):
+            threads.add(threading.get_ident())
+            return super().parse(sentence)
+
+    component = BpmParser(parser=Watched(), threads=2)
+
+    def watched(name, real, *given):
+        calls.append((name, threading.get_ident(), len(given[0])))
+        return real(*given)
+
+    for name in ("begin", "write", "parse_read"):
+        monkeypatch.setattr(component, name, partial(watched, name, getattr(component, name)))
+    docs = [tagged(shared.vocab, "she sat . it sat .", "PRP VBD . PRP VBD .", {0, 3}) for _ in range(9)]
+    assert list(component.pipe(docs, batch_size=4)) == docs
+    here = threading.get_ident()
+    assert all((thread == here) == (name != "parse_read") for name, thread, _ in calls) and here not in threads
+    assert [n for name, _, n in calls if name == "parse_read"] == [4, 4, 1]
+    assert [name for name, _, _ in calls].count("write") == 9
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_of_a_batch_only_the_bad_docs_are_missing(shared, threads):
+    """One that cannot be read, one that cannot be parsed, one that cannot be written."""
+
+    class Short(Chain):
+        def parse(self, sentence):
+            found = super().parse(sentence)
+            return replace(found, heads=found.heads[:-1]) if "SHORT" in sentence.words else found
+
+    component = BpmParser(parser=Short(), threads=threads)
+    texts = ["she sat", "CRASH", "it sat", "NONE", "SHORT sat", "she sat"]
+    docs = [tagged(shared.vocab, text, " ".join("NN" for _ in text.split()), {0}) for text in texts]
+    docs[3][0].tag_ = ""
+    seen = []
+    component.set_error_handler(lambda name, proc, bad, error: seen.append((bad[0][:].text, type(error))))
+    assert list(component.pipe(docs)) == [docs[0], docs[2], docs[5]]
+    assert seen == [("CRASH", RuntimeError), ("NONE", MissingAnnotationError), ("SHORT sat", ValueError)]
+    assert [doc.has_annotation("DEP") for doc in docs] == [True, False, True, False, False, True]
+    seen.clear()
+    assert list(component.pipe([docs[3], docs[3]])) == [] and len(seen) == 2
 
 
 def test_it_learns_what_it_was_taught(shared):

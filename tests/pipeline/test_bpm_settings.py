@@ -73,6 +73,7 @@ def test_settings_reach_the_parser(link_model, link_parser):
         ({"decoder": "best"}, "bpm_parser: decoder = 'best'; it is 'projective' or 'spanning', or None"),
         ({"stages": 0}, "bpm_parser: stages = 0; it is a whole number from 1, or None"),
         ({"stages": 3}, "'stages' is 3; the model has 2"),
+        ({"threads": 0}, "bpm_parser: threads = 0; it is a whole number from 1 to 256"),
         ({"max_tokens": 0}, "bpm_parser: max_tokens = 0; it is a whole number from 1, or None"),
     ],
 )
@@ -85,7 +86,7 @@ def test_settings_that_are_not_there(link_model, link_parser):
     for wrong in ({"budget": 1}, {"stages": "all"}, {"decoder": 5}):
         with pytest.raises(ConfigValidationError, match=next(iter(wrong))):
             make_links_nlp(link_model, **wrong)
-    message = "there is no setting budget; allowed are model, decoder, stages, max_tokens, spans_key, scorer"
+    message = "there is no setting budget; allowed are model, decoder, stages, max_tokens, spans_key, threads, scorer"
     with pytest.raises(ConfigError, match=message):
         BpmParser(parser=link_parser, budget=1)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from functools import partial
 
 import pytest
 from spacy.tokens import Doc
@@ -13,6 +15,7 @@ from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.pipeline import dependencies
 from spacy_dtparse.pipeline.attributes import to_tree
 from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from spacy_dtparse.trees.heads import COLLINS, tree_guide
@@ -81,6 +84,29 @@ def test_the_pipeline_gives_it_the_doc_s_constituents(nlp, taught):
         guide = tree_guide(to_tree(sent), COLLINS)
         found = taught[0].parse(TokenColumns(words, tags, (), (), *guide))
         assert [t.head.i - sent.start if t.head.i != t.i else -1 for t in sent] == list(found.heads)
+
+
+def test_the_guide_is_the_same_in_any_batch_and_in_threads(nlp, model_path):
+    texts = [TEXT, "  The old cat  sat.\n\nShe slept. ", "", "Run!"] * 5
+    wanted = [heads_of(nlp(text)) for text in texts]
+    for size in (1, 3, 100):
+        assert [heads_of(doc) for doc in nlp.pipe(texts, batch_size=size)] == wanted
+    threaded = spacy_dtparse.load()
+    threaded.add_pipe("bpm_parser", config={"model": str(model_path), "threads": 2})
+    assert [heads_of(doc) for doc in threaded.pipe(texts, batch_size=3)] == wanted
+
+
+def test_words_tags_and_constituents_of_a_doc_are_read_once(nlp, monkeypatch):
+    counts = Counter()
+
+    def counted(name, real, *given):
+        counts[name] += 1
+        return real(*given)
+
+    for name in ("read_words", "attribute_texts", "read_constituents"):
+        monkeypatch.setattr(dependencies, name, partial(counted, name, getattr(dependencies, name)))
+    nlp(TEXT)
+    assert counts == {"read_words": 1, "attribute_texts": 1, "read_constituents": 1}
 
 
 def test_without_constituents_the_error_says_what_to_do(model_path):

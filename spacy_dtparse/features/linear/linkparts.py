@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
-from ...kernels.linear.links import CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB, label_atoms
-from ...symbols import SymbolTable
+from ...kernels.linear.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB, label_atoms
+from ...symbols import Remembered, SymbolTable
 
 STEMS = ("prefix", "first", "lemma")
 NUMBERS = ("one", "chinese")
@@ -153,6 +153,8 @@ class LinkParts:
     guide_labels: SymbolTable = field(default_factory=lambda: SymbolTable(()))
     _word_tag: dict[tuple[int, int], int] = field(init=False, repr=False, compare=False)
     _stem_tag: dict[tuple[int, int], int] = field(init=False, repr=False, compare=False)
+    _edges: tuple[bytes, bytes] = field(init=False, repr=False, compare=False)
+    _of_token: Remembered[tuple[str, str, str, str], bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if max(len(self.words), len(self.stems), len(self.word_tags), len(self.stem_tags)) >= MAX_ATOMS:
@@ -173,6 +175,9 @@ class LinkParts:
             )
         for name, table in (("_word_tag", self.word_tags), ("_stem_tag", self.stem_tags)):
             object.__setattr__(self, name, {tuple(pair): number for number, pair in enumerate(table.tolist(), 1)})
+        before, root, after = (self._row(edge, edge, edge) for edge in (_BEFORE, _ROOT, _AFTER))
+        object.__setattr__(self, "_edges", (before + root, after))
+        object.__setattr__(self, "_of_token", Remembered(self._token_row))
 
     @classmethod
     def build(cls, sentences: Iterable[TokenColumns], rules: TextRules) -> LinkParts:
@@ -184,7 +189,7 @@ class LinkParts:
         guide_labels: dict[str, None] = {}
         for sentence in sentences:
             guide_labels |= dict.fromkeys(sentence.guide_labels)
-            for word, tag, stem in _strings(sentence, rules):
+            for word, tag, stem in (_looked_up(*row, rules) for row in _rows(sentence)):
                 words[word] = tags[tag] = stems[stem] = None
                 pairs[word, tag] = stem_pairs[stem, tag] = None
         tables = SymbolTable(words), SymbolTable(tags), SymbolTable(stems)
@@ -208,13 +213,19 @@ class LinkParts:
 
     def encode(self, sentence: TokenColumns) -> np.ndarray:
         """Atoms, int32 (n + 3, COLUMNS); see `kernels.linear.links`."""
-        before, root, after = ((edge, edge, edge) for edge in (_BEFORE, _ROOT, _AFTER))
-        rows = []
-        for word, tag, stem in (before, root, *_strings(sentence, self.rules), after):
-            w, t, s = self.words.number(word) + 1, self.tags.number(tag) + 1, self.stems.number(stem) + 1
-            kind = int(self.kinds[t - 1]) if t else tag_kind(tag)
-            rows.append((w, t, self._word_tag.get((w, t), 0), s, self._stem_tag.get((s, t), 0), stem != word, kind))
-        return np.array(rows, INDEX)
+        rows = [self._edges[0], *map(self._of_token.__getitem__, _rows(sentence)), self._edges[1]]
+        return np.frombuffer(bytearray().join(rows), INDEX).reshape(-1, COLUMNS)
+
+    def _token_row(self, token: tuple[str, str, str, str]) -> bytes:
+        """The row of a token (text, tag, pos, lemma)."""
+        return self._row(*_looked_up(*token, self.rules))
+
+    def _row(self, word: str, tag: str, stem: str) -> bytes:
+        """A row of atoms as bytes, which are joined faster than arrays."""
+        w, t, s = self.words.number(word) + 1, self.tags.number(tag) + 1, self.stems.number(stem) + 1
+        kind = int(self.kinds[t - 1]) if t else tag_kind(tag)
+        pairs = self._word_tag.get((w, t), 0), self._stem_tag.get((s, t), 0)
+        return np.array([w, t, pairs[0], s, pairs[1], stem != word, kind], INDEX).tobytes()
 
     def to_dict(self) -> dict[str, Any]:
         """Strings and rules as plain data; pairs and kinds are arrays."""
@@ -229,10 +240,13 @@ class LinkParts:
         return cls(rules, words, tags, stems, word_tags.reshape(-1, 2), stem_tags.reshape(-1, 2), kinds, guide_labels)
 
 
-def _strings(sentence: TokenColumns, rules: TextRules) -> list[tuple[str, str, str]]:
-    """(Word, tag, stem) of each token as they are looked up."""
+def _rows(sentence: TokenColumns) -> Iterator[tuple[str, str, str, str]]:
+    """(Word, tag, pos, lemma) of each token, "" for what is not given."""
     columns = (column or [""] * len(sentence.words) for column in (sentence.tags, sentence.pos, sentence.lemmas))
-    return [
-        (word := rules.word(text), rules.tag(tag, pos), rules.stem_of(word, lemma))
-        for text, tag, pos, lemma in zip(sentence.words, *columns, strict=True)
-    ]
+    return zip(sentence.words, *columns, strict=True)
+
+
+def _looked_up(text: str, tag: str, pos: str, lemma: str, rules: TextRules) -> tuple[str, str, str]:
+    """(Word, tag, stem) of a token as they are looked up."""
+    word = rules.word(text)
+    return word, rules.tag(tag, pos), rules.stem_of(word, lemma)

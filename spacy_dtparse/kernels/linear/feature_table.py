@@ -144,27 +144,39 @@ def make_families(keys: np.ndarray) -> FamilyTable:
 
 @inner_kernel
 def find_families(rows, keys, count, room, families):
-    """Write the families of keys[:count], without bins, uint64, 0 where there is none. `room`: uint64 (count,)."""
+    """Write the families of keys[:count], without bins, uint64, 0 where there is none. `room`: uint64 (2, count)."""
     size = np.uint64(rows.shape[0])
-    # Nothing in the first loops depends on what memory answers, so a processor asks for many rows at once.
+    at, still = room[0], room[1]  # the row that each key is looked for in; keys whose row another key has
+    # Nothing in the first loops depends on what memory answers, so a processor asks for many rows at once; and no loop
+    # branches on the answer, which it could not foresee.
     for k in range(count):
-        room[k] = _first_row(keys[k], size)
+        at[k] = _first_row(keys[k], size)
     for k in range(count):
-        families[k] = rows[room[k], 0]
+        families[k] = rows[at[k], 0]
+    n_still = 0
     for k in range(count):
-        row, found = room[k], families[k]
-        while found != _ZERO and found != keys[k]:
-            row += _ONE
-            if row == size:
-                row = _ZERO
+        found = families[k]
+        families[k] = rows[at[k], 1]
+        still[n_still] = k
+        n_still += (found != _ZERO) & (found != keys[k])
+    while n_still:
+        left = 0
+        for place in range(n_still):
+            k = still[place]
+            row = at[k] + _ONE
+            row = row if row != size else _ZERO
+            at[k] = row
             found = rows[row, 0]
-        families[k] = rows[row, 1]
+            families[k] = rows[row, 1]
+            still[left] = k
+            left += (found != _ZERO) & (found != keys[k])
+        n_still = left
 
 
 @inner_kernel
 def first_place(family):
     """The place of a family's key without a bin; 0 where there is no family."""
-    return np.int64(family >> _PLACE_AT)
+    return family >> _PLACE_AT
 
 
 @inner_kernel
@@ -176,4 +188,17 @@ def bin_place(family, which):
     before = (before & np.uint64(0x3333)) + ((before >> np.uint64(2)) & np.uint64(0x3333))
     before = (before + (before >> np.uint64(4))) & np.uint64(0x0F0F)
     before = (before + (before >> np.uint64(8))) & np.uint64(0x1F)
-    return np.int64((family >> _PLACE_AT) + before) if family & bit else np.int64(0)
+    return (family >> _PLACE_AT) + before if family & bit else _ZERO
+
+
+@inner_kernel
+def sum_weights(weights, families, first, last, which, places):
+    """The sum of the weights, by place, of families[first:last], each without a bin and with the bin `which`, float64.
+    `places`: uint64, room for `last`."""
+    for k in range(first, last):
+        places[k] = bin_place(families[k], which)
+    without, within = 0.0, 0.0  # two sums, of which neither waits for the other
+    for k in range(first, last):
+        without += weights[first_place(families[k])]
+        within += weights[places[k]]
+    return without + within

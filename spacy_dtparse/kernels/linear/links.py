@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inner_kernel, kernel
-from .feature_table import BIN_AT, bin_place, find_families, first_place
+from .feature_table import BIN_AT, bin_place, find_families, first_place, sum_weights
 
 WORD, TAG, WORD_TAG, STEM, STEM_TAG, LONG, KIND = range(7)
 """Columns of atoms. WORD_TAG, STEM_TAG: a number for the pair. LONG: 1 where the stem is not the word. KIND: one of
@@ -324,19 +324,17 @@ def score_links(atoms, guide, rows, weights, allowed, scores):
     n = atoms.shape[0] - 3
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    places, families = np.empty(keys.shape[0], np.uint64), np.empty(keys.shape[0], np.uint64)
+    places, families = np.empty((2, keys.shape[0]), np.uint64), np.empty(keys.shape[0], np.uint64)
     everything = allowed.shape[0] != n + 1
     for head in range(n + 1):
         count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         find_families(rows, keys, count, places, families)
         for m in range(1, n + 1):
             if m != head:
-                total = 0.0 if everything or allowed[head, m] else UNLIKELY
-                distance = distance_bin(head, m)
-                for k in range(starts[m], ends[m]):
-                    total += weights[first_place(families[k])]
-                    total += weights[bin_place(families[k], distance)]
-                scores[head, m] = total
+                scores[head, m] = UNLIKELY
+                if everything or allowed[head, m]:
+                    distance = distance_bin(head, m)
+                    scores[head, m] = sum_weights(weights, families, starts[m], ends[m], distance, places[0])
 
 
 @kernel
@@ -349,7 +347,7 @@ def list_features(atoms, guide, rows, numbers, ends_of_links, features):
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
     room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    places, families = np.empty(keys.shape[0], np.uint64), np.empty(keys.shape[0], np.uint64)
+    places, families = np.empty((2, keys.shape[0]), np.uint64), np.empty(keys.shape[0], np.uint64)
     total = 0
     for head in range(n + 1):
         count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)

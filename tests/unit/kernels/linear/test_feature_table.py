@@ -64,7 +64,7 @@ def test_families_are_found_with_all_their_bins(count: int) -> None:
     table = make_families(keys)
     assert table.rows.dtype == np.uint64 and table.numbers.dtype == np.int32 and len(table.numbers) == len(keys) + 1
     wanted = np.concatenate([firsts, rng.integers(1, 2**55, 50)]).astype(np.uint64)
-    families, room = np.full(len(wanted) + 1, 7, np.uint64), np.empty(len(wanted), np.uint64)
+    families, room = np.full(len(wanted) + 1, 7, np.uint64), np.empty((2, len(wanted)), np.uint64)
     find_families(table.rows, wanted, len(wanted), room, families)
     assert families[-1] == 7, "only as many as asked for"
     weights = table.weights(np.arange(1.0, len(keys) + 1.0))
@@ -81,16 +81,16 @@ def test_families_are_found_with_all_their_bins(count: int) -> None:
 
 def test_families_that_want_the_same_row_stand_side_by_side() -> None:
     rows = len(make_families(np.arange(1, 6, dtype=np.uint64)).rows)
-    room, found = np.empty(1, np.uint64), np.empty(1, np.uint64)
+    room, found = np.empty((2, 1), np.uint64), np.empty(1, np.uint64)
 
     def row_of(key: int) -> int:
         find_families(np.zeros((rows, 2), np.uint64), np.array([key], np.uint64), 1, room, found)
-        return int(room[0])
+        return int(room[0, 0])
 
     keys = np.array([key for key in range(1, 2000) if row_of(key) == rows - 1][:5], np.uint64)
     table = make_families(keys)
     used = np.flatnonzero(table.rows[:, 0])
     assert used.tolist() == [0, 1, 2, 3, rows - 1], "past the end it goes on at the start"
     families = np.empty(5, np.uint64)
-    find_families(table.rows, keys, 5, np.empty(5, np.uint64), families)
+    find_families(table.rows, keys, 5, np.empty((2, 5), np.uint64), families)
     assert [int(table.numbers[first_place(family)]) for family in families] == [0, 1, 2, 3, 4]
