@@ -2,8 +2,8 @@
 
 A chart's time grows with the cube of the length, but whether a few words are a constituent hardly depends on what is
 far from them. So charts over overlapping windows say what spans are probable, the most probable become units, and the
-next charts are over units: the same scores, of the gaps that are left. Every round leaves about half of the gaps, so
-that time is linear in the length of the sentence.
+next charts are over units: the same scores, of the gaps that are left. Every round leaves half of the units, so that
+time is linear in the length of the sentence.
 """
 
 from __future__ import annotations
@@ -17,37 +17,42 @@ WINDOW = 100
 """Units of a window, at most; the next window begins half a window later."""
 _MARGIN = 8
 """A span is looked at in windows that reach beyond it by at least their length divided by this on either side."""
-_KEPT = 0.5
-"""Share of the units, at least, that a round leaves."""
 _LISTED = 1e-3
-"""Posterior probability from which on spans are listed."""
+"""Posterior probability from which on windows list spans."""
 
 
 def long_posteriors(gaps: np.ndarray, own: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The posterior probabilities of spans of a sentence that has more than `most` (from 2 on) tokens.
+    """The posterior probabilities of spans of a sentence of any length, by charts over at most `most` (≥ 2) units.
 
     `gaps`, `own` as `kernels.span.network` has them. Returns (spans int32 (c, 2), ordered by start, then end, none
-    twice, among them all single tokens; their posteriors float64 (c,), 0.001 at least). Each span's is that of the last
-    chart which has both of its ends.
+    twice, among them all single tokens, whose posterior is 1; posteriors float64 (c,)). A span's is that of the last
+    chart which has both of its ends, times those of the units at its ends: a span over units is there only where they
+    are, unless units that cross them make it up as well. Of one chart over all tokens it is what that chart says.
     """
     n = own.shape[1] - 1
-    ends = np.arange(n + 1, dtype=INDEX)
-    spans, posteriors = [np.stack([ends[:-1], ends[1:]], axis=1)], [np.ones(n)]
+    ends, sure = np.arange(n + 1, dtype=INDEX), np.ones(n)
+    spans, posteriors = [np.stack([ends[:-1], ends[1:]], axis=1)], [sure]
     gaps = gaps[:, min(LEFT, RIGHT) : max(LEFT, RIGHT) + 1]
     while True:
+        units = len(ends) - 1
         here = np.ascontiguousarray(np.take(gaps, ends, axis=2)), np.ascontiguousarray(np.take(own, ends, axis=1))
-        found, probable = _in_windows(*here, len(ends) - 1, most)
-        if len(ends) - 1 <= most:
-            break
-        left = _left(found, probable, len(ends) - 1, max(most, int(np.ceil(_KEPT * (len(ends) - 1)))))
-        number = np.cumsum(left)
+        found, probable = _in_windows(*here, units, most)
         starts, stops = found.T
-        again = left[starts] & left[stops] & (number[stops] - number[starts] > 1)
-        spans.append(ends[found[~again]])
-        posteriors.append(probable[~again])
+        probable *= sure[starts] * sure[stops - 1]
+        if units <= most:
+            spans.append(ends[found])
+            posteriors.append(probable)
+            break
+        left = _left(found, probable, max(most, -(-units // 2)), units)
+        number = np.cumsum(left) - 1
+        length = np.where(left[starts] & left[stops], number[stops] - number[starts], 0)
+        spans.append(ends[found[length < 2]])  # the others are looked at again
+        posteriors.append(probable[length < 2])
+        single, new = left[:-1] & left[1:], length == 1
+        before, sure = sure, np.full(number[-1], _LISTED)
+        sure[number[:-1][single]] = before[single]
+        sure[number[starts[new]]] = probable[new]
         ends = ends[left]
-    spans.append(ends[found])
-    posteriors.append(probable)
     all_spans, all_posteriors = np.concatenate(spans), np.concatenate(posteriors)
     order = np.lexsort((all_spans[:, 1], all_spans[:, 0]))
     return all_spans[order], all_posteriors[order]
@@ -90,11 +95,12 @@ def _margin(spans: np.ndarray, window: tuple[int, int], units: int) -> np.ndarra
     return np.minimum(before, after)
 
 
-def _left(spans: np.ndarray, posteriors: np.ndarray, units: int, wanted: int) -> np.ndarray:
-    """Which gaps are left, bool (units + 1,), when the most probable spans become units until there are `wanted`, of
-    equally probable ones the first; where spans are too few, neighbours are paired."""
+def _left(spans: np.ndarray, posteriors: np.ndarray, wanted: int, units: int) -> np.ndarray:
+    """Which gaps are left, bool (units + 1,), when the most probable spans become units until there are `wanted`, half
+    of them or more; of equally probable spans (to six digits) the first. Where spans are too few, neighbours are
+    paired."""
     left, count = [True] * (units + 1), units
-    order = np.lexsort((spans[:, 1], spans[:, 0], -posteriors))
+    order = np.lexsort((spans[:, 1], spans[:, 0], -posteriors.round(6)))
     for start, end in zip(spans[order, 0].tolist(), spans[order, 1].tolist(), strict=True):
         if count <= wanted:
             break
@@ -102,6 +108,5 @@ def _left(spans: np.ndarray, posteriors: np.ndarray, units: int, wanted: int) ->
             count -= sum(left[start + 1 : end])
             left[start + 1 : end] = [False] * (end - start - 1)
     marks = np.array(left)
-    gaps = np.flatnonzero(marks)
-    marks[gaps[1:-1:2][: max(count - wanted, 0)]] = False
+    marks[np.flatnonzero(marks)[1:-1:2][: max(count - wanted, 0)]] = False
     return marks

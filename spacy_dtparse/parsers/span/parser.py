@@ -10,13 +10,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL, SCORE
 from ...features.trees.beliefs import Beliefs
-from ...kernels.span.network import (
-    constituent_beliefs,
-    decode,
-    label_spans,
-    read_gaps,
-    span_probabilities,
-)
+from ...kernels.span.network import constituent_beliefs, decode, label_spans, read_gaps, span_probabilities
 from ...kernels.span.spans import without_crossing
 from ...kernels.span.whole import place_of_bare, take_up_bare
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
@@ -246,7 +240,7 @@ class SpanParser(StoredParser):
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
         """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
-        found = []
+        found: list[Beliefs] = []
         for part in _batches(sentences):
             found += map(self._beliefs, self._read_part(part))
         return found
