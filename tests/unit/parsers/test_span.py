@@ -13,6 +13,7 @@ from spacy_dtparse.kernels.span.network import label_spans, span_probabilities
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.span import SpanParser, SpanSettings
+from spacy_dtparse.parsers.span.long import long_posteriors
 from spacy_dtparse.trees import Tree
 from tests.reference import span_whole as reference
 from tests.span_models import CHAINS, SENTENCES, random_model, with_bare, with_home
@@ -68,7 +69,7 @@ def test_several_sentences_at_once_get_the_same_parses(networks: int, confident:
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 6])
-def test_a_long_sentence_is_cut(most: int) -> None:
+def test_a_long_sentence_is_parsed_by_windows(most: int) -> None:
     parser = SpanParser(random_model())
     words, tags = SENTENCES[0]
     cut = parser.with_settings(max_tokens=most).parse(words, tags)
@@ -161,11 +162,12 @@ def whole_twin(parser: SpanParser, words, tags):
     parts = parser.read(words, tags)
     if n <= most:
         told = span_probabilities(*parts, 0, n, 0.02)
-    else:  # of a sentence that was cut only the whole is looked at
-        logs = np.empty((1, len(CHAINS)), dtype=np.float32)
-        spans = np.array([[0, n]], dtype=np.int32)
+    else:
+        spans, posteriors = long_posteriors(*parts[:2], most)
+        spans, posteriors = spans[posteriors >= 0.02], posteriors[posteriors >= 0.02]
+        logs = np.empty((len(spans), len(CHAINS)), dtype=np.float32)
         label_spans(parts[0], parts[2], parts[3], spans, logs)
-        told = spans, np.ones(1), logs
+        told = spans, posteriors, logs
     chains = [tuple(numbers[label] for label in chain) for chain in CHAINS]
     candidates = [
         (i, j, float(p), dict(zip(chains[1:], logs[1:].tolist(), strict=True)))
