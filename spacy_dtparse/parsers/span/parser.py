@@ -56,9 +56,9 @@ class SpanParser(StoredParser):
     """Parses with a SpanModel. Safe to use from several threads; the same sentence gets the same bits in any batch.
 
     A constituent's score is -ln of the probability that the sentence's tree has it: that of its span among all binary
-    trees (of the part, in a sentence that was cut; what was cut counts its labels only) times that of its labels there.
-    The cost of a parse is the sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete"
-    where settings leave networks out, "greedy" where the sentence was cut. Raises DtparseError on words and tags of
+    trees (in a long sentence as `parsers.span.long` has it) times that of its labels there. The cost of a parse is the
+    sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete" where settings leave networks
+    out, "greedy" where the sentence was too long for one chart. Raises DtparseError on words and tags of
     different number or on no words.
     """
 
@@ -200,8 +200,8 @@ class SpanParser(StoredParser):
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
 
-        Over all trees, with all networks; a long sentence goes by its parts, and of what was cut to make them the label
-        alone is uncertain. Labels over one span count each for itself. Raises DtparseError as `parse` does.
+        Over all trees, with all networks, in a long sentence as `parsers.span.long` has it. Labels over one span count
+        each for itself. Raises DtparseError as `parse` does.
         """
         check_sentence(words, tags)
         found: dict[tuple[int, int, str], float] = {(0, len(words), TOP): 1.0}
