@@ -21,7 +21,6 @@ from training.data.corpus import Sentence, read_treebank
 from training.data.evaluate import own_trees, score_trees
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "first network, greedy cuts": {"networks": 1, "max_tokens": 0},
     "first network (budget 0)": {"budget": 0},
     **{f"all networks unless all scores are at most {c}": {"confident": c} for c in (1.2, 0.8, 0.6, 0.4)},
     "default, penalty 0.4": {"penalty": 0.4},

@@ -211,7 +211,7 @@ def without_budget(allowed: Mapping[str, Setting]) -> dict[str, Setting]:
 class SpanParse(ConstituentPipe):
     """A network that scores spans, and a chart over them.
 
-    `max_tokens`: longer sentences are cut before the chart. `networks`: how many of the model's networks read.
+    `max_tokens`: longer sentences are parsed by windows. `networks`: how many of the model's networks read.
     `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
     that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
     `parsers.settings`). Spines have no meaning here.

@@ -44,6 +44,16 @@ def posteriors(scores: np.ndarray) -> tuple[float, np.ndarray]:
     return total, found
 
 
+def not_crossing(spans: list[tuple[int, int]]) -> list[bool]:
+    """Whether each span is taken: where it crosses none that was taken before it."""
+    taken: list[tuple[int, int]] = []
+    found = []
+    for i, j in spans:
+        found.append(not any(a < i < b < j or i < a < j < b for a, b in taken))
+        taken += [(i, j)] if found[-1] else []
+    return found
+
+
 def logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 

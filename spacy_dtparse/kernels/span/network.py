@@ -158,11 +158,10 @@ def label_spans(gaps, weights, bias, spans, out):
 
 
 @kernel(error_model="numpy")
-def span_probabilities(gaps, own, weights, bias, first, last, least):
-    """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
-
-    Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
-    """
+def probable_spans(gaps, own, first, last, least):
+    """(Ends int32 (c, 2), posteriors float64 (c,)) of the spans of [first, last) whose posterior probability is `least`
+    or more, by their starts, then ends; that of single tokens is 1. `gaps` (networks, kinds, gaps, m) may lack the
+    kinds that labels are made from."""
     n = last - first
     scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, own, first, last, scores)
@@ -178,9 +177,19 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
                 spans[count, 0], spans[count, 1] = first + i, first + j
                 posteriors[count] = all_spans[i, j]
                 count += 1
-    spans, logs = spans[:count], np.empty((count, bias.shape[1]), dtype=REAL)
+    return spans[:count], posteriors[:count]
+
+
+@kernel(error_model="numpy")
+def span_probabilities(gaps, own, weights, bias, first, last, least):
+    """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
+
+    Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
+    """
+    spans, posteriors = probable_spans(gaps, own, first, last, least)
+    logs = np.empty((len(spans), bias.shape[1]), dtype=REAL)
     label_spans(gaps, weights, bias, spans, logs)
-    return spans, posteriors[:count], logs
+    return spans, posteriors, logs
 
 
 @kernel(error_model="numpy")
@@ -289,46 +298,3 @@ def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, leas
             costs[count] = cost
             count += 1
     return count, len(tried)
-
-
-@kernel(error_model="numpy")
-def cut_greedily(gaps, own, weights, bias, most):
-    """A whole sentence cut top-down where both parts score best, until no part has more than `most` tokens.
-
-    Returns (the parts and everything that was cut int32 (c, 2) in pre-order, the number of the best chain of those that
-    were cut int32 (c,), -1 for the others, float64 (c,): -ln of the chain's probability, 0 for the others).
-    """
-    n_networks, m, base = gaps.shape[0], gaps.shape[3], 2 * gaps.shape[2] - 1
-    pieces = np.empty((base + 1, 2), dtype=INDEX)  # the last rows serve as a stack
-    pieces[base, 0], pieces[base, 1] = 0, gaps.shape[2] - 1
-    top, count = 1, 0
-    while top > 0:
-        top -= 1
-        i, j = pieces[base - top, 0], pieces[base - top, 1]
-        pieces[count, 0], pieces[count, 1] = i, j
-        count += 1
-        if j - i <= most:
-            continue
-        at, best = i + 1, REAL(-3e38)
-        for k in range(i + 1, j):
-            total = REAL(0)
-            for q in range(n_networks):
-                if k > i + 1:
-                    total += own[q, i] + dot(gaps[q, LEFT, i], gaps[q, RIGHT, k], m)
-                if j > k + 1:
-                    total += own[q, k] + dot(gaps[q, LEFT, k], gaps[q, RIGHT, j], m)
-            if total > best:
-                at, best = k, total
-        pieces[base - top, 0], pieces[base - top, 1] = at, j
-        pieces[base - top - 1, 0], pieces[base - top - 1, 1] = i, at
-        top += 2
-    spans = pieces[:count]
-    cut = np.flatnonzero(spans[:, 1] - spans[:, 0] > most)
-    logs = np.empty((len(cut), bias.shape[1]), dtype=REAL)
-    label_spans(gaps, weights, bias, spans[cut], logs)
-    chains, costs = np.full(count, -1, dtype=INDEX), np.zeros(count)
-    for c in range(len(cut)):
-        chain = np.argmax(logs[c])
-        chains[cut[c]] = chain
-        costs[cut[c]] = -logs[c, chain]
-    return spans, chains, costs

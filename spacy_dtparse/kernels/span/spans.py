@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ...dtypes import REAL
+from ...dtypes import INDEX, REAL
 from ..jit import LOOSE_SUMS, bare_kernel, kernel
 
 _NOTHING = 1e-9
@@ -176,3 +176,27 @@ def tree_posteriors(scores):
     for i in range(size):
         outside[i, : i + 2] = 0.0
     return total, outside
+
+
+@kernel(error_model="numpy")
+def without_crossing(spans):
+    """Which of `spans` int32 (c, 2) are taken, bool (c,): one after the other, each that crosses none which was taken
+    before it."""
+    n = 0
+    for c in range(len(spans)):
+        n = max(n, spans[c, 1])
+    taken = np.zeros(len(spans), dtype=np.bool_)
+    first, last = np.empty(n + 1, dtype=INDEX), np.empty(n + 1, dtype=INDEX)
+    for t in range(n + 1):
+        first[t] = last[t] = t  # the furthest ends of what was taken and ends, begins, at this gap
+    for c in range(len(spans)):
+        i, j = spans[c, 0], spans[c, 1]
+        crosses = False
+        for t in range(i + 1, j):
+            if first[t] < i or last[t] > j:
+                crosses = True
+                break
+        if not crosses:
+            taken[c] = True
+            first[j], last[i] = min(first[j], i), max(last[i], j)
+    return taken

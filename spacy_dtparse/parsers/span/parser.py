@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -14,13 +13,13 @@ from ...dtypes import INDEX, OFFSET, REAL, SCORE
 from ...features.trees.beliefs import Beliefs
 from ...kernels.span.network import (
     constituent_beliefs,
-    cut_greedily,
     decode,
     label_spans,
     read_beliefs,
     read_gaps,
     span_probabilities,
 )
+from ...kernels.span.spans import without_crossing
 from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.orphans import SISTERS, is_orphan
@@ -29,6 +28,7 @@ from ..base import ParseResult, TaggedWords
 from ..proofs import Proof
 from ..settings import SpanSettings
 from ..stored import StoredParser, check_sentence
+from .long import long_posteriors
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
@@ -39,7 +39,8 @@ _BELIEVED = 1e-3
 _READ = 0.002
 """Posterior probability from which on boosted trees are told of a constituent."""
 
-
+Told = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Spans, their posteriors, log-probabilities of their labels, as `span_probabilities` gives them."""
 _TOGETHER = 256
 """Rows that networks read at once: enough to fetch their weights once for several sentences, and still in the cache."""
 
@@ -63,9 +64,9 @@ class SpanParser(StoredParser):
     """Parses with a SpanModel. Safe to use from several threads; the same sentence gets the same bits in any batch.
 
     A constituent's score is -ln of the probability that the sentence's tree has it: that of its span among all binary
-    trees (of the part, in a sentence that was cut; what was cut counts its labels only) times that of its labels there.
-    The cost of a parse is the sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete"
-    where settings leave networks out, "greedy" where the sentence was cut. Raises DtparseError on words and tags of
+    trees (in a long sentence as `parsers.span.long` has it) times that of its labels there. The cost of a parse is the
+    sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete" where settings leave networks
+    out, "greedy" where the sentence was too long for one chart. Raises DtparseError on words and tags of
     different number or on no words.
     """
 
@@ -190,13 +191,15 @@ class SpanParser(StoredParser):
         """The parse of a sentence that the first networks have read."""
         n, used, first = len(words), len(self._networks), self._first
         sure = self.settings.confident
-        items, costs, tried, status = self._decode(parts, n)
+        told = self._told_long(parts)
+        items, costs, tried, status = self._decode(parts, n, told)
         if first < used and max(costs, default=0.0) > sure:
             parts = self._read(numbers, used, parts)
-            items, costs, more, status = self._decode(parts, n)
+            told = self._told_long(parts)
+            items, costs, more, status = self._decode(parts, n, told)
             tried += more
         if self._bare is not None:
-            items, costs = self._whole(items, costs, parts, self.model.words.tags_of(numbers))
+            items, costs = self._whole(items, costs, parts, self.model.words.tags_of(numbers), told)
         starts, ends, labels = zip(*items, strict=True) if items else ((), (), ())
         names = self._labels
         tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
@@ -205,29 +208,12 @@ class SpanParser(StoredParser):
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
 
-        Over all trees, with all networks; a long sentence goes by its parts, and of what was cut to make them the label
-        alone is uncertain. Labels over one span count each for itself. Raises DtparseError as `parse` does.
+        Over all trees, with all networks, in a long sentence as `parsers.span.long` has it. Labels over one span count
+        each for itself. Raises DtparseError as `parse` does.
         """
         check_sentence(words, tags)
-        n, most = len(words), max(self.settings.max_tokens, 1)
-        parts = self.read(words, tags)
-        found: dict[tuple[int, int, str], float] = {(0, n, TOP): 1.0}
-        if n <= most:
-            self._add_posteriors(parts, 0, n, found)
-            return found
-        spans, chains, costs = cut_greedily(*parts, most)
-        for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if chain < 0:
-                self._add_posteriors(parts, start, end, found)
-            else:
-                found |= {(start, end, name): math.exp(-cost) for name in self.model.chains[chain]}
-        return found
-
-    def _add_posteriors(
-        self, parts: tuple[np.ndarray, ...], start: int, end: int, found: dict[tuple[int, int, str], float]
-    ) -> None:
-        """Add the posteriors of [start, end) to `found`."""
-        spans, posteriors, logs = span_probabilities(*parts, start, end, _BELIEVED)
+        found: dict[tuple[int, int, str], float] = {(0, len(words), TOP): 1.0}
+        spans, posteriors, logs = self._probabilities(self.read(words, tags), _BELIEVED)
         mass = np.exp(logs) * posteriors[:, None]
         rows, labels = np.nonzero(mass[:, 1:] >= _BELIEVED)
         for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
@@ -235,6 +221,25 @@ class SpanParser(StoredParser):
             for name in dict.fromkeys(self.model.chains[label + 1]):
                 key = first, last, name
                 found[key] = min(1.0, found.get(key, 0.0) + float(mass[row, label + 1]))
+        return found
+
+    @property
+    def _most(self) -> int:
+        """Tokens of the longest sentence that one chart parses."""
+        return max(self.settings.max_tokens, 2)
+
+    def _probabilities(self, parts: tuple[np.ndarray, ...], least: float) -> Told:
+        """`span_probabilities` of a whole sentence that was read, of any length."""
+        gaps, own, weights, bias = parts
+        n = own.shape[1] - 1
+        if n <= self._most:
+            return span_probabilities(*parts, 0, n, least)
+        spans, posteriors = long_posteriors(gaps, own, self._most)
+        probable = posteriors >= least
+        spans, posteriors = spans[probable], posteriors[probable]
+        logs = np.empty((len(spans), len(self._chains)), dtype=REAL)
+        label_spans(gaps, weights, bias, spans, logs)
+        return spans, posteriors, logs
 
     @property
     def chain_names(self) -> tuple[str, ...]:
@@ -243,14 +248,13 @@ class SpanParser(StoredParser):
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
         """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
-        most, found = max(self.settings.max_tokens, 1), []
-        for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > most):
+        found: list[Beliefs] = []
+        for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
             if len(self._networks) == self._first == 1 and not is_long:
                 found += self._believe(list(group))
                 continue
             for part in _batches(list(group)):
-                for sentence, parts in zip(part, self._read_part(part), strict=True):
-                    found.append(self._beliefs(parts, len(sentence[0])))
+                found += map(self._beliefs, self._read_part(part))
         return found
 
     def _believe(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
@@ -269,26 +273,9 @@ class SpanParser(StoredParser):
             for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
 
-    def _beliefs(self, parts: tuple[np.ndarray, ...], n: int) -> Beliefs:
-        """The beliefs of a sentence that was read; in a long one those of its parts and of what was cut."""
-        most = max(self.settings.max_tokens, 1)
-        if n <= most:
-            return self._charted_beliefs(parts, 0, n)
-        spans, chains, costs = cut_greedily(*parts, most)
-        pieces: list[Beliefs] = []
-        for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if chain < 0:
-                pieces.append(self._charted_beliefs(parts, start, end))
-            elif chain > 0:
-                sure = math.exp(-cost)
-                one = np.array([[start, end]], INDEX), np.array([sure]), np.array([[chain, -1]], INDEX)
-                pieces.append(Beliefs(*one, np.array([[sure, 0.0]])))
-        joined = Beliefs(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-        order = np.lexsort((joined.spans[:, 1], joined.spans[:, 0]))
-        return Beliefs(*(array[order] for array in joined))
-
-    def _charted_beliefs(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> Beliefs:
-        spans, posteriors, logs = span_probabilities(*parts, start, end, _READ)
+    def _beliefs(self, parts: tuple[np.ndarray, ...]) -> Beliefs:
+        """The beliefs of a sentence that was read."""
+        spans, posteriors, logs = self._probabilities(parts, _READ)
         c = len(spans)
         made = Beliefs(np.empty((c, 2), INDEX), np.empty(c), np.empty((c, 2), INDEX), np.empty((c, 2)))
         count = constituent_beliefs(spans, posteriors, logs, _READ, *made)
@@ -331,55 +318,66 @@ class SpanParser(StoredParser):
             at = here
         return found
 
-    def _decode(self, parts: tuple[np.ndarray, ...], n: int) -> tuple[list[list[int]], list[float], int, str]:
+    def _least(self) -> float:
+        """Posterior probability from which on a span may gain: what is less probable than the penalty cannot."""
+        return max(_LEAST, float(self.settings.penalty))
+
+    def _told_long(self, parts: tuple[np.ndarray, ...]) -> Told | None:
+        """`_probabilities` of what may be in the tree of a long sentence; None where one chart makes the tree."""
+        if parts[1].shape[1] - 1 <= self._most:
+            return None
+        return self._probabilities(parts, min(self._least(), _CANDIDATE))
+
+    def _decode(
+        self, parts: tuple[np.ndarray, ...], n: int, told: Told | None
+    ) -> tuple[list[list[int]], list[float], int, str]:
         """(Items start, end, label in pre-order; their scores; spans that were labelled; status)."""
-        most = max(self.settings.max_tokens, 1)
-        if n <= most:
-            whole = len(self._networks) == len(self.model.networks)
-            return *self._charted(parts, 0, n), "optimal" if whole else "complete"
-        items: list[list[int]] = []
-        scores: list[float] = []
-        tried = 0
-        spans, chains, costs = cut_greedily(*parts, most)
-        for (start, end), chain, cost in zip(spans.tolist(), chains.tolist(), costs.tolist(), strict=True):
-            if chain >= 0:
-                items += [[start, end, label] for label in self._chains[chain]]
-                scores += [cost] * len(self._chains[chain])
-                tried += 1
-            else:
-                found = self._charted(parts, start, end)
-                items += found[0]
-                scores += found[1]
-                tried += found[2]
-        return items, scores, tried, "greedy"
+        room, penalty = self._room(n), float(self.settings.penalty)
+        if told is None:
+            chains = self._chain_from, self._chain_labels
+            count, tried = decode(*parts, *chains, 0, n, self._least(), penalty, *room)
+            status = "optimal" if len(self._networks) == len(self.model.networks) else "complete"
+        else:
+            count, tried, status = self._decode_long(told, penalty, *room), len(told[0]), "greedy"
+        return room[0][:count].tolist(), room[1][:count].tolist(), tried, status
+
+    def _decode_long(self, told: Told, penalty: float, items: np.ndarray, costs: np.ndarray) -> int:
+        """`decode` of what was told of a long sentence: what gains most is taken, and then whatever crosses nothing."""
+        spans, posteriors, logs = told
+        chains = logs[:, 1:].argmax(axis=1) + 1
+        sizes = np.diff(self._chain_from)[chains]
+        gains = sizes * (posteriors * (1.0 - np.exp(logs[:, 0].astype(SCORE))) - penalty)
+        order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]
+        taken = order[without_crossing(spans[order])]
+        taken = taken[np.lexsort((-spans[taken, 1], spans[taken, 0]))]
+        sizes, chains = sizes[taken], chains[taken]
+        count = int(sizes.sum())
+        link = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        items[:count, :2] = np.repeat(spans[taken], sizes, axis=0)
+        items[:count, 2] = self._chain_labels[np.repeat(self._chain_from[chains], sizes) + link]
+        costs[:count] = np.repeat(-np.log(posteriors[taken]) - logs[taken, chains], sizes)
+        return count
 
     def _whole(
-        self, items: list[list[int]], costs: list[float], parts: tuple[np.ndarray, ...], tags: np.ndarray
-    ) -> tuple[list[list[int]], list[float]]:
+        self, items: list[list[int]], costs: list[float], parts: tuple[np.ndarray, ...], tags: np.ndarray,
+        told: Told | None,
+    ) -> tuple[list[list[int]], list[float]]:  # fmt: skip
         """Items and scores with every token taken up that the treebank never leaves bare."""
         assert self._bare is not None
         n, count = len(tags), len(items)
-        room, scores = self._room(n)
-        charted = n <= max(self.settings.max_tokens, 1)
-        if count and not charted:  # one chart has left its items in the room
-            room[:count], scores[:count] = items, costs
         if self._hangs_together(count, n, tags, self._bare):
             return items, costs
-        return self._taken_up(count, parts, tags, self._bare)
+        return self._taken_up(count, self._candidates(parts) if told is None else told, tags, self._bare)
+
+    def _candidates(self, parts: tuple[np.ndarray, ...]) -> Told:
+        """What may take up bare tokens."""
+        return self._probabilities(parts, _CANDIDATE)
 
     def _taken_up(
-        self, count: int, parts: tuple[np.ndarray, ...], tags: np.ndarray, bare: BareTables
+        self, count: int, candidates: Told, tags: np.ndarray, bare: BareTables
     ) -> tuple[list[list[int]], list[float]]:
         """The items in the room with the tokens taken up that the tables do not allow to be bare."""
-        n = len(tags)
-        room, scores = self._room(n)
-        if n <= max(self.settings.max_tokens, 1):
-            candidates = span_probabilities(*parts, 0, n, _CANDIDATE)
-        else:
-            whole = np.array([[0, n]], dtype=INDEX)
-            logs = np.empty((1, len(self._chains)), dtype=REAL)
-            label_spans(parts[0], parts[2], parts[3], whole, logs)
-            candidates = whole, np.ones(1), logs
+        room, scores = self._room(len(tags))
         count = take_up_bare(room, scores, count, tags, *bare, *candidates, self._chain_from, self._chain_labels)
         return room[:count].tolist(), scores[:count].tolist()
 
@@ -406,7 +404,7 @@ class SpanParser(StoredParser):
         kinds = self.model.words.tag_numbers(tags)
         if self._hangs_together(count, n, kinds, self._orphans):
             return None
-        return self._taken_up(count, self.read(words, tags), kinds, self._orphans)
+        return self._taken_up(count, self._candidates(self.read(words, tags)), kinds, self._orphans)
 
     def has_orphans(
         self, tags: Sequence[str], firsts: np.ndarray, items: np.ndarray, item_firsts: np.ndarray
@@ -422,14 +420,6 @@ class SpanParser(StoredParser):
             kinds = self.model.words.tag_numbers(tags)
             find_bare(items, item_firsts, kinds, firsts, self._orphans.never, np.empty_like(kinds), found)
         return found
-
-    def _charted(self, parts: tuple[np.ndarray, ...], start: int, end: int) -> tuple[list[list[int]], list[float], int]:
-        """(Items, scores, spans that were labelled) of the chart over [start, end)."""
-        room = self._room(end - start)
-        penalty = float(self.settings.penalty)
-        least = max(_LEAST, penalty)  # what is less probable than the penalty cannot gain
-        count, tried = decode(*parts, self._chain_from, self._chain_labels, start, end, least, penalty, *room)
-        return room[0][:count].tolist(), room[1][:count].tolist(), tried
 
 
 __all__ = ["KIND", "SpanParser"]

@@ -13,6 +13,7 @@ from spacy_dtparse.kernels.span.network import label_spans, span_probabilities
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.span import SpanParser, SpanSettings
+from spacy_dtparse.parsers.span.long import long_posteriors
 from spacy_dtparse.trees import Tree
 from tests.reference import span_whole as reference
 from tests.span_models import CHAINS, SENTENCES, random_model, with_bare, with_home
@@ -74,14 +75,14 @@ def test_beliefs_about_several_sentences_are_those_about_each(networks: int) -> 
     long = 8 if SLOW else 40  # beliefs in all its spans: more than there is room for at first
     work = [(list(words[:1]) * n, list(tags[:1]) * n) for n in (1, long, 2, 45, 3, long)] + list(SENTENCES)
     for (own, own_tags), found in zip(work, parser.beliefs(work), strict=True):
-        wanted = parser._beliefs(parser.read(own, own_tags), len(own))
+        wanted = parser._beliefs(parser.read(own, own_tags))
         assert found.spans.tolist() == wanted.spans.tolist() and found.chains.tolist() == wanted.chains.tolist()
         np.testing.assert_allclose(found.masses, wanted.masses, atol=1e-6)
         np.testing.assert_allclose(found.chances, wanted.chances, atol=1e-6)
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 6])
-def test_a_long_sentence_is_cut(most: int) -> None:
+def test_a_long_sentence_is_parsed_by_windows(most: int) -> None:
     parser = SpanParser(random_model())
     words, tags = SENTENCES[0]
     cut = parser.with_settings(max_tokens=most).parse(words, tags)
@@ -174,11 +175,12 @@ def whole_twin(parser: SpanParser, words, tags):
     parts = parser.read(words, tags)
     if n <= most:
         told = span_probabilities(*parts, 0, n, 0.02)
-    else:  # of a sentence that was cut only the whole is looked at
-        logs = np.empty((1, len(CHAINS)), dtype=np.float32)
-        spans = np.array([[0, n]], dtype=np.int32)
+    else:
+        spans, posteriors = long_posteriors(*parts[:2], most)
+        spans, posteriors = spans[posteriors >= 0.02], posteriors[posteriors >= 0.02]
+        logs = np.empty((len(spans), len(CHAINS)), dtype=np.float32)
         label_spans(parts[0], parts[2], parts[3], spans, logs)
-        told = spans, np.ones(1), logs
+        told = spans, posteriors, logs
     chains = [tuple(numbers[label] for label in chain) for chain in CHAINS]
     candidates = [
         (i, j, float(p), dict(zip(chains[1:], logs[1:].tolist(), strict=True)))

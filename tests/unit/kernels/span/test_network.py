@@ -7,9 +7,9 @@ import pytest
 
 from spacy_dtparse.kernels.span.network import (
     LEFT,
-    cut_greedily,
     decode,
     label_spans,
+    probable_spans,
     read_gaps,
     score_spans,
     span_probabilities,
@@ -149,31 +149,18 @@ def test_extreme_scores_are_summed_in_logarithms() -> None:
         assert posterior == pytest.approx(1 if j - i == 1 else right[i, j], abs=1e-9)
 
 
-def test_greedy_cuts_are_the_best_of_each_span() -> None:
-    parts, _ = read(random_model(2))
-    gaps, own, *labels = parts
+def test_spans_of_a_sentence_without_some_gaps() -> None:
+    (gaps, own, weights, bias), _ = read(random_model(2))
     n = gaps.shape[2] - 1
+    whole = probable_spans(gaps, own, 0, n, 0.05)
+    told = span_probabilities(gaps, own, weights, bias, 0, n, 0.05)
+    assert all(np.array_equal(a, b) for a, b in zip(whole, told, strict=False))
+    ends = np.array([0, 1, 3, 4, n])
+    part = np.ascontiguousarray(gaps[:, :2][:, :, ends]), np.ascontiguousarray(own[:, ends])
     scores = np.empty((n + 1, n + 1), dtype=np.float32)
     score_spans(gaps, own, 0, n, scores)
-    scores *= len(gaps)  # greedy cuts compare sums, not means
-    spans = [tuple(span) for span in cut_greedily(gaps, own, *labels, 1)[0].tolist()]
-    assert frozenset(spans) in reference.binary_trees(0, n)
-    for i, j in spans:
-        if j - i > 1:
-            cut = next(k for k in range(i + 1, j) if (i, k) in spans and (k, j) in spans)
-            best = max(scores[i, k] + scores[k, j] for k in range(i + 1, j))
-            assert scores[i, cut] + scores[cut, j] == pytest.approx(best, abs=1e-3)
-    coarse = [tuple(span) for span in cut_greedily(gaps, own, *labels, 3)[0].tolist()]
-    assert set(coarse) <= set(spans) and len(coarse) < len(spans)
-
-
-def test_cut_spans_have_their_best_chains() -> None:
-    parts, _ = read(random_model(1))
-    spans, chains, costs = cut_greedily(*parts, 2)
-    cut = spans[:, 1] - spans[:, 0] > 2
-    assert cut.any() and not cut.all()
-    out = np.empty((cut.sum(), len(CHAINS)), dtype=np.float32)
-    label_spans(parts[0], parts[2], parts[3], spans[cut], out)
-    assert chains[cut].tolist() == out.argmax(axis=1).tolist()
-    assert np.allclose(costs[cut], -out.max(axis=1))
-    assert set(chains[~cut]) == {-1} and not costs[~cut].any(), "the chart labels these"
+    _, right = reference.posteriors(scores[np.ix_(ends, ends)])
+    spans, posteriors = probable_spans(*part, 0, 4, 0.0)
+    assert spans.tolist() == [[i, j] for i in range(4) for j in range(i + 1, 5)], "in order"
+    for (i, j), posterior in zip(spans.tolist(), posteriors, strict=True):
+        assert posterior == pytest.approx(1 if j - i == 1 else right[i, j], abs=1e-5)

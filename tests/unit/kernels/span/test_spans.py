@@ -7,8 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span.spans import best_inside, best_spans, log_posteriors, span_posteriors, tree_posteriors
-from tests.reference.spans import binary_trees, posteriors, tree_score
+from spacy_dtparse.kernels.span.spans import (
+    best_inside,
+    best_spans,
+    log_posteriors,
+    span_posteriors,
+    tree_posteriors,
+    without_crossing,
+)
+from tests.reference.spans import binary_trees, not_crossing, posteriors, tree_score
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
@@ -85,3 +92,14 @@ def test_a_best_tree_whose_probability_is_lost_is_noticed(high: int) -> None:
     assert math.isnan(span_posteriors(scores, n, score, square(n), square(n), square(n)))
     _, found = tree_posteriors(scores)
     assert np.allclose([found[0, 4], found[0, 2], found[2, 4]], 1, atol=1e-6) and found.sum() == pytest.approx(3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+@pytest.mark.parametrize("seed", range(4))
+def test_spans_that_cross_are_left_out(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
+    rows = np.array([spans[k] for k in rng.permutation(len(spans))[: rng.integers(1, 4 * n)]], dtype=np.int32)
+    taken = without_crossing(rows)
+    assert taken.tolist() == not_crossing([tuple(row) for row in rows.tolist()]) and taken[0]
+    assert len(without_crossing(rows[:0])) == 0

@@ -1,0 +1,213 @@
+"""Sentences of hundreds and thousands of tokens: F1 and time by length, against one chart over the whole sentence.
+
+    python benchmarks/bench_long.py --corpus FOLDER --names masc gum craft genia wsj [--pipeline FOLDER]
+
+Such sentences hardly occur in treebanks, so they are made of dev sentences, with gold tags. *Clauses*: sentences
+without their final periods and capitals, joined by semicolons under one S, as in legal text. *Lists*: noun phrases of 2
+to 12 tokens, joined by commas and a last `and` under one NP. Every sentence has parts of one treebank, and of each
+treebank there are as many. Columns: F1 of all brackets and of EVALB's; F1 of the brackets within the parts; precision
+and recall of the others, those that hold the parts together; microseconds of CPU time per token, the best of
+`--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to `--chart` tokens, as its time
+grows with the cube of the length. Last come dev sentences of 61 to 200 tokens as they are, under smaller max_tokens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from common import arguments, dev_sentences, save
+
+from spacy_dtparse.parsers import ConstituentParser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.scoring import CONVENTIONS, score_sentence
+from spacy_dtparse.scoring.report import f1, ratio
+from spacy_dtparse.trees import Tree
+from training.data.evaluate import load_source
+
+LENGTHS = (200, 400, 800, 1600, 2000)
+ANY = 100_000
+"""max_tokens of the parser that always makes one chart."""
+Spans = list[tuple[int, int, str]]
+
+
+class Long(NamedTuple):
+    """A sentence that was made, and where its parts are."""
+
+    tree: Tree
+    parts: list[int]
+    """The number of the part that each token is of, -1 of none."""
+
+
+class Part(NamedTuple):
+    """Words, tags, and spans from 0 on, of a clause or phrase."""
+
+    words: list[str]
+    tags: list[str]
+    spans: Spans
+
+
+def part_of(tree: Tree, start: int, end: int) -> Part:
+    """The constituents within [start, end) without TOP, words in lower case at the beginning of a sentence."""
+    words, tags = list(tree.words[start:end]), list(tree.tags[start:end])
+    if start == 0 and not tags[0].startswith("NNP") and words[0] != "I":
+        words[0] = words[0][0].lower() + words[0][1:]
+    spans = [(i - start, j - start, label) for i, j, label in tree.spans()[1:] if start <= i and j <= end]
+    return Part(words, tags, spans)
+
+
+def clauses(trees: Iterable[Tree]) -> list[Part]:
+    """Sentences of 5 tokens and more without their last token, a period."""
+    found = []
+    for tree in trees:
+        n = tree.n_tokens - 1
+        if n >= 4 and tree.tags[n] == "." and "." not in tree.tags[:n] and len(tree.spans()) > 1:
+            top = tree.spans()[1]
+            if top[:2] == (0, n + 1) and top[2] == "S":
+                spans = [(i, min(j, n), label) for i, j, label in tree.spans() if i < min(j, n)]
+                found.append(part_of(Tree.from_spans(tree.words[:n], tree.tags[:n], spans), 0, n))
+    return found
+
+
+def phrases(trees: Iterable[Tree]) -> list[Part]:
+    """Noun phrases of 2 to 12 tokens that are in no such one and have neither comma nor coordination."""
+    found = []
+    for tree in trees:
+        end = 0
+        for i, j, label in tree.spans():
+            if label == "NP" and i >= end and 2 <= j - i <= 12 and not {",", ":", "CC"} & set(tree.tags[i:j]):
+                found.append(part_of(tree, i, j))
+                end = j
+    return found
+
+
+def joined(parts: Sequence[Part], kind: str) -> Long:
+    """One sentence of the parts."""
+    words, tags, spans = ([], [], []) if kind == "clauses" else (["They", "include"], ["PRP", "VBP"], [(0, 1, "NP")])
+    first, numbers = len(words), dict[int, int]()
+    for k, part in enumerate(parts):
+        if k and kind == "clauses":
+            words.append(";")
+            tags.append(":")
+        elif k:
+            words += [",", "and"] if k == len(parts) - 1 else [","]
+            tags += [",", "CC"] if k == len(parts) - 1 else [","]
+        at = len(words)
+        words += part.words
+        tags += part.tags
+        spans += [(i + at, j + at, label) for i, j, label in part.spans]
+        numbers |= dict.fromkeys(range(at, len(words)), k)
+    last = len(words)
+    words.append(".")
+    tags.append(".")
+    n = len(words)
+    above = [(0, n, "TOP"), (0, n, "S")]
+    if kind == "lists":
+        above += [(1, last, "VP"), (first, last, "NP")]
+    return Long(Tree.from_spans(words, tags, [*above, *spans]), [numbers.get(t, -1) for t in range(n)])
+
+
+def long_sentences(parts: Sequence[Part], kind: str, length: int, number: int) -> list[Long]:
+    """So many sentences of about `length` tokens, of the parts in order, from the beginning again at their end."""
+    found: list[Long] = []
+    some: list[Part] = []
+    size = at = 0
+    while parts and len(found) < number:
+        part = parts[at % len(parts)]
+        if some and size + len(part.words) + 1 > length:
+            found.append(joined(some, kind))
+            some, size = [], 0
+            continue
+        some.append(part)
+        size += len(part.words) + 1
+        at += 1
+    return found
+
+
+def halves(sentence: Long, tree: Tree) -> tuple[Counter, Counter]:
+    """(Brackets within a part, the others), without TOP."""
+    within, others = Counter[tuple[int, int, str]](), Counter[tuple[int, int, str]]()
+    for i, j, label in tree.spans()[1:]:
+        one = set(sentence.parts[i:j])
+        (within if len(one) == 1 and -1 not in one else others)[i, j, label] += 1
+    return within, others
+
+
+def measured(parser: ConstituentParser, sentences: Sequence[Long], repeats: int) -> dict[str, Any]:
+    """F1 and time of a parser."""
+    rows = [(sentence.tree.words, sentence.tree.tags) for sentence in sentences]
+    tokens = sum(len(words) for words, _ in rows)
+    parser.parse(*rows[0])
+    seconds, trees = float("inf"), list[Tree]()
+    for _ in range(repeats):
+        began = time.process_time()
+        trees = [parser.parse(*row).tree for row in rows]
+        seconds = min(seconds, time.process_time() - began)
+    facts: dict[str, Any] = {"sentences": len(rows), "tokens": tokens, "us": 1e6 * seconds / tokens}
+    for convention in CONVENTIONS:
+        scores = [score_sentence(one.tree, tree, convention) for one, tree in zip(sentences, trees, strict=True)]
+        facts[convention.name] = f1(*(sum(s[k] for s in scores) for k in range(3)))
+    sums = {True: [0, 0, 0], False: [0, 0, 0]}
+    for one, tree in zip(sentences, trees, strict=True):
+        for inner, gold, own in zip((True, False), halves(one, one.tree), halves(one, tree), strict=True):
+            for k, counter in enumerate((gold & own, gold, own)):
+                sums[inner][k] += counter.total()
+    matched, gold_n, own_n = sums[False]
+    return facts | {
+        "within": f1(*sums[True]), "precision": ratio(matched, own_n), "recall": ratio(matched, gold_n)
+    }
+
+
+def with_chart(parser: ConstituentParser, most: int) -> ConstituentParser:
+    """The parser, or its reader, with a chart up to `most` tokens."""
+    if isinstance(parser, DtreeParser):
+        reader = parser.reader.with_settings(max_tokens=most)
+        return DtreeParser(parser.model, parser.settings, None, parser.compiled, reader)
+    return parser.with_settings(max_tokens=most)
+
+
+def show(name: str, length: str, facts: dict[str, Any]) -> None:
+    """A row of the table."""
+    shares = " | ".join(f"{100 * facts[key]:.2f}" for key in ("all", "evalb", "within", "precision", "recall"))
+    print(f"| {name} | {length} | {facts['sentences']} | {shares} | {facts['us']:.1f} |", flush=True)
+
+
+def main() -> None:
+    """Measure, print, save."""
+    options = arguments(__doc__)
+    options.add_argument("--lengths", nargs="+", type=int, default=LENGTHS, help="tokens of the sentences made")
+    options.add_argument("--tokens", type=int, default=8000, help="tokens of each treebank, length and kind, at least")
+    options.add_argument("--repeats", type=int, default=2, help="how often each is parsed; the best counts")
+    options.add_argument("--chart", type=int, default=800, help="up to so many tokens one chart is tried")
+    options.add_argument("--real", nargs="+", type=int, default=(30, 45, 60), help="max_tokens for real sentences")
+    given = options.parse_args()
+    parser, _ = load_source(given.pipeline)
+    sentences = dev_sentences(given)
+    trees = {source: [one.tree for one in sentences if one.source == source] for source in given.names}
+    facts: list[dict[str, Any]] = []
+    print("| sentences | tokens | number | all | evalb | within | rest: precision | recall | µs per token |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+
+    def measure(name: str, length: str, used: ConstituentParser, work: Sequence[Long]) -> None:
+        facts.append({"name": name, "length": length, **measured(used, work, given.repeats)})
+        show(name, length, facts[-1])
+
+    makers: dict[str, Callable[[Iterable[Tree]], list[Part]]] = {"clauses": clauses, "lists": phrases}
+    for kind, make in makers.items():
+        parts = [make(some) for some in trees.values()]
+        for length in given.lengths:
+            number = -(-given.tokens // length)
+            work = [one for some in parts for one in long_sentences(some, kind, length, number)]
+            measure(kind, str(length), parser, work)
+            if length <= given.chart:
+                measure(f"{kind}, chart", str(length), with_chart(parser, ANY), work)
+    real = [Long(tree, [0] * tree.n_tokens) for some in trees.values() for tree in some if 60 < tree.n_tokens <= 200]
+    for most in (*given.real, ANY) if real else ():
+        measure("real" if most < ANY else "real, chart", f"max_tokens={most}", with_chart(parser, most), real)
+    save(given, "long", facts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Long sentences: charts over windows, sure spans made units, and again, until one chart over all units is left.
+
+A chart's time grows with the cube of the length, but whether a few words are a constituent hardly depends on what is
+far from them. So charts over overlapping windows say what spans are probable, the most probable become units, and the
+next charts are over units: the same scores, of the gaps that are left. Every round leaves half of the units, so that
+time is linear in the length of the sentence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ...kernels.span.network import LEFT, RIGHT, probable_spans
+
+WINDOW = 100
+"""Units of a window, at most; the next window begins half a window later."""
+_MARGIN = 8
+"""A span is looked at in windows that reach beyond it by at least their length divided by this on either side."""
+_LISTED = 1e-3
+"""Posterior probability from which on windows list spans."""
+
+
+def long_posteriors(gaps: np.ndarray, own: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The posterior probabilities of spans of a sentence of any length, by charts over at most `most` (≥ 2) units.
+
+    `gaps`, `own` as `kernels.span.network` has them. Returns (spans int32 (c, 2), ordered by start, then end, none
+    twice, among them all single tokens, whose posterior is 1; posteriors float64 (c,)). A span's is that of the last
+    chart which has both of its ends, times those of the units at its ends: a span over units is there only where they
+    are, unless units that cross them make it up as well. Of one chart over all tokens it is what that chart says.
+    """
+    n = own.shape[1] - 1
+    ends, sure = np.arange(n + 1, dtype=INDEX), np.ones(n)
+    spans, posteriors = [np.stack([ends[:-1], ends[1:]], axis=1)], [sure]
+    gaps = gaps[:, min(LEFT, RIGHT) : max(LEFT, RIGHT) + 1]
+    while True:
+        units = len(ends) - 1
+        here = np.ascontiguousarray(np.take(gaps, ends, axis=2)), np.ascontiguousarray(np.take(own, ends, axis=1))
+        found, probable = _in_windows(*here, units, most)
+        starts, stops = found.T
+        probable *= sure[starts] * sure[stops - 1]
+        if units <= most:
+            spans.append(ends[found])
+            posteriors.append(probable)
+            break
+        left = _left(found, probable, max(most, -(-units // 2)), units)
+        number = np.cumsum(left) - 1
+        length = np.where(left[starts] & left[stops], number[stops] - number[starts], 0)
+        spans.append(ends[found[length < 2]])  # the others are looked at again
+        posteriors.append(probable[length < 2])
+        single, new = left[:-1] & left[1:], length == 1
+        before, sure = sure, np.full(number[-1], _LISTED)
+        sure[number[:-1][single]] = before[single]
+        sure[number[starts[new]]] = probable[new]
+        ends = ends[left]
+    all_spans, all_posteriors = np.concatenate(spans), np.concatenate(posteriors)
+    order = np.lexsort((all_spans[:, 1], all_spans[:, 0]))
+    return all_spans[order], all_posteriors[order]
+
+
+def _windows(units: int, most: int) -> list[tuple[int, int]]:
+    """The windows [first, last) over so many units: one where these are at most `most`."""
+    if units <= most:
+        return [(0, units)]
+    size = min(WINDOW, most)
+    count = -(-(units - size) // max(size // 2, 1)) + 1
+    firsts = [(units - size) * k // (count - 1) for k in range(count)]
+    return [(first, first + size) for first in firsts]
+
+
+def _in_windows(gaps: np.ndarray, own: np.ndarray, units: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """(Spans of two or more units int32 (c, 2), their posteriors), each from the window that reaches furthest beyond
+    it."""
+    windows = _windows(units, most)
+    spans, posteriors = [], []
+    for k, (first, last) in enumerate(windows):
+        found, probable = probable_spans(gaps, own, first, last, _LISTED)
+        margin = _margin(found, windows[k], units)
+        best = (margin >= (last - first) // _MARGIN) & (found[:, 1] - found[:, 0] > 1)
+        if k:
+            best &= margin > _margin(found, windows[k - 1], units)
+        if k + 1 < len(windows):
+            best &= margin >= _margin(found, windows[k + 1], units)
+        spans.append(found[best])
+        posteriors.append(probable[best])
+    return np.concatenate(spans), np.concatenate(posteriors)
+
+
+def _margin(spans: np.ndarray, window: tuple[int, int], units: int) -> np.ndarray:
+    """How many units the window reaches beyond spans on the shorter side, below 0 where it does not have them; the ends
+    of the sentence are as good as far away."""
+    first, last = window
+    before = spans[:, 0] - (first if first else -units)
+    after = (last if last < units else 2 * units) - spans[:, 1]
+    return np.minimum(before, after)
+
+
+def _left(spans: np.ndarray, posteriors: np.ndarray, wanted: int, units: int) -> np.ndarray:
+    """Which gaps are left, bool (units + 1,), when the most probable spans become units until there are `wanted`, half
+    of them or more; of equally probable spans (to six digits) the first. Where spans are too few, neighbours are
+    paired."""
+    left, count = [True] * (units + 1), units
+    order = np.lexsort((spans[:, 1], spans[:, 0], -posteriors.round(6)))
+    for start, end in zip(spans[order, 0].tolist(), spans[order, 1].tolist(), strict=True):
+        if count <= wanted:
+            break
+        if left[start] and left[end]:
+            count -= sum(left[start + 1 : end])
+            left[start + 1 : end] = [False] * (end - start - 1)
+    marks = np.array(left)
+    marks[np.flatnonzero(marks)[1:-1:2][: max(count - wanted, 0)]] = False
+    return marks
