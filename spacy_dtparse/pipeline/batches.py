@@ -37,7 +37,7 @@ def in_threads(tasks: Iterable[A], work: Callable[[A], B], threads: int) -> Iter
     try:
         for task in tasks:
             waiting.append(pool.submit(work, task))
-            if len(waiting) > threads:
+            if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
