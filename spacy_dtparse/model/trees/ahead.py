@@ -7,8 +7,8 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET
 from ...features.trees.lexicon import Lexicon
 from ...features.trees.tables import get_templates
+from ...kernels.trees.batch import Parses, Sentences, make_room, search_each
 from ...kernels.trees.beliefs import COLUMNS, write_all
-from ...kernels.trees.search import Parses, Sentences, make_room, search_each
 from ...kernels.trees.spines import no_offers
 from ...trees.heads import COLLINS
 from .model import compile_model, untrained

@@ -13,10 +13,11 @@ from ...dtypes import CONFIDENCE_GRID, INDEX, OFFSET
 from ...errors import ConfigError, DtparseError
 from ...features.trees.names import READER, atom_names
 from ...features.trees.templates import compile_templates
+from ...kernels.trees.batch import Sentences, make_room, search_all
 from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.features import PARTS_WIDTH, TAG, Nodes
 from ...kernels.trees.replay import replay
-from ...kernels.trees.search import FALLBACK, Sentences, make_room, search_all
+from ...kernels.trees.search import FALLBACK
 from ...kernels.trees.spines import no_offers
 from ...kernels.trees.state import SHIFT_REDUCE, make_nodes
 from ...trees.heads_compiled import compile_head_rules

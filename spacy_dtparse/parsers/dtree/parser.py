@@ -14,11 +14,12 @@ from ...dtypes import INDEX, OFFSET, PLACES, SIDES
 from ...errors import DtparseError, ModelFormatError
 from ...features.offers import Offered, OfferReader, check_offered
 from ...features.trees.beliefs import all_with_beliefs, with_beliefs
+from ...kernels.trees.batch import Parses, Sentences, make_room, search_all
 from ...kernels.trees.beliefs import CHAIN as BELIEVED_CHAIN
 from ...kernels.trees.beliefs import COLUMNS, END, LAST_SPAN, SURE, count_tokens
 from ...kernels.trees.features import TAG
 from ...kernels.trees.pruning import LIKELY
-from ...kernels.trees.search import STATUSES, Parses, Sentences, make_room, search_all
+from ...kernels.trees.search import STATUSES
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
 from ...model.trees.bundle import KIND, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model

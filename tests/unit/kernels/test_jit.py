@@ -81,9 +81,9 @@ def test_a_change_in_a_folder_below_is_noticed(source):
 
 def test_all_drawers_share_one_digest():
     from spacy_dtparse.kernels.linear import links
-    from spacy_dtparse.kernels.trees import search
+    from spacy_dtparse.kernels.trees import batch
 
     stamps = {
-        function._cache._impl.locator.get_source_stamp() for function in (links.list_features, search.search_each)
+        function._cache._impl.locator.get_source_stamp() for function in (links.list_features, batch.search_each)
     }
     assert stamps == {sources_digest(KERNEL_ROOT)}
