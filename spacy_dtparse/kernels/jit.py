@@ -120,7 +120,7 @@ class _Nowhere:
 class _LinkedLibrary(codegen.JITCodeLibrary):
     """The code of a kernel that only kernels call, as LLVM's intermediate code: each kernel that calls it takes a copy
     and optimises it with its own. Machine code of the kernel itself, which nothing would run, is not made, nor is the
-    kernel optimised by itself: that takes a third of the time of compiling all."""
+    kernel optimised by itself."""
 
     codegen = property(lambda self: _Nowhere())
 

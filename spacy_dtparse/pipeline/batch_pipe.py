@@ -1,5 +1,6 @@
 """Components that parse the sentences of several Docs at once, in threads if asked to."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -22,7 +23,7 @@ class Job(NamedTuple):
     error: Optional[Exception] = None  # noqa: UP045 (as in all modules that spaCy imports)
 
 
-class BatchPipe(ModelPipe):
+class BatchPipe(ModelPipe, ABC):
     """A ModelPipe that reads a Doc, parses what it has read, and writes what was found; a subclass says how.
 
     `threads`: how many parse in `nlp.pipe`, beside the thread of the other components; the result is the same. Docs are
@@ -31,18 +32,18 @@ class BatchPipe(ModelPipe):
 
     threads: int
 
+    @abstractmethod
     def begin(self, doc: Doc) -> Any:
         """What is to be parsed of a Doc. Raises MissingAnnotationError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parse_read(self, read: Sequence[Any]) -> list[Any]:
         """What is found for several Docs, by what `begin` has read of each. It does not see the Docs, may run in
         another thread, and finds the same for a Doc in any company."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, doc: Doc, read: Any, found: Any) -> None:
         """Set in the Doc what was found."""
-        raise NotImplementedError
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse `doc` and set what was found; on an error the Doc is left as it was."""
