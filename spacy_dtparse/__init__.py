@@ -38,11 +38,13 @@ __all__ = [
 def load(name: str | None = None, **overrides: Any) -> Language:
     """An English pipeline: tokenizer, tagger, sentence boundaries, parser.
 
-    `name`: of the parser, "en_span" (the network, the fastest; None means it), "en_dtparse" (boosted decision trees
-    that decide what that network has read: more whole sentences are right, and decisions can be explained), "en_trees"
-    (boosted decision trees without a network), "en_pcfgla" (a grammar with latent annotations) or "en_bpm" (en_span and
-    the dependency parser). `overrides` go to spacy.load: `exclude`, `disable`, `config`, … . Raises ConfigError for
-    another name, ModelFormatError when this installation has no model.
+    `name`: of the parser, "en_dtparse" (boosted decision trees that decide what a network has read; None means it),
+    "en_span" (that network alone, the fastest), "en_trees" (boosted decision trees without a network), "en_pcfgla" (a
+    grammar with latent annotations) or "en_bpm" (en_span and the dependency parser). `overrides` go to spacy.load:
+    `exclude`, `disable`, `config`, … . Raises ConfigError for another name, ModelFormatError when this installation has
+    no model.
+
+    The first time on a machine kernels are compiled, in other processes; see `model.ahead`.
     """
     from .pipeline.embedded import load_embedded
 

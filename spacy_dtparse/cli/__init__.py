@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from . import convert, evaluate, info, parse, show
+from . import convert, evaluate, info, parse, show, warmup
 
-COMMANDS = {"parse": parse, "evaluate": evaluate, "show": show, "info": info, "convert": convert}
+COMMANDS = {"parse": parse, "evaluate": evaluate, "show": show, "info": info, "convert": convert, "warmup": warmup}
 
 EPILOG = """\
 A text instead of a command is parsed and printed:

@@ -102,15 +102,10 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
             f"nlp.add_pipe({known.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
             "`spacy evaluate`"
         )
-    compiles = announce_compilation(kind)  # first: another process compiles while this one imports spaCy
+    announce_compilation(kind)  # first: others compile while this process imports spaCy
 
     from ..pipeline import component  # noqa: F401 (registers the factories)
 
-    if compiles:
-        from ..model.ahead import compile_share
-
-        assert kind is not None
-        compile_share(kind, "HERE")
     if model is not None:
         path = find_model(model)
         if not path.is_file():
@@ -269,17 +264,16 @@ def model_kind(pipeline: str | None, model: str | None) -> str | None:
         return None
 
 
-def announce_compilation(kind: str | None = None) -> bool:
-    """Say on standard error that the first run compiles, if it will, and start a process that compiles a part of what a
-    model of this kind needs; whether it was started."""
+def announce_compilation(kind: str | None = None) -> None:
+    """Have the kernels compiled that models of this kind need; where that takes place at the first parse, say so on
+    standard error."""
     from ..kernels.warmup import kernels_compiled
+    from ..model.ahead import NEEDS, begin
 
-    if kernels_compiled():
-        return False
-    print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
-    from ..model.ahead import SHARES, start_compiling
-
-    return kind in SHARES and start_compiling(kind)
+    if kind in NEEDS:
+        begin(kind, "recurrent")
+    elif not kernels_compiled():
+        print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
 
 
 def quiet_warnings() -> None:

@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache, partial
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial, update_wrapper
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, codegen, compiler, config
+import numpy as np
+from numba.core import caching, codegen, compiler, config, types
 
 KERNEL_ROOT = Path(__file__).resolve().parent
 
@@ -148,24 +150,63 @@ class _InnerCompiler(compiler.Compiler):
         super().__init__(typing_context, target_context, own, *rest)
 
 
-def kernel(function: Callable | None = None, **options: Any) -> Any:
+class _Thread(threading.local):
+    interprets = False
+
+
+_thread = _Thread()
+
+
+class Kernel:
+    """A function that runs as machine code, compiled for the types of its arguments at the first call with them, or,
+    inside `interpreted`, as the Python function that it was written as."""
+
+    def __init__(self, function: Callable, plain: Callable | None, options: dict[str, Any]):
+        update_wrapper(self, function)
+        self._plain = plain or function
+        inner_only = options.get("no_cpython_wrapper", False)
+        inner = numba.njit(function, **{**options, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler})
+        self._numba_type_ = types.Dispatcher(inner)  # what numba takes it for where a kernel calls it
+        self.compiled: Any = None if inner_only else numba.njit(function, **options)
+        """numba's function; None where only kernels may call it."""
+        self.inner = inner
+        if self.compiled is not None:
+            with suppress(RuntimeError):  # no writable folder at all: compiled in memory
+                self.compiled._cache = _Cache(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if _thread.interprets:
+            return self._plain(*arguments)
+        return self.compiled(*arguments)
+
+    def compile_for(self, *arguments: Any) -> None:
+        """Compile for arguments of the given ones' types, and put it in the cache, without a call."""
+        self.compiled.compile(tuple(numba.typeof(argument) for argument in arguments))
+
+
+def kernel(function: Callable | None = None, *, plain: Callable | None = None, **options: Any) -> Any:
     """Compile `function` in nopython mode with the package's cache; `options` go to `numba.njit`.
 
-    With NUMBA_DISABLE_JIT=1 the plain Python function is returned.
+    `plain`: a function that does the same faster than `function` as long as it is `interpreted`. With
+    NUMBA_DISABLE_JIT=1 the Python function itself is returned.
     """
     if function is None:
-        return lambda decorated: kernel(decorated, **options)
-    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
-    inner = numba.njit(function, **{**options, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler})
-    if options.get("no_cpython_wrapper") or not hasattr(inner, "py_func"):  # NUMBA_DISABLE_JIT
-        return inner
-    compiled = numba.njit(function, **options)
-    compiled.get_call_template, compiled.get_overload = inner.get_call_template, inner.get_overload  # for kernels
+        return lambda decorated: kernel(decorated, plain=plain, **options)
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    return Kernel(function, plain, {"nogil": True, "no_cfunc_wrapper": True, **options})
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Kernels that this thread calls run as plain Python: the same numbers but for the last bits of float sums, some
+    thousand times slower, and nothing is compiled."""
+    before, _thread.interprets = _thread.interprets, True
     try:
-        compiled._cache = _Cache(compiled.py_func)
-    except RuntimeError:  # no writable folder at all: compile in memory
-        pass
-    return compiled
+        with np.errstate(over="ignore"):  # hashes
+            yield
+    finally:
+        _thread.interprets = before
 
 
 bare_kernel = partial(kernel, _nrt=False)
@@ -186,7 +227,7 @@ comparisons that find such numbers stay."""
 
 def from_python(inner: Any) -> Any:
     """An inner kernel that Python can call, for tests and benchmarks."""
-    if not hasattr(inner, "py_func"):  # NUMBA_DISABLE_JIT
+    if not isinstance(inner, Kernel):  # NUMBA_DISABLE_JIT
         return inner
 
     def call(*arguments):
@@ -197,6 +238,6 @@ def from_python(inner: Any) -> Any:
 
 
 def compile_for(compiled: Any, *arguments: Any) -> None:
-    """Compile a kernel for arguments of the given ones' types, and put it in the cache, without calling it."""
-    if hasattr(compiled, "py_func"):
-        compiled.compile(tuple(numba.typeof(argument) for argument in arguments))
+    """`Kernel.compile_for`; nothing with NUMBA_DISABLE_JIT=1."""
+    if isinstance(compiled, Kernel):
+        compiled.compile_for(*arguments)

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ..errors import DtparseError
-from ..model.ahead import finish_compiling
+from ..model.ahead import kernels_for
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
 from .proofs import Proof, compare, sentences
@@ -17,6 +18,8 @@ P = TypeVar("P", bound="StoredParser")
 class StoredParser(ABC):
     """A parser that `to_bytes` and `from_bytes` carry; `settings` are not part of the bytes, but of a pickle."""
 
+    name: ClassVar[str]
+    """The kind of its models; see `parsers.kinds`."""
     PROOF: ClassVar[Any]
     """The settings of proofs, all that matter by name: those of parsing may become others."""
     TOLERANCE: ClassVar[float] = 1e-6
@@ -39,11 +42,11 @@ class StoredParser(ABC):
 
         Raises ModelFormatError if the bytes are damaged or do not give what they gave where they were made.
         """
-        model, proofs = cls.FORMAT[0](data)
-        parser = cls(model, settings, bytes(data))
-        finish_compiling()
-        if proofs and prove:
-            compare(proofs, parser._prover()._proof, cls.TOLERANCE)
+        with kernels_for(cls.name, 0) if prove else nullcontext():
+            model, proofs = cls.FORMAT[0](data)
+            parser = cls(model, settings, bytes(data))
+            if proofs and prove:
+                compare(proofs, parser._prover()._proof, cls.TOLERANCE)
         return parser
 
     def with_settings(self: P, **changes: Any) -> P:

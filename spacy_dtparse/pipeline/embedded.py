@@ -8,7 +8,9 @@ import spacy
 from spacy.language import Language
 from spacy.util import Config, dict_to_dot, load_config, load_meta, load_model_from_config
 
+from ..model.ahead import begin
 from ..models import DEFAULT, PARSERS, WHOLE, embedded_model, embedded_pipeline
+from ..parsers.kinds import KINDS
 from . import component  # noqa: F401 (registers the factories where the package is not installed)
 
 
@@ -17,6 +19,7 @@ def load_embedded(name: str | None = None, **overrides: Any) -> Language:
     name = DEFAULT if name is None else name
     embedded_model(name)  # raises for what is not there
     folder = embedded_pipeline()
+    begin(*(kind.name for kind in KINDS.values() if kind.factory in (PARSERS[name], "recurrent_tagger")))
     if name == WHOLE:
         return spacy.load(folder, **overrides)
     return _with_parser(folder, name, **overrides)

@@ -31,7 +31,7 @@ def logistic(x):
     return _HALF + _HALF * (above / below)
 
 
-@bare_kernel(fastmath=True)
+@bare_kernel(fastmath=True, plain=np.matmul)
 def multiply(left, right, out):
     """out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
 

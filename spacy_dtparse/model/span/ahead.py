@@ -39,7 +39,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     }  # fmt: skip
 
 
-GAPS, CHART = (read_gaps,), (decode, place_of_bare)
-"""The two halves of what a parse needs."""
+CHART = (read_gaps, decode, place_of_bare)
+"""What a parse needs."""
 READER = (read_beliefs, find_bare)
 """What boosted trees need of their reader."""

@@ -35,6 +35,6 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
 
 
 SEARCH = (search_each,)
-"""Half of what a parse needs."""
+"""What a parse needs."""
 BELIEFS = (write_all,)
 """What a parse with a reader needs beside it."""

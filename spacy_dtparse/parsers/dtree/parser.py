@@ -21,6 +21,7 @@ from ...kernels.trees.features import TAG
 from ...kernels.trees.pruning import LIKELY
 from ...kernels.trees.search import STATUSES
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
+from ...model.ahead import kernels_for
 from ...model.trees.bundle import KIND, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
 from ...trees.transforms import Removal
@@ -184,8 +185,9 @@ class DtreeParser(RecipeParser):
         """`parse` of each (words, tags), the same results in less time."""
         prepared = [self._prepared(*sentence) for sentence in sentences]
         results: list[ParseResult] = []
-        for _, part in groupby(prepared, lambda one: self.settings.budget_for(len(one[1])) > 0):
-            results += self._parse_all(list(part))
+        with kernels_for(KIND, sum(len(one[1]) for one in prepared)):
+            for _, part in groupby(prepared, lambda one: self.settings.budget_for(len(one[1])) > 0):
+                results += self._parse_all(list(part))
         return results
 
     def _parse_all(self, prepared: Sequence[Prepared]) -> list[ParseResult]:

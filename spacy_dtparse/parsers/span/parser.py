@@ -21,6 +21,7 @@ from ...kernels.span.network import (
 )
 from ...kernels.span.spans import without_crossing
 from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
+from ...model.ahead import kernels_for
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
@@ -163,18 +164,20 @@ class SpanParser(StoredParser):
         """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
         check_sentence(words, tags)
         numbers = self.model.words.encode(words, tags)
-        return self._parse(words, tags, numbers, self._read(numbers, self._first))
+        with kernels_for(KIND, len(words)):
+            return self._parse(words, tags, numbers, self._read(numbers, self._first))
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
         """`parse` of each (words, tags), the same results in less time: the networks read some sentences at once."""
         for words, tags in sentences:
             check_sentence(words, tags)
         results = []
-        for part in _batches(sentences):
-            encoded = [self.model.words.encode(*sentence) for sentence in part]
-            read = self._read_batch(encoded) if len(part) > 1 else [self._read(encoded[0], self._first)]
-            for (words, tags), numbers, parts in zip(part, encoded, read, strict=True):
-                results.append(self._parse(words, tags, numbers, parts))
+        with kernels_for(KIND, sum(len(words) for words, _ in sentences)):
+            for part in _batches(sentences):
+                encoded = [self.model.words.encode(*sentence) for sentence in part]
+                read = self._read_batch(encoded) if len(part) > 1 else [self._read(encoded[0], self._first)]
+                for (words, tags), numbers, parts in zip(part, encoded, read, strict=True):
+                    results.append(self._parse(words, tags, numbers, parts))
         return results
 
     def _read_part(self, part: Sequence[TaggedWords]) -> list[tuple[np.ndarray, ...]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...kernels.recurrent.tagging import score_tags
+from ...model.ahead import kernels_for
 from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
 from ...symbols import Remembered
 from ..proofs import Proof
@@ -93,9 +94,11 @@ class RecurrentTagger(StoredParser):
         at white space)."""
         encoded = [self.model.parts.encode(text) for text in texts]
         found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
-        for part in self._parts([len(text) for text in texts]):
+        lengths = [len(text) for text in texts]
+        for part in self._parts(lengths):
             rows = [self._rows(encoded[piece.text], piece) for piece in part]
-            best, starts = self._score(rows)
+            with kernels_for(KIND, sum(lengths)):
+                best, starts = self._score(rows)
             at = 1
             for piece in part:
                 here = slice(at + piece.start - piece.first, at + piece.end - piece.first)

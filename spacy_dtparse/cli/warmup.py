@@ -1,0 +1,51 @@
+"""Compile the kernels of pipelines into the cache, so that no later process has to: in an image, on a new machine."""
+
+import argparse
+import time
+
+from ..errors import DtparseError
+from ..models import DEFAULT, PARSERS
+
+_SENTENCES = (
+    "The cat that the dog had chased sat on the mat, and Mr. Brown said: \"It's 5 o'clock.\"",
+    "The parties agree as follows, and " * 40 + "the contract ends.",
+)
+"""A short one, and one that is longer than a chart."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse warmup`."""
+    parser.add_argument(
+        "pipelines",
+        metavar="PIPELINE",
+        nargs="*",
+        help="spaCy pipelines by folder or package name, or embedded parsers by name: "
+        f"{', '.join(PARSERS)} (default: {DEFAULT})",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compile, and say how long it took and where the kernels are."""
+    from ..kernels.warmup import cache_folder, disabled
+    from ..model.ahead import NEEDS, begin, finish
+    from .pipelines import load_language
+
+    if disabled():
+        raise DtparseError("NUMBA_DISABLE_JIT is set, so nothing is compiled; run this without it")
+    if cache_folder() is None:
+        raise DtparseError(
+            "no folder can be written to for compiled kernels; set the variable NUMBA_CACHE_DIR to one that can, here "
+            "and where the pipelines are used"
+        )
+    began = time.perf_counter()
+    begin(*NEEDS)
+    finish()
+    for name in options.pipelines or [DEFAULT]:
+        nlp = load_language(name)
+        for text in _SENTENCES:
+            doc = nlp.make_doc(text)
+            for token in doc:
+                token.is_sent_start = token.i == 0
+            nlp(doc)
+        print(f"{name}: compiled, {time.perf_counter() - began:.1f} s after the start")
+    print(f"in {cache_folder()}")

@@ -1,0 +1,25 @@
+"""What is compiled ahead for the recurrent tagger; see `model.ahead`."""
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INDEX, REAL
+from ...kernels.recurrent.tagging import TaggingNetwork, score_tags
+
+
+def arguments() -> dict[Any, tuple[Any, ...]]:
+    """Arguments of the types that every model's have, with the usual two layers."""
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=REAL)
+
+    network = TaggingNetwork(
+        zeros(1, 1), (zeros(1, 8), zeros(2, 6)), zeros(2, 2, 2, 1), zeros(2, 2, 2, 1), zeros(2, 2), zeros(2)
+    )
+    numbers, firsts = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX)
+    return {score_tags: (network, numbers, firsts, np.zeros(3, dtype=INDEX), zeros(3))}
+
+
+TAGGER = (score_tags,)
+"""What tagging needs."""
