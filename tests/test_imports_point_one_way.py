@@ -56,8 +56,9 @@ EXCEPTIONS = {
     "trees/heads_compiled.py": {"kernels"},
 }
 """File: rooms it may import beside its room's. Head rules are data of `trees` that a kernel applies."""
-NUMBA = {"kernels/jit.py", "kernels/warmup.py"}
-"""Who imports numba: the decorator that all kernels go through, and who looks whether its cache is filled."""
+NUMBA = {"kernels/jit.py", "kernels/warmup.py", "kernels/vectors.py"}
+"""Who imports numba: the decorator that all kernels go through, who looks whether its cache is filled, and code that
+kernels cannot say."""
 NUMBA_VERSION_ONLY = {"cli/info.py"}
 """Imports numba to say its version."""
 

@@ -187,13 +187,13 @@ class Kernel:
 def kernel(function: Callable | None = None, *, plain: Callable | None = None, **options: Any) -> Any:
     """Compile `function` in nopython mode with the package's cache; `options` go to `numba.njit`.
 
-    `plain`: a function that does the same faster than `function` as long as it is `interpreted`. With
-    NUMBA_DISABLE_JIT=1 the Python function itself is returned.
+    `plain`: a function that does the same where it is `interpreted`, faster, or because `function` is none that Python
+    could run. With NUMBA_DISABLE_JIT=1 that is what is returned, or `function` itself.
     """
     if function is None:
         return lambda decorated: kernel(decorated, plain=plain, **options)
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return function
+        return plain or function
     return Kernel(function, plain, {"nogil": True, "no_cfunc_wrapper": True, **options})
 
 

@@ -1,4 +1,4 @@
-"""Matrix products and simple recurrent units (Lei, Zhang, Wang, Dai & Artzi 2018) over the tokens of sentences.
+"""Simple recurrent units (Lei, Zhang, Wang, Dai & Artzi 2018) over the tokens of sentences.
 
 Of a unit's four numbers at a token (candidate, forget gate, reset gate and, where the layer changes the width, the
 highway input) all but two products with the state before are matrix products over all tokens; the recurrence is one
@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ..jit import bare_kernel, kernel
+from .products import multiply
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
 """Rows of a unit's numbers."""
@@ -29,55 +30,6 @@ def logistic(x):
     above = half * (_C0 + square * (_C1 + square * (_C2 + square)))
     below = _C0 + square * (_D1 + square * (_D2 + square * _D3))
     return _HALF + _HALF * (above / below)
-
-
-@bare_kernel(fastmath=True, plain=np.matmul)
-def multiply(left, right, out):
-    """out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
-
-    Three rows and eight of the inner dimension at a time, which is what the registers hold: as fast as a tuned library
-    for few rows, on one core, without its start-up. The last three rows overlap those before where m is no multiple.
-    """
-    m, k = left.shape
-    n = right.shape[1]
-    whole = k - k % 8
-    for block in range((m + 2) // 3 if m >= 3 else 0):
-        row = min(3 * block, m - 3)
-        a, b, c = left[row], left[row + 1], left[row + 2]
-        out_a, out_b, out_c = out[row], out[row + 1], out[row + 2]
-        out[row : row + 3] = 0
-        for p in range(0, whole, 8):
-            r0, r1, r2, r3 = right[p], right[p + 1], right[p + 2], right[p + 3]
-            r4, r5, r6, r7 = right[p + 4], right[p + 5], right[p + 6], right[p + 7]
-            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
-            a4, a5, a6, a7 = a[p + 4], a[p + 5], a[p + 6], a[p + 7]
-            b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
-            b4, b5, b6, b7 = b[p + 4], b[p + 5], b[p + 6], b[p + 7]
-            c0, c1, c2, c3 = c[p], c[p + 1], c[p + 2], c[p + 3]
-            c4, c5, c6, c7 = c[p + 4], c[p + 5], c[p + 6], c[p + 7]
-            for j in range(n):
-                x0, x1, x2, x3 = r0[j], r1[j], r2[j], r3[j]
-                x4, x5, x6, x7 = r4[j], r5[j], r6[j], r7[j]
-                out_a[j] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3 + a4 * x4 + a5 * x5 + a6 * x6 + a7 * x7
-                out_b[j] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3 + b4 * x4 + b5 * x5 + b6 * x6 + b7 * x7
-                out_c[j] += c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3 + c4 * x4 + c5 * x5 + c6 * x6 + c7 * x7
-    for row in range(m if m < 3 else 0):
-        a, out_a = left[row], out[row]
-        out_a[:] = 0
-        for p in range(0, whole, 8):
-            r0, r1, r2, r3 = right[p], right[p + 1], right[p + 2], right[p + 3]
-            r4, r5, r6, r7 = right[p + 4], right[p + 5], right[p + 6], right[p + 7]
-            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
-            a4, a5, a6, a7 = a[p + 4], a[p + 5], a[p + 6], a[p + 7]
-            for j in range(n):
-                out_a[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
-                out_a[j] += a4 * r4[j] + a5 * r5[j] + a6 * r6[j] + a7 * r7[j]
-    for p in range(whole, k):
-        r0 = right[p]
-        for row in range(m):
-            a0, out_a = left[row, p], out[row]
-            for j in range(n):
-                out_a[j] += a0 * r0[j]
 
 
 @bare_kernel(fastmath=True)

@@ -1,46 +1,15 @@
-"""Matrix products and recurrent units against numpy."""
+"""Recurrent units against numpy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.recurrent.units import (
-    CANDIDATE,
-    FORGET,
-    HIGHWAY,
-    RESET,
-    logistic,
-    multiply,
-    run_units,
-    sum_rows,
-)
+from spacy_dtparse.kernels.recurrent.units import CANDIDATE, FORGET, HIGHWAY, RESET, logistic, run_units, sum_rows
 from tests.reference import spans as reference
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
-
-
-SIZES = [(1, 1, 1), (2, 4, 3), (5, 7, 6), (3, 8, 16), (4, 2, 1), (6, 9, 5), (7, 3, 2)]
-
-
-@pytest.mark.parametrize(("m", "k", "n"), SIZES)
-def test_products_are_those_of_numpy(m: int, k: int, n: int) -> None:
-    rng = np.random.default_rng(m * k * n)
-    left, right = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
-    out = np.full((m, n), 7, dtype=np.float32)
-    multiply(left, right, out)
-    assert np.allclose(out, left.astype(float) @ right, atol=1e-5)
-
-
-def test_a_row_does_not_depend_on_its_neighbours() -> None:
-    rng = np.random.default_rng(0)
-    left, right = rng.standard_normal((5, 9)).astype(np.float32), rng.standard_normal((9, 6)).astype(np.float32)
-    together, alone = np.empty((5, 6), dtype=np.float32), np.empty((1, 6), dtype=np.float32)
-    multiply(left, right, together)
-    for row in range(5):
-        multiply(left[row : row + 1], right, alone)
-        assert np.allclose(alone[0], together[row], rtol=1e-6, atol=1e-6)
 
 
 def test_the_logistic_function_is_close_and_bounded() -> None:

@@ -1,0 +1,47 @@
+"""The matrix product of the networks."""
+
+import numpy as np
+
+from ..jit import bare_kernel
+from ..vectors import LANES, make_block
+
+_ROWS, _COLUMNS = 6, 2 * LANES
+"""Of a block: its 12 sums, two vectors of the right matrix and one number of the left fill 15 registers of 16."""
+_block, _narrow = make_block(_ROWS, 2), make_block(_ROWS, 1)
+_row, _narrow_row, _single = make_block(1, 2), make_block(1, 1), make_block(1, 1, lanes=1)
+
+
+def _plain_multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    """`multiply` in numpy, summed in the same order."""
+    out[:] = 0
+    for p in range(len(right)):
+        out += left[:, p : p + 1] * right[p]
+
+
+@bare_kernel(plain=_plain_multiply)
+def multiply(left, right, out):
+    """out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
+
+    Each number is summed in order, so it has the same bits whatever other rows and columns there are. Where sizes are
+    no multiples of a block's, the last blocks overlap those before.
+    """
+    m, k = left.shape
+    n = right.shape[1]
+    if k == 0:
+        out[:] = 0
+        return
+    a, b, c = left.ctypes.data, right.ctypes.data, out.ctypes.data
+    a_step, b_step, c_step = left.strides[0], right.strides[0], out.strides[0]
+    width = _COLUMNS if n >= _COLUMNS else LANES if n >= LANES else 1
+    height = _ROWS if m >= _ROWS and width > 1 else 1
+    for panel in range((n + width - 1) // width):
+        column = min(panel * width, n - width)
+        for strip in range((m + height - 1) // height):
+            row = min(strip * height, m - height)
+            place = a + row * a_step, a_step, b + 4 * column, b_step, c + row * c_step + 4 * column, c_step, k
+            if width == 1:
+                _single(*place)
+            elif height == 1:
+                _row(*place) if width == _COLUMNS else _narrow_row(*place)
+            else:
+                _block(*place) if width == _COLUMNS else _narrow(*place)

@@ -1,0 +1,90 @@
+"""Code that loops cannot be relied upon to become: blocks of a matrix product whose sums stay in registers, written in
+LLVM's vectors."""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding, ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+_FEATURES = binding.get_host_cpu_features()
+
+
+def _has(*names: str) -> bool:
+    return any(_FEATURES.get(name, False) for name in names)
+
+
+LANES = 16 if _has("avx512f") else 8 if _has("avx") else 4
+"""Numbers of float32 in a vector of this processor."""
+_FUSES = _has("fma", "neon", "fp-armv8")
+"""Whether it multiplies and adds in one instruction, with one rounding."""
+
+
+def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., None]:
+    """A function for kernels, block(left, left_step, right, right_step, out, out_step, k), that sets the `rows` times
+    `vectors` · `lanes` numbers at `out` to the product of as many rows of k numbers at `left` and k rows at `right`.
+
+    Numbers are float32. `left`, `right`, `out` are addresses; steps, from row to row, are in bytes; k ≥ 1. Each number
+    is the sum of its products in order of k, fused where the processor can, so it has the same bits in a block of any
+    shape.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, left_step, right, right_step, out, out_step, k = arguments
+        word, vector = left.type, ir.VectorType(ir.FloatType(), lanes)
+        zero = ir.Constant(vector, [0.0] * lanes)
+
+        def number(value: int) -> ir.Constant:
+            return ir.Constant(word, value)
+
+        def place(base: Any, step: Any, row: int, offset: Any, kind: Any) -> Any:
+            address = builder.add(builder.add(base, builder.mul(step, number(row))), offset)
+            return builder.inttoptr(address, kind.as_pointer())
+
+        def spread(value: Any) -> Any:
+            single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+            first = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+            return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), first)
+
+        def add_product(a: Any, b: Any, total: Any) -> Any:
+            if not _FUSES:
+                return builder.fadd(total, builder.fmul(a, b))
+            fused = ir.FunctionType(vector, [vector] * 3)
+            name = f"llvm.fma.v{lanes}f32"
+            return builder.call(cgutils.get_or_insert_function(builder.module, fused, name), [a, b, total])
+
+        before = builder.block
+        loop, after = builder.append_basic_block("products"), builder.append_basic_block("sums")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        p = builder.phi(word)
+        p.add_incoming(number(0), before)
+        totals = [[builder.phi(vector) for _ in range(vectors)] for _ in range(rows)]
+        row_of_right = builder.add(right, builder.mul(p, right_step))
+        places = [place(row_of_right, right_step, 0, number(4 * lanes * v), vector) for v in range(vectors)]
+        across = [builder.load(one, align=4) for one in places]
+        column = builder.mul(p, number(4))
+        sums = []
+        for row in range(rows):
+            value = spread(builder.load(place(left, left_step, row, column, ir.FloatType()), align=4))
+            sums.append([add_product(value, across[v], totals[row][v]) for v in range(vectors)])
+        following = builder.add(p, number(1))
+        p.add_incoming(following, loop)
+        for row in range(rows):
+            for v in range(vectors):
+                totals[row][v].add_incoming(zero, before)
+                totals[row][v].add_incoming(sums[row][v], loop)
+        builder.cbranch(builder.icmp_signed("<", following, k), loop, after)
+        builder.position_at_end(after)
+        for row in range(rows):
+            for v in range(vectors):
+                target = place(out, out_step, row, number(4 * lanes * v), vector)
+                builder.store(sums[row][v], target, align=4)
+        return context.get_dummy_value()
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def block(typing_context, left, left_step, right, right_step, out, out_step, k):  # type: ignore[no-untyped-def]
+        return types.void(*[types.intp] * 7), generate
+
+    return block
