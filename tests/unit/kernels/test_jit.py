@@ -84,6 +84,6 @@ def test_all_drawers_share_one_digest():
     from spacy_dtparse.kernels.trees import batch
 
     stamps = {
-        function.compiled._cache._impl.locator.get_source_stamp() for function in (links.list_features, batch.search_each)
+        kernel.compiled._cache._impl.locator.get_source_stamp() for kernel in (links.list_features, batch.search_each)
     }
     assert stamps == {sources_digest(KERNEL_ROOT)}
