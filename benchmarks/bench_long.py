@@ -1,9 +1,10 @@
 """Sentences of hundreds and thousands of tokens: F1 and time by length, against one chart over the whole sentence.
 
     python benchmarks/bench_long.py --corpus FOLDER --names masc gum craft genia wsj [--pipeline FOLDER]
+        [--tags predicted]
 
-Such sentences hardly occur in treebanks, so they are made of dev sentences, with gold tags. *Clauses*: sentences
-without their final periods and capitals, joined by semicolons under one S, as in legal text. *Lists*: noun phrases of 2
+Such sentences hardly occur in treebanks, so they are made of dev sentences, with gold tags or those of the pipeline.
+*Clauses*: sentences without their final periods and capitals, joined by semicolons under one S, as in legal text. *Lists*: noun phrases of 2
 to 12 tokens, joined by commas and a last `and` under one NP. Every sentence has parts of one treebank, and of each
 treebank there are as many. Columns: F1 of all brackets and of EVALB's; F1 of the brackets within the parts; precision
 and recall of the others, those that hold the parts together; microseconds of CPU time per token, the best of
@@ -19,13 +20,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from common import arguments, dev_sentences, save
+from spacy.language import Language
 
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.scoring import CONVENTIONS, score_sentence
 from spacy_dtparse.scoring.report import f1, ratio
 from spacy_dtparse.trees import Tree
-from training.data.evaluate import load_source
+from training.data.evaluate import load_source, tag_lists
 
 LENGTHS = (200, 400, 800, 1600, 2000)
 ANY = 100_000
@@ -135,9 +137,13 @@ def halves(sentence: Long, tree: Tree) -> tuple[Counter, Counter]:
     return within, others
 
 
-def measured(parser: ConstituentParser, sentences: Sequence[Long], repeats: int) -> dict[str, Any]:
-    """F1 and time of a parser."""
-    rows = [(sentence.tree.words, sentence.tree.tags) for sentence in sentences]
+def measured(
+    parser: ConstituentParser, sentences: Sequence[Long], repeats: int, nlp: Language | None = None
+) -> dict[str, Any]:
+    """F1 and time of a parser; `nlp`: whose tags it gets, in place of the treebank's."""
+    words = [sentence.tree.words for sentence in sentences]
+    tags = [sentence.tree.tags for sentence in sentences] if nlp is None else tag_lists(nlp, words)
+    rows = [*zip(words, tags, strict=True)]
     tokens = sum(len(words) for words, _ in rows)
     parser.parse(*rows[0])
     seconds, trees = float("inf"), list[Tree]()
@@ -182,8 +188,10 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=2, help="how often each is parsed; the best counts")
     options.add_argument("--chart", type=int, default=800, help="up to so many tokens one chart is tried")
     options.add_argument("--real", nargs="+", type=int, default=(30, 45, 60), help="max_tokens for real sentences")
+    options.add_argument("--tags", choices=("gold", "predicted"), default="gold", help="whose tags the parser gets")
     given = options.parse_args()
-    parser, _ = load_source(given.pipeline)
+    parser, nlp = load_source(given.pipeline)
+    tagger = nlp if given.tags == "predicted" else None
     sentences = dev_sentences(given)
     trees = {source: [one.tree for one in sentences if one.source == source] for source in given.names}
     facts: list[dict[str, Any]] = []
@@ -191,7 +199,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
 
     def measure(name: str, length: str, used: ConstituentParser, work: Sequence[Long]) -> None:
-        facts.append({"name": name, "length": length, **measured(used, work, given.repeats)})
+        facts.append({"name": name, "length": length, **measured(used, work, given.repeats, tagger)})
         show(name, length, facts[-1])
 
     makers: dict[str, Callable[[Iterable[Tree]], list[Part]]] = {"clauses": clauses, "lists": phrases}
