@@ -4,11 +4,11 @@
         [--tags predicted]
 
 Such sentences hardly occur in treebanks, so they are made of dev sentences, with gold tags or those of the pipeline.
-*Clauses*: sentences without their final periods and capitals, joined by semicolons under one S, as in legal text. *Lists*: noun phrases of 2
-to 12 tokens, joined by commas and a last `and` under one NP. Every sentence has parts of one treebank, and of each
-treebank there are as many. Columns: F1 of all brackets and of EVALB's; F1 of the brackets within the parts; precision
-and recall of the others, those that hold the parts together; microseconds of CPU time per token, the best of
-`--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to `--chart` tokens, as its time
+*Clauses*: sentences without their final periods and capitals, joined by semicolons under one S, as in legal text.
+*Lists*: noun phrases of 2 to 12 tokens, joined by commas and a last `and` under one NP. Every sentence has parts of
+one treebank, and of each treebank there are as many. Columns: F1 of all brackets and of EVALB's; F1 of the brackets
+within the parts; precision and recall of the others, those that hold the parts together; microseconds of CPU time per
+token, the best of `--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to `--chart` tokens, as its time
 grows with the cube of the length. Last come dev sentences of 61 to 200 tokens as they are, under smaller max_tokens.
 """
 
