@@ -8,8 +8,9 @@ Such sentences hardly occur in treebanks, so they are made of dev sentences, wit
 *Lists*: noun phrases of 2 to 12 tokens, joined by commas and a last `and` under one NP. Every sentence has parts of
 one treebank, and of each treebank there are as many. Columns: F1 of all brackets and of EVALB's; F1 of the brackets
 within the parts; precision and recall of the others, those that hold the parts together; microseconds of CPU time per
-token, the best of `--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to `--chart` tokens, as its time
-grows with the cube of the length. Last come dev sentences of 61 to 200 tokens as they are, under smaller max_tokens.
+token, the best of `--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to `--chart`
+tokens, as its time grows with the cube of the length. Last come dev sentences of 61 to 200 tokens as they are, under
+smaller max_tokens.
 """
 
 from __future__ import annotations
