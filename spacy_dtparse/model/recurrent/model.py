@@ -22,7 +22,7 @@ VERSION = 1
 
 
 def unpack_network(arrays: Mapping[str, np.ndarray], size: int, n_tags: int) -> TaggingNetwork:
-    """The network in float32, for a table of `size` rows and for `n_tags`. Raises ModelFormatError where it does not
+    """The network, for a table of `size` rows and for `n_tags`. Raises ModelFormatError where it does not
     fit."""
 
     def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:

@@ -39,7 +39,7 @@ class PackedNetwork:
         return cls(pack(network))
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
-        """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
+        """The network, for a table of `size` rows and for `n_labels` label chains."""
 
         def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
             d, m = wide["recurrent"].shape[-1], wide["bilinear"].shape[0]
