@@ -66,7 +66,8 @@ class RecurrentModel:
         """Digest of all that decides a tag (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.tags, self.forms, self.space)).encode())
         for name in sorted(self.packed):
-            digest.update(name.encode() + np.ascontiguousarray(self.packed[name]).tobytes())
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(self.packed[name]).data)
         return digest.hexdigest()[:16]
 
 

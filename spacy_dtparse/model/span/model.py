@@ -115,7 +115,8 @@ class SpanModel:
             digest.update("\0".join(table).encode() + b"\1")
         for packed in self.packed:
             for name in sorted(packed.arrays):
-                digest.update(name.encode() + np.ascontiguousarray(packed.arrays[name]).tobytes())
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(packed.arrays[name]).data)
         if self.bare is not None:
             digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
         return digest.hexdigest()[:16]

@@ -64,7 +64,7 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         **{name: kind(meta[name]) for name, kind in _PLAIN.items()},
         atoms=AtomMap(direct, keys, values, np.array([n_atoms, len(arrays["hashed_key"]), 0], dtype=OFFSET)),
         parts=parts,
-        ensembles=tuple(unpack_ensembles(arrays, n_atoms, prefix="trees.")),
+        ensembles=unpack_ensembles(arrays, n_atoms, prefix="trees."),
         gate=Gate.from_parts(meta.get("gate"), arrays),
         meta=dict(meta["meta"]),
         reader=arrays["reader"].tobytes() if "reader" in arrays else b"",

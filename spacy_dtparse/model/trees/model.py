@@ -50,7 +50,7 @@ class DtreeModel:
     recipe: tuple[str, ...]
     atoms: AtomMap
     parts: np.ndarray
-    ensembles: tuple[LabelEnsemble, ...]
+    ensembles: Sequence[LabelEnsemble]
     meta: dict[str, Any] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
     reader: bytes = b""
