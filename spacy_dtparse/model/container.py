@@ -27,6 +27,8 @@ MAX_EXPANDED = 2**30
 """Largest expanded payload in bytes that is read; checked before anything of that size is allocated."""
 
 _HEADER = struct.Struct("<8sHH24s32sQQ")
+HEADER_SIZE = _HEADER.size
+"""Bytes of the header; two containers of the same header have the same content, by the digest in it."""
 _PIECE = 2**16
 """Bytes that are expanded at once."""
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())

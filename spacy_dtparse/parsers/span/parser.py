@@ -27,7 +27,7 @@ from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
 from ..proofs import Proof
 from ..settings import SpanSettings
-from ..stored import StoredParser, check_sentence
+from ..stored import Data, StoredParser, check_sentence
 from .long import long_posteriors
 
 _LEAST = 0.01
@@ -79,7 +79,7 @@ class SpanParser(StoredParser):
 
     FORMAT = read_model, write_model
 
-    def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: bytes | None = None):
+    def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         used = len(model.networks)
         if self.settings.budget == 0:

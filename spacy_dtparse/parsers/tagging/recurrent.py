@@ -14,7 +14,7 @@ from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_mod
 from ...symbols import Remembered
 from ..proofs import Proof
 from ..settings import ReadingSettings
-from ..stored import StoredParser
+from ..stored import Data, StoredParser
 
 OVERLAP = 50
 """Tokens on either side of a piece of a long text that are read along."""
@@ -47,7 +47,7 @@ class RecurrentTagger(StoredParser):
     """Sums of float32: another processor's differ by less than 1e-6."""
     FORMAT = read_model, write_model
 
-    def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: bytes | None = None):
+    def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         decided = dict.fromkeys([*(tag for _, tag in model.forms), *([model.space] if model.space else [])])
         self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
