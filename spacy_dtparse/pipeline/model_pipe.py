@@ -23,6 +23,7 @@ from spacy.tokens import Doc
 
 from ..checks import Setting
 from ..errors import ConfigError, ModelFormatError
+from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .sentences import SentenceInput, has_boundaries, read_sentences
@@ -181,6 +182,7 @@ class ModelPipe(Pipe):
             if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "keep_in_file"):
                 parser.keep_in_file(source)
             self.set_parser(parser)
+            return_memory()
         except ModelFormatError as error:
             if isinstance(source, bytes) or str(source) in str(error):
                 raise
