@@ -10,7 +10,7 @@ from ..model.ahead import finish_compiling
 from ..model.kept import KeptInFile
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
-from .proofs import Proof, compare, sentences
+from .proofs import Proof, Strings, compare, sentences
 
 P = TypeVar("P", bound="StoredParser")
 Data = bytes | KeptInFile | None
@@ -59,7 +59,7 @@ class StoredParser(ABC):
         return type(self)(self.model, settings, self._data)
 
     @abstractmethod
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+    def _known(self) -> tuple[Strings, Strings]:
         """Words and tags that the model knows, for proofs; no tags where those of the Penn Treebank will do."""
 
     @abstractmethod

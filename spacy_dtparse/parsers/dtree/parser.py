@@ -30,7 +30,7 @@ from ...trees.transforms import Removal
 from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
 from ..kinds import CONSTITUENTS, read_as
-from ..proofs import Proof
+from ..proofs import Proof, Strings
 from ..settings import SearchSettings
 from ..stored import Data, RecipeParser
 
@@ -84,8 +84,8 @@ class DtreeParser(RecipeParser):
         """The labels of constituents, without TOP."""
         return self.model.lexicon.labels.strings[:-1]
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.model.lexicon.words.strings, self.model.lexicon.tags
+    def _known(self) -> tuple[Strings, Strings]:
+        return self.model.lexicon.words, self.model.lexicon.tags
 
     def _prover(self) -> DtreeParser:
         return self

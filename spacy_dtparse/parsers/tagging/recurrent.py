@@ -12,7 +12,7 @@ from ...dtypes import INDEX, REAL
 from ...kernels.recurrent.tagging import score_tags
 from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
 from ...symbols import Remembered
-from ..proofs import Proof
+from ..proofs import Proof, Strings
 from ..settings import ReadingSettings
 from ..stored import Data, StoredParser
 
@@ -73,8 +73,8 @@ class RecurrentTagger(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.model.parts.tables[0].strings, self.model.tags
+    def _known(self) -> tuple[Strings, Strings]:
+        return self.model.parts.tables[0], self.model.tags
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         best, starts = self._score([self.model.parts.encode(words)])
