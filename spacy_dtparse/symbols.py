@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -116,7 +117,8 @@ class LongTable(SymbolTable):
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.__getitem__, range(len(self)))
+        held, ends = self._bytes, self._ends
+        return (held[at:end].decode("utf-8", "surrogatepass") for at, end in pairwise(ends))
 
     def __contains__(self, string: object) -> bool:
         return isinstance(string, str) and self.number(string) >= 0
