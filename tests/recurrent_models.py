@@ -23,7 +23,7 @@ FORMS = ((r"^@\w{2,}$", "ADD"), (r"^\u2026+$", "."))
 def random_network(
     size: int, n_tags: int, seed: int = 0, *, width: int = 6, units: int = 4, layers: int = 2
 ) -> TaggingNetwork:
-    """A network of random numbers; the first layer changes the width unless width = 2 units."""
+    """A network of random numbers, the table in float32; the first layer changes the width unless width = 2 units."""
     rng = np.random.default_rng(seed)
 
     def some(*shape: int) -> np.ndarray:
@@ -34,7 +34,8 @@ def random_network(
         weights.append(some(into, (6 if into == 2 * units else 8) * units))
         into = 2 * units
     return TaggingNetwork(
-        some(size, width), tuple(weights), some(layers, 2, 2, units), some(layers, 2, 2, units),
+        some(size, width), np.ones(size, np.float32), tuple(weights), some(layers, 2, 2, units),
+        some(layers, 2, 2, units),
         some(2 * units, n_tags + 1), some(n_tags + 1),
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",))
 def random_network(
     size: int, n_labels: int, seed: int = 0, *, width: int = 6, units: int = 4, layers: int = 2, projection: int = 5
 ) -> SpanNetwork:
-    """A network of random numbers; the first layer changes the width unless width = 2 units."""
+    """A network of random numbers, the table in float32; the first layer changes the width unless width = 2 units."""
     rng = np.random.default_rng(seed)
 
     def some(*shape: int) -> np.ndarray:
@@ -32,7 +32,8 @@ def random_network(
         weights.append(some(into, (6 if into == 2 * units else 8) * units))
         into = 2 * units
     return SpanNetwork(
-        some(size, width), tuple(weights), some(layers, 2, 2, units), some(layers, 2, 2, units),
+        some(size, width), np.ones(size, np.float32), tuple(weights), some(layers, 2, 2, units),
+        some(layers, 2, 2, units),
         some(2 * units, 4 * projection), some(4 * projection), some(projection, projection), some(projection),
         some(projection), some(projection, n_labels), some(n_labels),
     )  # fmt: skip

@@ -27,6 +27,10 @@ MAX_EXPANDED = 2**30
 """Largest expanded payload in bytes that is read; checked before anything of that size is allocated."""
 
 _HEADER = struct.Struct("<8sHH24s32sQQ")
+HEADER_SIZE = _HEADER.size
+"""Bytes of the header; two containers of the same header have the same content, by the digest in it."""
+_PIECE = 2**16
+"""Bytes that are expanded at once."""
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 _MAX_DIMENSIONS = 8
 _ADVICE = "fetch or write the file again"
@@ -55,10 +59,10 @@ def container_to_bytes(
                 f"array {key!r} has dtype {array.dtype} and {array.ndim} dimensions; "
                 f"a container takes {', '.join(sorted(_KINDS))} of at most {_MAX_DIMENSIONS} dimensions"
             )
-        narrow = _narrow(array)
-        directory.append([str(key), array.dtype.name, narrow.dtype.name, list(array.shape)])
-        planes = np.ascontiguousarray(narrow.astype(narrow.dtype.newbyteorder("<"))).view(np.uint8)
-        blobs.append(planes.reshape(-1, narrow.dtype.itemsize).T.tobytes())
+        small = narrow(array)
+        directory.append([str(key), array.dtype.name, small.dtype.name, list(array.shape)])
+        planes = np.ascontiguousarray(small.astype(small.dtype.newbyteorder("<"))).view(np.uint8)
+        blobs.append(planes.reshape(-1, small.dtype.itemsize).T.tobytes())
     head = msgpack.packb({"arrays": directory, "meta": _plain(meta, "meta")}, use_bin_type=True)
     payload = b"".join([struct.pack("<I", len(head)), head, *blobs])
     if len(payload) > MAX_EXPANDED:
@@ -104,7 +108,14 @@ def container_from_bytes(
         raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
     if length > MAX_EXPANDED:
         raise ModelFormatError(f"model file expands to {length} bytes; at most {MAX_EXPANDED} are read")
-    return _parse(_expand(stored, COMPRESSIONS[code], length))
+    content = _Content(stored, COMPRESSIONS[code], length)
+    try:
+        found = _parse(content)
+    except ModelFormatError:
+        content.end()  # of a wrong length that is what is said
+        raise
+    content.end()
+    return found
 
 
 def container_kind(data: bytes | bytearray | memoryview) -> str:
@@ -131,7 +142,7 @@ def _digest(version: int, code: int, name: bytes, length: int, stored: bytes | m
     return digest.digest()
 
 
-def _narrow(array: np.ndarray) -> np.ndarray:
+def narrow(array: np.ndarray) -> np.ndarray:
     """Integers in the narrowest type that holds all values; other arrays as they are."""
     if array.dtype.kind not in "iu" or not array.size:
         return array
@@ -168,71 +179,123 @@ _LZMA: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def _expand(stored: memoryview, compression: str, length: int) -> bytes:
-    """The payload, of exactly `length` bytes; never more than one byte above is produced."""
-    if compression == "none":
-        payload, ended = bytes(stored), True
-    else:
-        expander: Any = zlib.decompressobj()
+class _Content:
+    """The payload of a container, of `length` bytes, expanded piece by piece: what is taken exists once, and never is
+    there more than one byte above the length."""
+
+    def __init__(self, stored: memoryview, compression: str, length: int):
+        self._stored, self._compression, self._length = stored, compression, length
+        self._fed = self._taken = 0
+        self._expander: Any = zlib.decompressobj()
         if compression == "lzma":
-            expander = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_LZMA)
+            self._expander = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_LZMA)
+
+    @property
+    def left(self) -> int:
+        """Bytes that are not taken yet."""
+        return self._length - self._taken
+
+    def take(self, size: int) -> np.ndarray:
+        """The next `size` bytes, of those `left`, as uint8 of its own."""
+        taken = np.empty(size, dtype=np.uint8)
+        view = taken.data
+        at = 0
+        while at < size:
+            piece = self._more(min(size - at, _PIECE))
+            if not piece:
+                raise self._misfit()
+            view[at : at + len(piece)] = piece
+            at += len(piece)
+        self._taken += size
+        return taken
+
+    def end(self) -> None:
+        """Pass over what is left; raise ModelFormatError unless the payload ends where it should."""
+        while self.left:
+            self.take(min(self.left, _PIECE))
+        ended = not self._more(1)
+        if self._compression != "none":
+            ended = ended and self._expander.eof and not self._expander.unused_data and self._fed == len(self._stored)
+        if not ended:
+            raise self._misfit()
+
+    def _more(self, most: int) -> bytes | memoryview:
+        """Up to `most` further bytes; none at the end."""
+        if self._compression == "none":
+            piece = self._stored[self._fed : self._fed + most]
+            self._fed += len(piece)
+            return piece
         try:
-            payload = expander.decompress(stored, length + 1)
+            while not self._expander.eof:
+                fed = self._feed()
+                made = self._expander.decompress(fed, most)
+                if made or (not fed and self._fed == len(self._stored)):
+                    return made
         except (zlib.error, lzma.LZMAError, EOFError) as error:
             raise ModelFormatError(f"damaged model file: it cannot be expanded ({error}); {_ADVICE}") from error
-        ended = expander.eof and not expander.unused_data
-    if len(payload) != length or not ended:
-        raise ModelFormatError(f"damaged model file: it does not expand to the {length} bytes it states; {_ADVICE}")
-    return payload
+        return b""
+
+    def _feed(self) -> bytes:
+        """What the expander gets next; none where it still has something, or at the end."""
+        held = self._expander.unconsumed_tail if self._compression == "zlib" else b""
+        if held or (self._compression == "lzma" and not self._expander.needs_input):
+            return held
+        piece = bytes(self._stored[self._fed : self._fed + _PIECE])
+        self._fed += len(piece)
+        return piece
+
+    def _misfit(self) -> ModelFormatError:
+        return ModelFormatError(
+            f"damaged model file: it does not expand to the {self._length} bytes it states; {_ADVICE}"
+        )
 
 
 def _damaged(what: str) -> ModelFormatError:
     return ModelFormatError(f"malformed model file: {what}; {_ADVICE}")
 
 
-def _parse(payload: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    head, at = _directory(payload)
+def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    head = _directory(content)
     arrays: dict[str, np.ndarray] = {}
     for entry in head["arrays"]:
         name, dtype, stored, shape = _checked_entry(entry, arrays)
         width, count = np.dtype(stored).itemsize, math.prod(shape)
-        if count * width > len(payload) - at:
+        if count * width > content.left:
             raise _damaged(f"array {name!r} of shape {shape} reaches past the end")
-        planes = np.frombuffer(payload, dtype=np.uint8, count=count * width, offset=at).reshape(width, count)
-        at += count * width
+        planes = content.take(count * width).reshape(width, count)
         narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<")).reshape(shape)
-        array = narrow.astype(dtype, order="C")
+        array = narrow.astype(dtype, order="C", copy=False)
         if dtype != stored and not np.array_equal(array, narrow):
             raise _damaged(f"array {name!r} has numbers that do not fit {dtype}")
         if dtype == "bool" and (planes > 1).any():
             raise _damaged(f"array {name!r} has truth values other than 0 and 1")
         arrays[name] = array
-    if at != len(payload):
-        raise _damaged(f"{len(payload) - at} bytes belong to no array")
+    if content.left:
+        raise _damaged(f"{content.left} bytes belong to no array")
     return head["meta"], arrays
 
 
-def _directory(payload: bytes) -> tuple[dict[str, Any], int]:
-    """The directory of a payload, and where it ends."""
+def _directory(content: _Content) -> dict[str, Any]:
+    """The directory of a payload, which it begins with."""
 
     def no_extensions(code: int, _: bytes) -> None:
         raise ValueError(f"extension type {code}")
 
-    if len(payload) < 4:
+    if content.left < 4:
         raise _damaged("no directory")
-    (size,) = struct.unpack_from("<I", payload)
-    if size > len(payload) - 4:
+    (size,) = struct.unpack("<I", content.take(4).data)
+    if size > content.left:
         raise _damaged("its directory is longer than the file")
     try:
         # With a hook of our own srsly does not add its decoders, of which one can unpickle.
-        head = msgpack.unpackb(payload[4 : 4 + size], raw=False, object_pairs_hook=dict, ext_hook=no_extensions)
+        head = msgpack.unpackb(content.take(size), raw=False, object_pairs_hook=dict, ext_hook=no_extensions)
     except Exception as error:  # the decoder raises many types; all mean the same here
         raise _damaged(f"its directory is no msgpack of plain values ({error})") from error
     if not isinstance(head, dict) or set(head) != {"arrays", "meta"} or not isinstance(head["meta"], dict):
         raise _damaged("its directory lacks meta or arrays")
     if not isinstance(head["arrays"], list):
         raise _damaged("its list of arrays is no list")
-    return head, 4 + size
+    return head
 
 
 def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str, list[int]]:

@@ -1,4 +1,5 @@
-"""Recurrent networks as they are stored: the table in whole numbers, all else in float16."""
+"""Recurrent networks as they are stored: the table in whole numbers, all else in float16. Parsers read the table as it
+is stored; in float32 it would take four times the memory."""
 
 from __future__ import annotations
 
@@ -14,35 +15,49 @@ N = TypeVar("N", bound=Any)
 _AGAIN = "fetch or write the model again"
 
 
+def table_of(network: Any) -> np.ndarray:
+    """The table of a network, each row times its factor, float32 (V, e); an array of its own."""
+    return network.table.astype(REAL) * network.factor[:, None]
+
+
 def pack(network: Any) -> dict[str, np.ndarray]:
-    """A NamedTuple of arrays, one of them `table` and one a tuple `weights`, by the names of its fields: the table in
-    int8 (V, e) with a factor for each row, float32 (V,), `weights0`, … for the layers, all but the table in float16."""
-    factor = np.maximum(np.abs(network.table).max(axis=1), 1e-8).astype(REAL) / REAL(127)
-    table = np.rint(network.table / factor[:, None]).astype(STORED_TABLE)
+    """A NamedTuple of arrays, `table`, its `factor`, a tuple `weights` and others, by the names of its fields: the
+    table in int8 (V, e) with a factor for each row, float32 (V,), `weights0`, … for the layers, all but the table in
+    float16."""
+    whole = table_of(network)
+    factor = np.maximum(np.abs(whole).max(axis=1), 1e-8).astype(REAL) / REAL(127)
+    table = np.rint(whole / factor[:, None]).astype(STORED_TABLE)
     rest = {**network._asdict(), **{f"weights{k}": part for k, part in enumerate(network.weights)}}
-    del rest["weights"], rest["table"]
+    del rest["weights"], rest["table"], rest["factor"]
     return {"table": table, "factor": factor, **{name: rest[name].astype(STORED_REAL) for name in rest}}
 
 
 def unpack(
     arrays: Mapping[str, np.ndarray], kind: type[N], shapes: Callable[[Mapping[str, np.ndarray]], Mapping[str, Any]]
 ) -> N:
-    """The network of a `kind` in float32; `shapes`: of what must be there, by the names of `pack`, from the arrays.
+    """The network of a `kind`, the table in int8, all else in float32; `shapes`: of what must be there, by the names of
+    `pack`, from the arrays.
 
-    Raises ModelFormatError when shapes disagree, there is no layer, or a number is not finite.
+    Raises ModelFormatError when shapes disagree, there is no layer, the table is no int8, or a number is not finite.
     """
-    wide = {name: np.ascontiguousarray(array, dtype=REAL) for name, array in arrays.items()}
+    wide = {
+        name: np.ascontiguousarray(array, dtype=STORED_TABLE if array.dtype == STORED_TABLE else REAL)
+        for name, array in arrays.items()
+    }
     n_layers = sum(name.startswith("weights") for name in wide)
-    if not all(np.isfinite(array).all() for array in wide.values()):
+    if not all(np.isfinite(array).all() for array in wide.values() if array.dtype == REAL):
         raise ModelFormatError(f"a network has numbers that are not finite; {_AGAIN}")
     try:
-        wide["table"] = wide["table"] * wide["factor"][:, None]
         network = kind(
             weights=tuple(wide[f"weights{k}"] for k in range(n_layers)),
             **{name: wide[name] for name in kind._fields if name != "weights"},
         )
     except KeyError as error:
         raise ModelFormatError(f"a network lacks its {error}; {_AGAIN}") from error
+    kinds = {name: np.dtype(STORED_TABLE if name == "table" else REAL) for name in wide}
+    odd = [name for name, array in wide.items() if array.dtype != kinds[name]]
+    if odd:
+        raise ModelFormatError(f"the {odd[0]} of a network has the wrong type {wide[odd[0]].dtype}; {_AGAIN}")
     if not network.weights:
         raise ModelFormatError(f"a network has no layer; {_AGAIN}")
     for name, shape in shapes(wide).items():
@@ -59,5 +74,5 @@ def shapes_of_layers(wide: Mapping[str, np.ndarray], size: int) -> dict[str, tup
     widths = [wide["table"].shape[1], *[2 * d] * (n_layers - 1)]
     return {
         **{f"weights{k}": (width, (6 if width == 2 * d else 8) * d) for k, width in enumerate(widths)},
-        "table": (size, widths[0]), "recurrent": (n_layers, 2, 2, d), "bias": (n_layers, 2, 2, d),
+        "table": (size, widths[0]), "factor": (size,), "recurrent": (n_layers, 2, 2, d), "bias": (n_layers, 2, 2, d),
     }  # fmt: skip

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DtparseError, ModelFormatError
+from ..symbols import SymbolTable
 
+Strings = Sequence[str] | SymbolTable
 Proof = dict[str, Any]
 """`words`, `tags`, and by name what came out: numbers, or lists of them."""
 
@@ -28,7 +30,7 @@ OWN_WORDS = 9
 """Length of one more sentence, of words that the model knows."""
 
 
-def sentences(words: Sequence[str], tags: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
+def sentences(words: Strings, tags: Strings) -> Iterator[tuple[list[str], list[str]]]:
     """Words with tags, for a model that knows these `words` and `tags`: those of SENTENCES, where a tag that it does
     not know gives way to the next of those that it knows, unless it knows none; and one of its own words."""
     others = cycle(tags)
@@ -39,7 +41,7 @@ def sentences(words: Sequence[str], tags: Sequence[str]) -> Iterator[tuple[list[
         yield _spread(words), _spread(tags or [""])
 
 
-def _spread(strings: Sequence[str]) -> list[str]:
+def _spread(strings: Strings) -> list[str]:
     """OWN_WORDS of them, from the first on at equal steps."""
     return [strings[k * len(strings) // OWN_WORDS] for k in range(OWN_WORDS)]
 

@@ -8,11 +8,14 @@ from typing import Any, ClassVar, TypeVar
 
 from ..errors import DtparseError
 from ..model.ahead import kernels_for
+from ..model.kept import KeptInFile
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
-from .proofs import Proof, compare, sentences
+from .proofs import Proof, Strings, compare, sentences
 
 P = TypeVar("P", bound="StoredParser")
+Data = bytes | KeptInFile | None
+"""The bytes that a model came from."""
 
 
 class StoredParser(ABC):
@@ -26,13 +29,13 @@ class StoredParser(ABC):
     """How much a number of a proof may differ, relative to its size and 1: by what another processor rounds."""
     model: Any
     settings: Any
-    _data: bytes | None
+    _data: Data
     """The bytes that the model came from, if any: packing them again takes seconds."""
 
     FORMAT: ClassVar[tuple[Callable[[bytes], tuple[Any, list[Proof]]], Callable[[Any, Sequence[Proof]], bytes]]]
     """What reads a model and its proofs from a container, and what writes one of them."""
 
-    def __init__(self, model: Any, settings: Any = None, data: bytes | None = None):
+    def __init__(self, model: Any, settings: Any = None, data: Data = None):
         """A parser with a model; settings None: the usual ones. `data`: the bytes that the model came from."""
         self.model, self.settings, self._data = model, settings or type(self.PROOF)(), data
 
@@ -59,7 +62,7 @@ class StoredParser(ABC):
         return type(self)(self.model, settings, self._data)
 
     @abstractmethod
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+    def _known(self) -> tuple[Strings, Strings]:
         """Words and tags that the model knows, for proofs; no tags where those of the Penn Treebank will do."""
 
     @abstractmethod
@@ -86,7 +89,12 @@ class StoredParser(ABC):
         """The whole model as one container."""
         if self._data is None:
             self._data = self.FORMAT[1](self.model, self.prove())
-        return self._data
+        return bytes(self._data)
+
+    def keep_in_file(self, path: Path) -> None:
+        """Hold the bytes no longer, which are those of this file: they are read again when they are asked for, so the
+        file must stay as it is. To be called before anyone else has the parser."""
+        self._data = KeptInFile(path, self.to_bytes())
 
     @classmethod
     def from_disk(cls: type[P], path: str | Path, settings: Any = None) -> P:
@@ -105,7 +113,7 @@ class RecipeParser(StoredParser):
     """A parser whose trees went through the preprocessing `model.recipe`, which is done to sentences and undone on
     parses."""
 
-    def __init__(self, model: Any, settings: Any = None, data: bytes | None = None):
+    def __init__(self, model: Any, settings: Any = None, data: Data = None):
         super().__init__(model, settings, data)
         self.recipe = Recipe(model.recipe)
         self._restores = any(step != "drop_repeated_unary" for step in self.recipe.steps)

@@ -23,7 +23,8 @@ from spacy.tokens import Doc
 
 from ..checks import Setting
 from ..errors import ConfigError, ModelFormatError
-from ..models import MODEL_FILE, embedded_model, find_model
+from ..memory import return_memory
+from ..models import HERE, MODEL_FILE, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .sentences import SentenceInput, has_boundaries, read_sentences
 
@@ -177,7 +178,11 @@ class ModelPipe(Pipe):
 
     def _load(self, source: Path | bytes) -> None:
         try:
-            self.set_parser(getattr(import_module("..parsers", __package__), self.LOADER)(source))
+            parser = getattr(import_module("..parsers", __package__), self.LOADER)(source)
+            if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "keep_in_file"):
+                parser.keep_in_file(source)
+            self.set_parser(parser)
+            return_memory()
         except ModelFormatError as error:
             if isinstance(source, bytes) or str(source) in str(error):
                 raise

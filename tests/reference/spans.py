@@ -79,7 +79,7 @@ def rectified(x: np.ndarray) -> np.ndarray:
 
 def read_layers(network, numbers: np.ndarray) -> np.ndarray:
     """What the last layer of a network makes of a sentence, (tokens, 2 d); float64."""
-    x = network.table[numbers].astype(float).sum(axis=1)
+    x = (network.table[numbers].astype(float) * network.factor[numbers][..., None]).sum(axis=1)
     d = network.recurrent.shape[3]
     for layer, weights in enumerate(network.weights):
         units = (x @ weights).reshape(len(x), 2, -1, d)

@@ -8,6 +8,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.kernels.recurrent.units import sum_rows
+from spacy_dtparse.model.packing import table_of
 
 from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
 
@@ -48,15 +49,17 @@ def drop(
 
 
 def as_network(kind: type[N], values: Arrays) -> N:
-    """A network of a kind, a NamedTuple of arrays with a tuple `weights`, with these values."""
+    """A network of a kind, a NamedTuple of arrays with a tuple `weights`, with these values and with factors of 1."""
     n_layers = sum(name.startswith("weights") for name in values)
-    rest = {name: values[name] for name in kind._fields if name != "weights"}
-    return kind(weights=tuple(values[f"weights{k}"] for k in range(n_layers)), **rest)
+    rest = {name: values[name] for name in kind._fields if name not in ("weights", "factor")}
+    factor = np.ones(len(values["table"]), dtype=REAL)
+    return kind(weights=tuple(values[f"weights{k}"] for k in range(n_layers)), factor=factor, **rest)
 
 
 def values_of(network: Any) -> Arrays:
-    """The reverse of `as_network`; arrays of their own."""
-    rest = {name: getattr(network, name).copy() for name in network._fields if name != "weights"}
+    """The reverse of `as_network`; arrays of their own, the table in float32."""
+    own = [name for name in network._fields if name not in ("weights", "table", "factor")]
+    rest = {"table": table_of(network), **{name: getattr(network, name).copy() for name in own}}
     return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
 
 
@@ -75,6 +78,7 @@ class Learner:
             {name: np.zeros_like(array) for name, array in values.items()} for _ in range(3)
         )
         self.steps = 0
+        self._ones = np.ones(len(values["table"]), dtype=REAL)
 
     def state(self) -> Arrays:
         """All arrays by name, to be kept and given to `restore`."""
@@ -96,7 +100,7 @@ class Learner:
         values, n = self.values, len(numbers)
         d = values["recurrent"].shape[3]
         x = np.empty((n, values["table"].shape[1]), dtype=REAL)
-        sum_rows(values["table"], numbers, x)
+        sum_rows(values["table"], self._ones, numbers, x)
         kept = []
         for layer in range(len(values["recurrent"])):
             masked, mask = drop(x, self.layer_share if layer else self.table_share, rng, lengths)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import DtparseError
-from ...symbols import Remembered, SymbolTable
+from ...symbols import LongTable, Remembered, SymbolTable, packed
 from ...text import normal_word
 
 KINDS = ("words", "suffixes2", "suffixes3", "suffixes4", "prefixes", "shapes")
@@ -58,8 +58,9 @@ class TokenParts:
         self._from = [0]
         for table in self.tables:
             self._from.append(self._from[-1] + _FIRST + len(table))
-        self._before = self._bytes(start + _BEFORE for start in self._from[:-1])
-        self._after = self._bytes(start + _AFTER for start in self._from[:-1])
+        self._before = packed(start + _BEFORE for start in self._from[:-1])
+        self._after = packed(start + _AFTER for start in self._from[:-1])
+        self._found = [(start + _FIRST, table.number) for start, table in zip(self._from, self.tables, strict=False)]
         self._of_token = Remembered(self._row)
 
     def __reduce__(self) -> tuple:
@@ -92,14 +93,10 @@ class TokenParts:
 
     def _row(self, text: str) -> bytes:
         """The row of a token, as bytes, which are joined faster than arrays."""
-        return self._bytes(
-            start + _FIRST + table.number(part, _UNKNOWN - _FIRST)
-            for start, table, part in zip(self._from, self.tables, token_parts(text), strict=False)
+        parts = token_parts(text)
+        return packed(
+            [first + find(part, _UNKNOWN - _FIRST) for (first, find), part in zip(self._found, parts, strict=True)]
         )
-
-    @staticmethod
-    def _bytes(numbers: Iterable[int]) -> bytes:
-        return np.array(list(numbers), dtype=INDEX).tobytes()
 
     def to_dict(self) -> dict[str, Any]:
         """The lists as plain data."""
@@ -108,4 +105,4 @@ class TokenParts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TokenParts:
         """The reverse of `to_dict`."""
-        return cls([SymbolTable(data[name]) for name in KINDS])
+        return cls([LongTable(data[name]) for name in KINDS])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import DtparseError
-from ...symbols import Remembered, SymbolTable
+from ...symbols import LongTable, Remembered, SymbolTable, packed
 from ...text import SHAPES, affixes, normal_word, word_shape
 
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
@@ -74,8 +74,9 @@ class WordParts:
         self._from = [0]
         for table in self.tables:
             self._from.append(self._from[-1] + _FIRST + len(table))
-        self._before = self._bytes(start + _BEFORE for start in self._from[:-1])
-        self._after = self._bytes(start + _AFTER for start in self._from[:-1])
+        self._before = packed(start + _BEFORE for start in self._from[:-1])
+        self._after = packed(start + _AFTER for start in self._from[:-1])
+        self._found = [(start + _FIRST, table.number) for start, table in zip(self._from, self.tables, strict=False)]
         self._of_token = Remembered(self._row)
 
     def __reduce__(self) -> tuple:
@@ -128,14 +129,10 @@ class WordParts:
         """The row of a word with its tag, as bytes, which are joined faster than arrays."""
         word, tag = token
         normal, suffix, prefix, shape = word_parts(word)
-        return self._bytes(
-            start + _FIRST + table.number(part, _UNKNOWN - _FIRST)
-            for start, table, part in zip(self._from, self.tables, (normal, tag, suffix, prefix, shape), strict=False)
+        parts = (normal, tag, suffix, prefix, shape)
+        return packed(
+            [first + find(part, _UNKNOWN - _FIRST) for (first, find), part in zip(self._found, parts, strict=True)]
         )
-
-    @staticmethod
-    def _bytes(numbers: Iterable[int]) -> bytes:
-        return np.array(list(numbers), dtype=INDEX).tobytes()
 
     def to_dict(self) -> dict[str, Any]:
         """The lists as plain data; shapes are the package's own."""
@@ -144,4 +141,5 @@ class WordParts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WordParts:
         """The reverse of `to_dict`."""
-        return cls([*(SymbolTable(data[name]) for name in KINDS[:-1]), SHAPES])
+        words, tags, suffixes, prefixes = (data[name] for name in KINDS[:-1])
+        return cls([LongTable(words), SymbolTable(tags), LongTable(suffixes), LongTable(prefixes), SHAPES])

@@ -12,7 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import TrainingDataError
 from ...kernels.trees.features import TOKEN_COLUMNS
-from ...symbols import Remembered, SymbolTable
+from ...symbols import LongTable, Remembered, SymbolTable, packed
 from ...text import SHAPES, normal_word, word_shape
 from .templates import Sizes
 
@@ -89,7 +89,7 @@ class Lexicon:
     def _row(self, token: tuple[str, str]) -> bytes:
         """The row of a word with its tag, as bytes, which are joined faster than arrays."""
         (number, shape, cluster), (symbol, class_number, punctuation) = self._word(token[0]), self._tag(token[1])
-        return np.array([number, symbol, class_number, shape, punctuation, cluster], dtype=INDEX).tobytes()
+        return packed((number, symbol, class_number, shape, punctuation, cluster))
 
     def _word(self, word: str) -> tuple[int, int, int]:
         """(WORD, SHAPE, CLUSTER) of a word; −1: it is in no cluster."""
@@ -135,7 +135,7 @@ class Lexicon:
             raise TrainingDataError(f"the unknown tag {unknown_tag!r} is not among the tags")
         classes = SymbolTable(dict.fromkeys(tag_class(tag) for tag in tags))
         symbols = SymbolTable([*labels, *tags])
-        tables = (SymbolTable(labels), symbols, SymbolTable(words), classes)
+        tables = (SymbolTable(labels), symbols, LongTable(words), classes)
         return cls(*tables, unknown_tag, SymbolTable(chains), tuple(clusters))
 
     def fingerprint(self) -> str:

@@ -10,13 +10,14 @@ from .units import multiply, read_rows
 
 
 class TaggingNetwork(NamedTuple):
-    """float32 arrays; e: width of the table, d: units in a direction, T: tags.
+    """float32 arrays, but for an int8 table; e: width of the table, d: units in a direction, T: tags.
 
-    `table` (V, e), `weights`, `recurrent`, `bias`: as in `kernels.span.network.SpanNetwork`. `outputs` (2 d, T + 1)
-    with `output_bias` (T + 1,): a column for each tag, and one for the beginning of a sentence.
+    `table` (V, e), `factor` (V,), `weights`, `recurrent`, `bias`: as in `kernels.span.network.SpanNetwork`. `outputs`
+    (2 d, T + 1) with `output_bias` (T + 1,): a column for each tag, and one for the beginning of a sentence.
     """
 
     table: np.ndarray
+    factor: np.ndarray
     weights: tuple[np.ndarray, ...]
     recurrent: np.ndarray
     bias: np.ndarray
@@ -28,11 +29,11 @@ class TaggingNetwork(NamedTuple):
 def score_tags(network, numbers, firsts, best, starts):
     """The best tag of each token, and the log odds that a sentence begins there.
 
-    `numbers` int32 (tokens, k): rows of the table, of one text behind the other, three tokens or more in all; `firsts`
+    `numbers` int32 (tokens, k): rows of the table, of one text behind the other; `firsts`
     int32 (texts + 1,): where each text begins, and their number. Filled: `best` int32 (tokens,), of equal scores the
     first; `starts` float32 (tokens,).
     """
-    read = read_rows(network.table, network.weights, network.recurrent, network.bias, numbers, firsts)
+    read = read_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, numbers, firsts)
     scores = np.empty((len(numbers), network.outputs.shape[1]), dtype=REAL)
     multiply(read, network.outputs, scores)
     tags = network.outputs.shape[1] - 1

@@ -68,30 +68,35 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
                 output[j] = reset[j] * state[j] + (one - reset[j]) * highway[j]
 
 
-@bare_kernel(fastmath=True)
-def sum_rows(table, numbers, out):
-    """out[t] = the sum of the rows numbers[t] of the table; float32 (V, d), int32 (n, k), float32 (n, d)."""
+@bare_kernel(fastmath=False)  # said, as else it would be the caller's
+def sum_rows(table, factor, numbers, out):
+    """out[t] = the sum of the rows numbers[t] of the table, each times its factor.
+
+    `table` (V, d): int8 as it is stored, or float32; `factor` float32 (V,), `numbers` int32 (n, k), `out` float32
+    (n, d). The sums of an int8 table have the bits of those of the table in float32: without `fastmath` a product is
+    rounded before it is added.
+    """
     for t in range(len(numbers)):
         total = out[t]
         total[:] = 0
         for number in numbers[t]:
-            row = table[number]
+            row, times = table[number], factor[number]
             for j in range(len(total)):
-                total[j] += row[j]
+                total[j] += REAL(row[j]) * times
 
 
 @kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
-def read_rows(table, layers, recurrent, bias, numbers, firsts):
+def read_rows(table, factor, layers, recurrent, bias, numbers, firsts):
     """What the last of some layers of units makes of the tokens of sentences: float32 (tokens, 2 d); a sentence's are
-    the same bits in any company of three tokens or more.
+    the same bits in any company.
 
-    `table` float32 (V, e), `layers` the weights of each, `recurrent` and `bias` float32 (layers, 2, 2, d). `numbers`
-    int32 (tokens, k): rows of the table; `firsts` int32 (sentences + 1,): where each sentence begins, and the number
-    of tokens.
+    `table` (V, e) with `factor` as `sum_rows` takes them, `layers` the weights of each, `recurrent` and `bias` float32
+    (layers, 2, 2, d). `numbers` int32 (tokens, k): rows of the table; `firsts` int32 (sentences + 1,): where each
+    sentence begins, and the number of tokens.
     """
     tokens, d = len(numbers), recurrent.shape[3]
     inputs = np.empty((tokens, table.shape[1]), dtype=REAL)
-    sum_rows(table, numbers, inputs)
+    sum_rows(table, factor, numbers, inputs)
     states = np.empty((tokens, 2 * d), dtype=REAL)
     for layer in range(len(layers)):
         weights = layers[layer]

@@ -23,15 +23,18 @@ _NEVER = REAL(-9.5)
 
 
 class SpanNetwork(NamedTuple):
-    """float32 arrays; e: width of the table, d: units in a direction, m: width of the projections, C: labels.
+    """float32 arrays, but for an int8 table; e: width of the table, d: units in a direction, m: width of the
+    projections, C: labels.
 
-    `table` (V, e). `weights`: for each layer (its input, 2 · rows · d), rows 4 where the input is not 2 d wide (the
-    fourth is the highway's input), else 3. `recurrent`, `bias` (layers, 2, 2, d). `edges` (2 d, 4 m) with `edge_bias`
-    (4 m,): LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT side by side (the last two share the bias of the third).
-    `bilinear` (m, m), `from_left`, `from_right` (m,). `labels` (m, C) with `label_bias` (C,).
+    `table` (V, e) with a factor for each row, `factor` (V,); in training the table may be float32. `weights`: for each
+    layer (its input, 2 · rows · d), rows 4 where the input is not 2 d wide (the fourth is the highway's input), else 3.
+    `recurrent`, `bias` (layers, 2, 2, d). `edges` (2 d, 4 m) with `edge_bias` (4 m,): LEFT, RIGHT, LABEL_LEFT,
+    LABEL_RIGHT side by side (the last two share the bias of the third). `bilinear` (m, m), `from_left`, `from_right`
+    (m,). `labels` (m, C) with `label_bias` (C,).
     """
 
     table: np.ndarray
+    factor: np.ndarray
     weights: tuple[np.ndarray, ...]
     recurrent: np.ndarray
     bias: np.ndarray
@@ -65,9 +68,9 @@ def read_gaps(network, numbers, firsts, gaps, own):
     """
     tokens, sentences = len(numbers), len(firsts) - 1
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
-    inputs = read_rows(network.table, network.weights, network.recurrent, network.bias, numbers, firsts)
-    size = max(tokens - sentences, 3)  # products of fewer rows than three are made otherwise, with other bits
-    read = np.zeros((size, 2 * d), dtype=REAL)
+    inputs = read_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, numbers, firsts)
+    size = tokens - sentences
+    read = np.empty((size, 2 * d), dtype=REAL)
     gap = 0
     for s in range(sentences):
         for t in range(firsts[s], firsts[s + 1] - 1):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, REAL
+from ...dtypes import INDEX, REAL, STORED_TABLE
 from ...kernels.recurrent.tagging import TaggingNetwork, score_tags
 
 
@@ -15,8 +15,9 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         return np.zeros(shape, dtype=REAL)
 
     network = TaggingNetwork(
-        zeros(1, 1), (zeros(1, 8), zeros(2, 6)), zeros(2, 2, 2, 1), zeros(2, 2, 2, 1), zeros(2, 2), zeros(2)
-    )
+        np.zeros((1, 1), dtype=STORED_TABLE), zeros(1), (zeros(1, 8), zeros(2, 6)), zeros(2, 2, 2, 1),
+        zeros(2, 2, 2, 1), zeros(2, 2), zeros(2),
+    )  # fmt: skip
     numbers, firsts = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX)
     return {score_tags: (network, numbers, firsts, np.zeros(3, dtype=INDEX), zeros(3))}
 

@@ -22,7 +22,7 @@ VERSION = 1
 
 
 def unpack_network(arrays: Mapping[str, np.ndarray], size: int, n_tags: int) -> TaggingNetwork:
-    """The network in float32, for a table of `size` rows and for `n_tags`. Raises ModelFormatError where it does not
+    """The network, for a table of `size` rows and for `n_tags`. Raises ModelFormatError where it does not
     fit."""
 
     def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
@@ -66,7 +66,8 @@ class RecurrentModel:
         """Digest of all that decides a tag (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.tags, self.forms, self.space)).encode())
         for name in sorted(self.packed):
-            digest.update(name.encode() + np.ascontiguousarray(self.packed[name]).tobytes())
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(self.packed[name]).data)
         return digest.hexdigest()[:16]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INDEX, OFFSET, REAL, SCORE
+from ...dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
 from ...kernels.span.network import SpanNetwork, decode, read_beliefs, read_gaps
 from ...kernels.span.whole import find_bare, place_of_bare
 
@@ -17,8 +17,9 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         return np.zeros(shape, dtype=REAL)
 
     network = SpanNetwork(
-        zeros(1, 1), (zeros(1, 8), zeros(2, 6), zeros(2, 6)), zeros(3, 2, 2, 1), zeros(3, 2, 2, 1), zeros(2, 4),
-        zeros(4), zeros(1, 1), zeros(1), zeros(1), zeros(1, 1), zeros(1),
+        np.zeros((1, 1), dtype=STORED_TABLE), zeros(1), (zeros(1, 8), zeros(2, 6), zeros(2, 6)),
+        zeros(3, 2, 2, 1), zeros(3, 2, 2, 1), zeros(2, 4), zeros(4),
+        zeros(1, 1), zeros(1), zeros(1), zeros(1, 1), zeros(1),
     )  # fmt: skip
     gaps, own = zeros(1, 4, 2, 1), zeros(1, 2)
     numbers, rows, ends = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX), np.zeros(2, dtype=OFFSET)

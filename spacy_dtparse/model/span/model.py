@@ -39,7 +39,7 @@ class PackedNetwork:
         return cls(pack(network))
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
-        """The network in float32, for a table of `size` rows and for `n_labels` label chains."""
+        """The network, for a table of `size` rows and for `n_labels` label chains."""
 
         def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
             d, m = wide["recurrent"].shape[-1], wide["bilinear"].shape[0]
@@ -115,7 +115,8 @@ class SpanModel:
             digest.update("\0".join(table).encode() + b"\1")
         for packed in self.packed:
             for name in sorted(packed.arrays):
-                digest.update(name.encode() + np.ascontiguousarray(packed.arrays[name]).tobytes())
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(packed.arrays[name]).data)
         if self.bare is not None:
             digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
         return digest.hexdigest()[:16]

@@ -18,6 +18,8 @@ from .packing import pack_ensembles, unpack_ensembles
 
 KIND = "dtree"
 VERSION = 1
+READER = "reader"
+"""The array that has the bytes of the reader's model."""
 _TABLES: dict[str, Any] = {"lexicon": Lexicon, "templates": Templates, "heads": HeadRules}
 _PLAIN: dict[str, Any] = {"strategy": str, "max_arity": int, "edge_punctuation": bool, "recipe": tuple}
 
@@ -38,7 +40,7 @@ def _parts(model: DtreeModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         **pack_ensembles(model.ensembles, model.n_atoms, prefix="trees."),
     }
     if model.reader:
-        arrays |= {"reader": np.frombuffer(model.reader, dtype=np.uint8), "believed_labels": model.labels}
+        arrays |= {READER: np.frombuffer(bytes(model.reader), dtype=np.uint8), "believed_labels": model.labels}
     meta = {
         **{name: getattr(model, name).to_dict() for name in _TABLES},
         **{name: getattr(model, name) for name in _PLAIN},
@@ -64,11 +66,11 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         **{name: kind(meta[name]) for name, kind in _PLAIN.items()},
         atoms=AtomMap(direct, keys, values, np.array([n_atoms, len(arrays["hashed_key"]), 0], dtype=OFFSET)),
         parts=parts,
-        ensembles=tuple(unpack_ensembles(arrays, n_atoms, prefix="trees.")),
+        ensembles=unpack_ensembles(arrays, n_atoms, prefix="trees."),
         gate=Gate.from_parts(meta.get("gate"), arrays),
         meta=dict(meta["meta"]),
-        reader=arrays["reader"].tobytes() if "reader" in arrays else b"",
-        labels=arrays["believed_labels"].astype(BITS) if "reader" in arrays else np.zeros((0, 0, 0), dtype=BITS),
+        reader=arrays[READER].tobytes() if READER in arrays else b"",
+        labels=arrays["believed_labels"].astype(BITS) if READER in arrays else np.zeros((0, 0, 0), dtype=BITS),
     )
 
 

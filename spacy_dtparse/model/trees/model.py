@@ -22,6 +22,7 @@ from ...kernels.trees.score import SearchModel, SearchScratch
 from ...kernels.trees.state import STRATEGIES, Grammar
 from ...trees.heads import HeadRules
 from ...trees.heads_compiled import compile_head_rules
+from ..kept import KeptInFile
 from .ensemble import LabelEnsemble, empty_ensemble
 from .gate import Gate
 from .rules import compile_rules
@@ -50,10 +51,10 @@ class DtreeModel:
     recipe: tuple[str, ...]
     atoms: AtomMap
     parts: np.ndarray
-    ensembles: tuple[LabelEnsemble, ...]
+    ensembles: Sequence[LabelEnsemble]
     meta: dict[str, Any] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
-    reader: bytes = b""
+    reader: bytes | KeptInFile = b""
     labels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), dtype=BITS))
 
     def __post_init__(self) -> None:

@@ -4,12 +4,16 @@ Children are stored relative to their parent, atoms by rank of frequency, values
 node keeps its number, so the tree walk over unpacked ensembles is the trainer's own.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from ...errors import ModelFormatError
+from ..container import narrow
 from .ensemble import LabelEnsemble, validate
 
 _FIELDS = ("trees", "nodes", "root_steps", "inner", "table", "rank", "yes_step", "no_step", "charged", "units")
@@ -47,7 +51,7 @@ def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: 
     return {prefix + name: packed[name] for name in _FIELDS}
 
 
-def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = "") -> list[LabelEnsemble]:
+def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = "") -> PackedEnsembles:
     """The ensembles that `pack_ensembles` was given, validated.
 
     Raises `ModelFormatError` if arrays are missing or do not fit together.
@@ -59,7 +63,7 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
 
     def require(fits: bool, what: str) -> None:
         if not fits:
-            raise ModelFormatError(f"malformed trees in the model: {what}; fetch or write the file again")
+            raise _malformed(what)
 
     for name, array in part.items():
         require(array.ndim == 1 and array.dtype.kind in "iu", f"{prefix + name} is not a list of integers")
@@ -79,7 +83,7 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
     require((n_leaves + 7) // 8 == len(part["charged"]), "the value flags do not match the number of leaves")
     charged = np.unpackbits(part["charged"], count=n_leaves).astype(bool)
     require(len(part["units"]) == np.count_nonzero(charged), "there is not one value for each leaf with a value")
-    rank, table = part["rank"].astype(np.int64), part["table"]
+    rank, table = part["rank"], part["table"]
     in_table = rank.min(initial=0) >= 0 and int(rank.max(initial=-1)) + 1 == len(table)
     require(in_table, "atoms do not match the atom table")
     limit = np.iinfo(INDEX).max
@@ -87,26 +91,67 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
         low, high = int(part[name].min(initial=0)), int(part[name].max(initial=0))
         require(-limit <= low and high <= limit, f"{prefix + name} has a number beyond 32 bits")
 
-    starts = np.concatenate([[0], np.cumsum(nodes)])
-    atom = np.full(n_nodes, -1, dtype=np.int64)
-    atom[inner] = table[rank]
-    require(int(atom[inner].min(initial=0)) >= 0, "the atom table has a negative number")
-    number = np.arange(n_nodes) - np.repeat(starts[:-1], nodes)
-    yes, no = np.full(n_nodes, -1, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
-    yes[inner] = number[inner] + part["yes_step"].astype(np.int64)
-    no[inner] = yes[inner] + part["no_step"].astype(np.int64)
-    value = np.zeros(n_nodes, dtype=SCORE)
-    leaf_value = np.zeros(n_leaves, dtype=SCORE)
-    leaf_value[charged] = part["units"] * CONFIDENCE_GRID
-    value[~inner] = leaf_value
-    steps = part["root_steps"].astype(np.int64)
-    roots = [np.cumsum(own) for own in np.split(steps, np.cumsum(trees)[:-1])] if len(trees) else []
-    ensembles = []
-    for label, own in enumerate(roots):
-        here = slice(int(starts[label]), int(starts[label + 1]))
-        farthest = max(int(np.abs(array).max(initial=0)) for array in (own, yes[here], no[here]))
-        require(farthest <= limit, f"label {label} has a node number beyond 32 bits")
-        chosen, children = atom[here].astype(INDEX), (yes[here].astype(INDEX), no[here].astype(INDEX))
-        ensembles.append(LabelEnsemble(own.astype(INDEX), chosen, *children, value[here].copy()))
-        validate(ensembles[-1], n_atoms, name=f"label {label}")
-    return ensembles
+    require(int(table.min(initial=0)) >= 0, "the atom table has a negative number")
+    counts = trees, nodes, _counts(inner, nodes)
+    packed = PackedEnsembles({**part, "inner": inner, "charged": charged}, *counts)
+    for label, ensemble in enumerate(packed):
+        validate(ensemble, n_atoms, name=f"label {label}")
+    return packed
+
+
+def _counts(flags: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """How many flags are set in each of the segments of these sizes."""
+    before = np.concatenate([[0], np.cumsum(flags)])
+    return np.diff(before[np.concatenate([[0], np.cumsum(sizes)])])
+
+
+class PackedEnsembles(Sequence[LabelEnsemble]):
+    """Ensembles as a file has them, each unpacked when it is asked for: unpacked they take several times the memory,
+    and a parser needs them only to compile its rules.
+
+    `part`: the arrays of `pack_ensembles` that fit together, flags as bool; of each label the numbers of `trees`, of
+    `nodes`, and of those that are `inner`. Raises ModelFormatError for a node number beyond 32 bits.
+    """
+
+    def __init__(self, part: Mapping[str, np.ndarray], trees: np.ndarray, nodes: np.ndarray, inner: np.ndarray):
+        self._part = {name: narrow(array) for name, array in part.items()}
+        charged = _counts(part["charged"], nodes - inner)
+        self._from = {  # of each label, where its part of an array begins
+            name: np.concatenate([[0], np.cumsum(sizes)]).tolist()
+            for name, sizes in (("tree", trees), ("node", nodes), ("inner", inner), ("units", charged))
+        }
+
+    def __len__(self) -> int:
+        return len(self._from["tree"]) - 1
+
+    def __iter__(self) -> Iterator[LabelEnsemble]:
+        return map(self._unpack, range(len(self)))
+
+    def __getitem__(self, label: Any) -> Any:
+        places = range(len(self))[label]
+        return [self._unpack(place) for place in places] if isinstance(label, slice) else self._unpack(places)
+
+    def _unpack(self, label: int) -> LabelEnsemble:
+        here = {name: slice(*starts[label : label + 2]) for name, starts in self._from.items()}
+        part, splits = self._part, here["inner"]
+        inner = part["inner"][here["node"]]
+        leaves = slice(here["node"].start - splits.start, here["node"].stop - splits.stop)
+        charged = part["charged"][leaves]
+        roots = np.cumsum(part["root_steps"][here["tree"]].astype(np.int64))
+        atom = np.full(len(inner), -1, dtype=INDEX)
+        atom[inner] = part["table"][part["rank"][splits]]
+        yes, no = np.full(len(inner), -1, dtype=np.int64), np.full(len(inner), -1, dtype=np.int64)
+        yes[inner] = np.flatnonzero(inner) + part["yes_step"][splits]
+        no[inner] = yes[inner] + part["no_step"][splits]
+        farthest = max(int(np.abs(array).max(initial=0)) for array in (roots, yes, no))
+        if farthest > np.iinfo(INDEX).max:
+            raise _malformed(f"label {label} has a node number beyond 32 bits")
+        leaf_value = np.zeros(len(charged), dtype=SCORE)
+        leaf_value[charged] = part["units"][here["units"]] * CONFIDENCE_GRID
+        value = np.zeros(len(inner), dtype=SCORE)
+        value[~inner] = leaf_value
+        return LabelEnsemble(roots.astype(INDEX), atom, yes.astype(INDEX), no.astype(INDEX), value)
+
+
+def _malformed(what: str) -> ModelFormatError:
+    return ModelFormatError(f"malformed trees in the model: {what}; fetch or write the file again")

@@ -19,7 +19,7 @@ from ...model.linear.dependency import KIND, DependencyModel, read_model, write_
 from ...model.linear.features import LabelStage
 from ..proofs import Proof
 from ..settings import DependencySettings
-from ..stored import StoredParser
+from ..stored import Data, StoredParser
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class DependencyParser(StoredParser):
     PROOF = DependencySettings(max_tokens=250, heads=12)
     FORMAT = read_model, write_model
 
-    def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: bytes | None = None):
+    def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         used = len(model.stages) if self.settings.stages is None else self.settings.stages
         if used > len(model.stages):

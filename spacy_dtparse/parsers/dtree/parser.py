@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +24,16 @@ from ...kernels.trees.pruning import LIKELY
 from ...kernels.trees.search import STATUSES
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
 from ...model.ahead import kernels_for
-from ...model.trees.bundle import KIND, read_model, write_model
+from ...model.kept import KeptInFile
+from ...model.trees.bundle import KIND, READER, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
 from ...trees.transforms import Removal
 from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
 from ..kinds import CONSTITUENTS, read_as
-from ..proofs import Proof
+from ..proofs import Proof, Strings
 from ..settings import SearchSettings
-from ..stored import RecipeParser
+from ..stored import Data, RecipeParser
 
 Prepared = tuple[Removal, list[str], list[str]]
 """What preprocessing did to a sentence, the words that it kept, their tags."""
@@ -54,13 +57,13 @@ class DtreeParser(RecipeParser):
     FORMAT = read_model, write_model
 
     def __init__(
-        self, model: DtreeModel, settings: SearchSettings | None = None, data: bytes | None = None,
+        self, model: DtreeModel, settings: SearchSettings | None = None, data: Data = None,
         compiled: CompiledDtree | None = None, reader: Any = None,
     ):  # fmt: skip
         super().__init__(model, settings, data)
         self.reader: Any = reader
         if reader is None and model.reader:
-            self.reader = read_as(model.reader, CONSTITUENTS, prove=False)  # the proofs of the trees go through it
+            self.reader = read_as(bytes(model.reader), CONSTITUENTS, prove=False)  # the trees' proofs go through it
         if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
             raise ModelFormatError(
                 "the reader in the model has other label chains than its trees were trained with; fetch or write the "
@@ -82,14 +85,20 @@ class DtreeParser(RecipeParser):
         """The labels of constituents, without TOP."""
         return self.model.lexicon.labels.strings[:-1]
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.model.lexicon.words.strings, self.model.lexicon.tags
+    def _known(self) -> tuple[Strings, Strings]:
+        return self.model.lexicon.words, self.model.lexicon.tags
 
     def _prover(self) -> DtreeParser:
         return self
 
     def _with(self, settings: SearchSettings) -> DtreeParser:
         return DtreeParser(self.model, settings, self._data, self.compiled, self.reader)
+
+    def keep_in_file(self, path: Path) -> None:
+        super().keep_in_file(path)
+        if self.reader is not None and isinstance(self._data, KeptInFile):
+            self.reader._data = self._data.part(READER)
+            self.model = replace(self.model, reader=self.reader._data)
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         items, cost, _, _ = self._search(self.encode(words, tags, self.PROOF), 0, self.PROOF)

@@ -17,7 +17,7 @@ from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..proofs import Proof
 from ..settings import PcfgSettings
-from ..stored import RecipeParser
+from ..stored import Data, RecipeParser
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
 from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
 from .kbest import chart_trees
@@ -68,7 +68,7 @@ class PcfgParser(RecipeParser):
     PROOF = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
     FORMAT = read_model, write_model
 
-    def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: bytes | None = None):
+    def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         self._given = model.given_tags if self.settings.tags is None else self.settings.tags == "given"
         finer = len(model.fine.names) > len(model.coarse.names) or bool(model.latent)

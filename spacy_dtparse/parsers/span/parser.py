@@ -26,9 +26,9 @@ from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_m
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
-from ..proofs import Proof
+from ..proofs import Proof, Strings
 from ..settings import SpanSettings
-from ..stored import StoredParser, check_sentence
+from ..stored import Data, StoredParser, check_sentence
 from .long import long_posteriors
 
 _LEAST = 0.01
@@ -80,7 +80,7 @@ class SpanParser(StoredParser):
 
     FORMAT = read_model, write_model
 
-    def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: bytes | None = None):
+    def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         used = len(model.networks)
         if self.settings.budget == 0:
@@ -145,8 +145,8 @@ class SpanParser(StoredParser):
             "whole": self.settings.whole and self.model.bare is not None,
         }
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.model.words.tables[0].strings, self.model.words.tables[1].strings
+    def _known(self) -> tuple[Strings, Strings]:
+        return self.model.words.tables[0], self.model.words.tables[1].strings
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         return {"scores": list(self.parse(words, tags).scores)}

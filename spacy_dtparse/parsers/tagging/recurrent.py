@@ -13,9 +13,9 @@ from ...kernels.recurrent.tagging import score_tags
 from ...model.ahead import kernels_for
 from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
 from ...symbols import Remembered
-from ..proofs import Proof
+from ..proofs import Proof, Strings
 from ..settings import ReadingSettings
-from ..stored import StoredParser
+from ..stored import Data, StoredParser
 
 OVERLAP = 50
 """Tokens on either side of a piece of a long text that are read along."""
@@ -48,7 +48,7 @@ class RecurrentTagger(StoredParser):
     """Sums of float32: another processor's differ by less than 1e-6."""
     FORMAT = read_model, write_model
 
-    def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: bytes | None = None):
+    def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         decided = dict.fromkeys([*(tag for _, tag in model.forms), *([model.space] if model.space else [])])
         self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
@@ -74,8 +74,8 @@ class RecurrentTagger(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.model.parts.tables[0].strings, self.model.tags
+    def _known(self) -> tuple[Strings, Strings]:
+        return self.model.parts.tables[0], self.model.tags
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         best, starts = self._score([self.model.parts.encode(words)])

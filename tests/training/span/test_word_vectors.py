@@ -10,6 +10,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD, WordParts, count_parts
+from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
 from training.data.treebanks import TreebankFile
@@ -86,7 +87,7 @@ def test_networks_begin_with_vectors(tmp_path: Path) -> None:
         fit_span([file], [], [], options, {"name": "x", "lang": "en"}, out, workers=1, vectors=vectors)
         model = load_parser(out).model
         rows = model.words.encode(["the", "of"], ["DT", "IN"])[1:-1, WORD]
-        return model.networks[0].table[rows]
+        return table_of(model.networks[0])[rows]
 
     drawn, begun = table(None), table(tmp_path / "words.npz")
     assert not np.allclose(drawn, begun, atol=0.05)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.kernels.recurrent.tagging import score_tags
+from spacy_dtparse.model.packing import table_of
 from tests.recurrent_models import TAGS, TEXTS, random_model
 from tests.reference import spans as reference
 from tests.unit.kernels.harness import KERNEL_MARKS
@@ -32,6 +33,16 @@ def test_scores_are_those_of_numpy(sizes: dict[str, int]) -> None:
     assert sure.sum() > 10 and np.array_equal(best[sure], scores[sure, :-1].argmax(axis=1))
     assert len(set(best.tolist())) > 1 and best.max() < len(TAGS)
     assert np.allclose(starts, scores[:, -1], atol=5e-3)
+
+
+@pytest.mark.parametrize("width", [6, 48])
+def test_a_stored_table_is_read_like_one_in_float32(width: int) -> None:
+    model = random_model(2, width=width)
+    network, encoded = model.network, [model.parts.encode(TEXTS[0])]
+    assert network.table.dtype == np.int8
+    wide = network._replace(table=table_of(network), factor=np.ones_like(network.factor))
+    for stored, right in zip(scored(network, encoded), scored(wide, encoded), strict=True):
+        assert np.array_equal(stored, right), "in every bit"
 
 
 def test_of_equal_scores_the_first_tag_is_taken() -> None:

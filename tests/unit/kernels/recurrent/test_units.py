@@ -53,5 +53,24 @@ def test_a_sentence_of_several_is_read_alone() -> None:
 def test_rows_are_summed() -> None:
     table = np.arange(12, dtype=np.float32).reshape(4, 3)
     out = np.full((2, 3), 9, dtype=np.float32)
-    sum_rows(table, np.array([[0, 1], [3, 3]], dtype=np.int32), out)
+    numbers = np.array([[0, 1], [3, 3]], dtype=np.int32)
+    sum_rows(table, np.ones(4, dtype=np.float32), numbers, out)
     assert out.tolist() == [[3, 5, 7], [18, 20, 22]]
+    sum_rows(table, np.array([1, 0.5, 0, -1], dtype=np.float32), numbers, out)
+    assert out.tolist() == [[1.5, 3, 4.5], [-18, -20, -22]]
+
+
+@pytest.mark.parametrize("width", [1, 7, 96, 112])
+def test_a_stored_table_gives_the_bits_of_the_table_in_float32(width: int) -> None:
+    rng = np.random.default_rng(width)
+    stored = rng.integers(-127, 128, (60, width)).astype(np.int8)
+    factor = rng.uniform(1e-8, 0.02, 60).astype(np.float32)
+    numbers = rng.integers(0, 60, (40, 6)).astype(np.int32)
+    wide = stored.astype(np.float32) * factor[:, None]
+    right = np.zeros((40, width), dtype=np.float32)
+    for column in numbers.T:
+        right += wide[column]
+    for table, factors in ((stored, factor), (wide, np.ones(60, dtype=np.float32))):
+        out = np.full((40, width), np.nan, dtype=np.float32)
+        sum_rows(table, factors, numbers, out)
+        assert np.array_equal(out, right)

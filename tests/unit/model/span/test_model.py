@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network, with_bare
 from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
@@ -18,6 +19,8 @@ def test_rounding_is_small_and_done_once() -> None:
     packed = PackedNetwork.pack(network)
     again = packed.unpack(20, len(CHAINS))
     assert packed.arrays["table"].dtype == np.int8
+    assert again.table is packed.arrays["table"] and again.factor is packed.arrays["factor"], "no copies"
+    again = again._replace(table=table_of(again), factor=network.factor)
     for name, array in again._asdict().items():
         for one, other in zip(
             array if name == "weights" else [array],
@@ -98,7 +101,9 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
         ({"chains": [[], ["TOP", "S"]]}, r"labels are \['S', 'TOP'\] in 1 chains"),
         ({"words": {"words": []}}, "do not fit together"),
         ({"network0.label_bias": np.full(len(CHAINS), 0x7E00, dtype=np.uint16)}, "not finite"),
-        ({"network0.factor": np.zeros(3, dtype=np.float32)}, "do not fit|has the shape"),
+        ({"network0.factor": np.zeros(3, dtype=np.float32)}, "has the shape"),
+        ({"network0.table": np.zeros((9, 6), np.float32)}, "table of a network has the wrong type float32"),
+        ({"network0.edges": np.zeros((8, 20), np.int8)}, "edges of a network has the wrong type int8"),
     ],
 )
 def test_damage_is_said(change: dict, message: str) -> None:

@@ -1,0 +1,65 @@
+"""Parsers whose bytes stay in the file."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import spacy_dtparse
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.span import SpanParser
+from tests.span_models import SENTENCES, random_model
+
+
+def test_bytes_are_read_again(tmp_path: Path) -> None:
+    parser, file = SpanParser(random_model()), tmp_path / "model"
+    data = parser.to_bytes()
+    parser.to_disk(file)
+    parser.keep_in_file(file)
+    assert not isinstance(parser._data, bytes) and parser.to_bytes() == data
+    other = parser.with_settings(penalty=0.5)
+    assert other.to_bytes() == data and pickle.loads(pickle.dumps(other)).to_bytes() == data
+    parser.to_disk(file)
+    assert file.read_bytes() == data, "onto itself"
+    assert pickle.loads(pickle.dumps(parser)).parse(*SENTENCES[0]) == parser.parse(*SENTENCES[0])
+
+
+def test_another_file_in_its_place_is_noticed(tmp_path: Path) -> None:
+    parser, file = SpanParser(random_model()), tmp_path / "model"
+    parser.to_disk(file)
+    parser.keep_in_file(file)
+    for other in (SpanParser(random_model(seed=3)).to_bytes(), file.read_bytes()[:-1], b""):
+        file.write_bytes(other)
+        with pytest.raises(ModelFormatError, match="has another model now; load it again"):
+            parser.to_bytes()
+    file.unlink()
+    with pytest.raises(ModelFormatError, match="cannot read the model file"):
+        parser.to_bytes()
+
+
+def test_the_reader_s_bytes_are_in_the_file_of_the_trees() -> None:
+    path = Path(embedded_model("en_dtparse"))
+    plain, parser = load_parser(path), load_parser(path)
+    assert isinstance(plain, DtreeParser) and isinstance(parser, DtreeParser)
+    parser.keep_in_file(path)
+    assert isinstance(plain.model.reader, bytes) and not isinstance(parser.model.reader, bytes)
+    assert parser.to_bytes() == path.read_bytes()
+    assert parser.reader.to_bytes() == bytes(parser.model.reader) == plain.model.reader
+    assert bool(parser.model.reader)
+
+
+def test_pipelines_of_the_package_leave_bytes_in_their_files(tmp_path: Path) -> None:
+    nlp = spacy_dtparse.load()
+    for name in nlp.pipe_names:
+        pipe = nlp.get_pipe(name)
+        assert not isinstance(pipe.parser._data, bytes)
+        assert not isinstance(pipe.configured_parser._data, bytes)
+    nlp.to_disk(tmp_path)
+    assert (tmp_path / "dtparse" / "model").read_bytes() == Path(embedded_model("en_dtparse")).read_bytes()
+    saved = spacy_dtparse.pipeline.embedded.spacy.load(tmp_path)
+    assert isinstance(saved.get_pipe("dtparse").parser._data, bytes), "a user's file may change"
