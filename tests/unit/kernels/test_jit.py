@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numba
 import pytest
@@ -17,6 +21,7 @@ pytestmark = [
     pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached"),
 ]
 
+ROOT = Path(__file__).parents[3]
 SOURCE = """
 from spacy_dtparse.kernels.jit import kernel
 
@@ -87,3 +92,40 @@ def test_all_drawers_share_one_digest():
         kernel.compiled._cache._impl.locator.get_source_stamp() for kernel in (links.list_features, batch.search_each)
     }
     assert stamps == {sources_digest(KERNEL_ROOT)}
+
+
+CACHED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numba
+import numpy as np
+from numba.core.runtime import rtsys
+from spacy_dtparse.kernels.recurrent.tagging import score_tags
+from spacy_dtparse.model.recurrent.ahead import arguments
+given = arguments()[score_tags]
+for _ in range(50):
+    score_tags(*given)
+print(rtsys._init, len(score_tags.compiled.stats.cache_hits))
+
+@numba.njit
+def summed(n):
+    return np.arange(n).sum()
+
+print(summed(5), rtsys._init)
+score_tags(*given)
+"""
+
+
+def test_what_is_cached_needs_no_compiler(tmp_path):
+    """Kernels from the cache run, and allocate, before numba's runtime has started; then others are compiled."""
+
+    def run():
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
+        done = subprocess.run(
+            [sys.executable, "-c", CACHED, str(ROOT)], env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+        return done.stdout.split("\n")[:2]
+
+    assert run() == ["True 0", "10 True"]
+    assert run() == ["False 1", "10 True"]
