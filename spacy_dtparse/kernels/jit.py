@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,29 @@ class _LinkedLibrary(codegen.JITCodeLibrary):
         return 0
 
 
+class _FinishedLibrary(codegen.JITCodeLibrary):
+    """The code of a kernel that Python calls. No kernel takes a copy of it, so the cache keeps its machine code, and of
+    the intermediate code, which takes longer to read, the names alone."""
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """What numba's cache keeps."""
+        name, kind, (code, _) = super().serialize_using_object_code()
+        module = self._get_module_for_linking()
+        lines = [f'define void @"{one.name}"() {{ unreachable }}' for one in module.functions if not one.is_declaration]
+        names = binding.parse_assembly("\n".join([f'target triple = "{module.triple}"', *lines]))
+        return name, kind, (code, names.as_bitcode())
+
+
 _numbers = count()
+
+
+class _FinishedCompiler(compiler.Compiler):
+    """numba's compiler, with a `_FinishedLibrary` for the code."""
+
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any):
+        own = _FinishedLibrary(target_context.codegen(), f"kernel-{next(_numbers)}")
+        own.enable_object_caching()
+        super().__init__(typing_context, target_context, own, *rest)
 
 
 class _InnerCompiler(compiler.Compiler):
@@ -180,16 +202,24 @@ class Kernel:
 
     def __init__(self, function: Callable, plain: Callable | None, options: dict[str, Any]):
         update_wrapper(self, function)
-        self._plain = plain or function
-        inner_only = options.get("no_cpython_wrapper", False)
-        inner = numba.njit(function, **{**options, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler})
-        self._numba_type_ = types.Dispatcher(inner)  # what numba takes it for where a kernel calls it
-        self.compiled: Any = None if inner_only else numba.njit(function, **options)
-        """numba's function; None where only kernels may call it."""
-        self.inner = inner
-        if self.compiled is not None:
-            with suppress(RuntimeError):  # no writable folder at all: compiled in memory
-                self.compiled._cache = _Cache(function)
+        self._function, self._plain, self._options = function, plain or function, options
+
+    @cached_property
+    def compiled(self) -> Any:
+        """numba's function, made when it is first called; None where only kernels may call it."""
+        if self._options.get("no_cpython_wrapper"):
+            return None
+        made: Any = numba.njit(self._function, **{**self._options, "pipeline_class": _FinishedCompiler})
+        with suppress(RuntimeError):  # no writable folder at all: compiled in memory
+            made._cache = _Cache(self._function)
+        return made
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        """What numba takes it for where a kernel calls it."""
+        own = {"no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
+        self._inner = numba.njit(self._function, **{**self._options, **own})  # the type holds it by a weak reference
+        return types.Dispatcher(self._inner)
 
     def __call__(self, *arguments: Any) -> Any:
         if _thread.interprets:
