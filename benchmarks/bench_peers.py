@@ -1,16 +1,22 @@
 """Tokens per second of other parsers' shapes on raw text, beside our pipelines, in one run.
 
     python benchmarks/bench_peers.py --text FILE … [--pipelines en_dtparse en_span] [--words 20000] [--repeats 3]
+        [--torch benepar stanza]
 
 Weights do not change how long a network of fixed size takes, so the peer is not trained: `spacy cnn` is the shape of
 spaCy's small English pipeline (tok2vec of width 96 and depth 4, tagger of 50 tags, parser of 45 labels), which makes
-dependencies and no constituents. Figures are tokens per second of CPU time and of wall time.
+dependencies and no constituents. Figures are tokens per second of CPU time and of wall time, and the first pipeline's
+speed (CPU time) in multiples of the system's.
+
+`--torch` adds other constituency parsers on one thread, not trained either; torch_peers.py says what they are. They
+need an environment with `pip install benepar stanza "transformers<5"`, and minutes for some thousand `--words`.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +28,11 @@ from common import save
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from torch_peers import benepar_shape, one_thread, sentences, stanza_shape
+
+Run = Callable[[], Any]
+TRAINING = 100_000
+"""Words of a text that benepar's tokenizer is trained on."""
 
 
 def spacy_cnn(texts: list[str]) -> Language:
@@ -48,36 +59,85 @@ def spacy_cnn(texts: list[str]) -> Language:
     return nlp
 
 
+def torch_peers(names: list[str], path: Path, docs: list[Doc], folder: Path) -> dict[str, tuple[Run, dict[str, Any]]]:
+    """By name: what parses the sentences of `docs`, and facts with the tokens of those."""
+    found, longer = sentences(docs)
+    shared = {"tokens": sum(len(sentence.words) for sentence in found), "longer_sentences": longer}
+    peers = {}
+    if "benepar" in names:
+        run, facts = benepar_shape(found, paragraphs(path, TRAINING), folder)
+        peers["benepar, not trained"] = run, shared | facts
+    if "stanza" in names:
+        run, facts = stanza_shape(found)
+        peers["stanza, not trained"] = run, shared | facts
+    return peers
+
+
+def by_turns(
+    systems: dict[str, Run], repeats: int, before: Callable[[str], None] = lambda _: None
+) -> dict[str, tuple[float, float]]:
+    """The least CPU and wall seconds of each; a first turn more compiles and fills caches; `before` is not timed."""
+    best = dict.fromkeys(systems, (float("inf"), float("inf")))
+    for _ in range(repeats + 1):
+        for name, run in systems.items():
+            before(name)
+            began = time.process_time(), time.perf_counter()
+            run()
+            spent = time.process_time() - began[0], time.perf_counter() - began[1]
+            best[name] = min(best[name][0], spent[0]), min(best[name][1], spent[1])
+    return best
+
+
+def rows(source: str, best: dict[str, tuple[float, float]], facts: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each system; facts of a system have its `tokens`. The first system's speed is the measure."""
+    found: list[dict[str, Any]] = []
+    for name, (cpu, wall) in best.items():
+        tokens = facts[name]["tokens"]
+        row = {"text": source, "system": name} | facts[name]
+        row |= {"tokens_per_cpu_second": round(tokens / cpu), "tokens_per_wall_second": round(tokens / wall)}
+        row |= {"cpu_microseconds": round(1e6 * cpu / tokens, 1), "wall_microseconds": round(1e6 * wall / tokens, 1)}
+        first = found[0] if found else row
+        row["first_is_faster"] = round(row["cpu_microseconds"] / first["cpu_microseconds"], 2)
+        found.append(row)
+    return found
+
+
 def main() -> None:
     """Measure, print, save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=Path, nargs="+", required=True, help="UTF-8, a paragraph per line")
     parser.add_argument("--pipelines", nargs="+", default=["en_dtparse", "en_span"], help="names, or folders")
+    parser.add_argument("--torch", nargs="+", choices=["benepar", "stanza"], default=[], help="parsers that torch runs")
     parser.add_argument("--words", type=int, default=20_000, help="words of each text (default: 20000)")
     parser.add_argument("--repeats", type=int, default=3, help="default: 3")
     parser.add_argument("--out", type=Path, help="JSON file (default: build/bench/peers.json)")
     options = parser.parse_args()
-    sources = {path.name: paragraphs(path, options.words) for path in options.text}
-    first = next(iter(sources.values()))
-    pipelines = {name: load(name) for name in options.pipelines} | {"spacy cnn": spacy_cnn(first)}
-    systems: dict[str, Callable[[list[str]], Any]] = {
-        name: lambda texts, nlp=nlp: (forget(nlp), sum(1 for _ in nlp.pipe(texts))) for name, nlp in pipelines.items()
-    }
+    if options.torch:
+        one_thread()
+    sources = {path: paragraphs(path, options.words) for path in options.text}
+    pipelines = {name: load(name) for name in options.pipelines}
+    reader = next(iter(pipelines.values()))
+    pipelines["spacy cnn, not trained"] = spacy_cnn(next(iter(sources.values())))
+
+    def forgetting(name: str) -> None:
+        if name in pipelines:
+            forget(pipelines[name])
+
     blank, results = spacy.blank("en"), []
-    for source, texts in sources.items():
+    for path, texts in sources.items():
+        systems: dict[str, Run] = {
+            name: lambda texts=texts, nlp=nlp: sum(1 for _ in nlp.pipe(texts)) for name, nlp in pipelines.items()
+        }
         tokens = sum(len(blank.make_doc(text)) for text in texts)
-        best = dict.fromkeys(systems, (float("inf"), float("inf")))
-        for _ in range(options.repeats + 1):  # the first compiles and fills caches
-            for name, run in systems.items():
-                began = time.process_time(), time.perf_counter()
-                run(texts)
-                spent = time.process_time() - began[0], time.perf_counter() - began[1]
-                best[name] = min(best[name][0], spent[0]), min(best[name][1], spent[1])
-        for name, seconds in best.items():
-            by_cpu, by_wall = (round(tokens / spent) for spent in seconds)
-            row = {"text": source, "system": name, "tokens_per_cpu_second": by_cpu, "tokens_per_wall_second": by_wall}
-            results.append(row)
-            print(results[-1], flush=True)
+        facts: dict[str, dict[str, Any]] = {name: {"tokens": tokens} for name in systems}
+        with tempfile.TemporaryDirectory() as folder:
+            if options.torch:
+                peers = torch_peers(options.torch, path, list(reader.pipe(texts)), Path(folder))
+                systems |= {name: run for name, (run, _) in peers.items()}
+                facts |= {name: known for name, (_, known) in peers.items()}
+            for row in rows(path.name, by_turns(systems, options.repeats, forgetting), facts):
+                results.append(row)
+                print(row, flush=True)
     save(options, "peers", results)
 
 
