@@ -40,8 +40,8 @@ WAIT = "SPACY_DTPARSE_WAIT"
 SHORT, MOST = 200, 1000
 """Tokens that are interpreted in one call, and in all, at some 5 ms each, rather than wait."""
 
-_STARTS = 15.0
-"""Seconds that a process may take before it says that it compiles."""
+_STARTS, _LONGEST = 15.0, 60.0
+"""Seconds that a process may take before it says that it compiles, and that another waits for it."""
 
 
 def kernels_of(part: str) -> dict[Any, tuple[Any, ...]]:
@@ -124,14 +124,17 @@ class _Kernels:
         second processor."""
         self._since |= dict.fromkeys(parts, time.monotonic())
         parts = [part for part in parts if not stamps[part].is_coming()]
-        alone = [part for part in parts if part == "search" and (os.cpu_count() or 1) > 1]
+        alone = [part for part in parts if part == "search" and _processors() > 1]
         for share in (alone, [part for part in parts if part not in alone]):
             if share:
                 self._start_worker(share)
 
     def _start_worker(self, share: list[str]) -> None:
         root = str(Path(__file__).resolve().parents[2])
-        program = f"import sys; sys.path.insert(0, {root!r}); from {__name__} import work; work({share!r})"
+        program = (
+            "import os, sys; hasattr(os, 'nice') and os.nice(10); "  # first of all: behind whatever else runs
+            f"sys.path.insert(0, {root!r}); from {__name__} import compile_parts; compile_parts({share!r})"
+        )
         with suppress(OSError):  # found out later: nobody says that it compiles
             quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
             self._workers.append(subprocess.Popen([sys.executable, "-c", program], start_new_session=True, **quiet))
@@ -155,20 +158,23 @@ class _Kernels:
         return [*self._since]
 
     def wait(self, parts: Iterable[str]) -> None:
-        """Wait until no part is being compiled."""
-        parts = list(parts)
+        """Wait until no part is being compiled, but no longer than a minute: where others keep the processors busy, it is
+        faster to compile here, and not behind them."""
+        parts, end = list(parts), time.monotonic() + _LONGEST
         while self.missing(parts):
             time.sleep(0.05)
+            if time.monotonic() > end:
+                self.ready.update(parts)
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 _kernels = _Kernels()
-
-
-def work(parts: list[str]) -> None:
-    """What the other process does: behind all others that run."""
-    if hasattr(os, "nice"):
-        os.nice(10)
-    compile_parts(parts)
 
 
 def begin(*kinds: str) -> None:

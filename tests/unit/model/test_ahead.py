@@ -38,7 +38,7 @@ def stamps(tmp_path, monkeypatch):
     monkeypatch.setattr(ahead._Kernels, "_start_worker", lambda self, share: started.append(share))
     monkeypatch.setattr(ahead, "_kernels", ahead._Kernels())
     monkeypatch.delenv(ahead.WAIT, raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(ahead, "_processors", lambda: 2)
     return started
 
 
@@ -123,6 +123,25 @@ def test_where_nobody_compiles_it_is_done_here(stamps, monkeypatch):
     assert next(clock) <= 60
 
 
+def test_nobody_waits_longer_than_a_minute(stamps, monkeypatch):
+    clock = iter(range(0, 1000, 7))
+    monkeypatch.setattr(ahead.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(ahead.time, "sleep", lambda seconds: warmup.PartStamp("chart").beat())
+    with ahead.kernels_for("span", ahead.SHORT + 1):
+        assert not interprets() and warmup.PartStamp("chart").is_coming()
+    assert next(clock) > 60
+
+
+@pytest.mark.parametrize(("given", "counted"), [({"affinity": {0, 3}}, 2), ({"count": 4}, 4), ({"count": None}, 1)])
+def test_the_processors_of_this_process(given, counted, monkeypatch):
+    if "affinity" in given:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process: given["affinity"], raising=False)
+    else:
+        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+        monkeypatch.setattr(os, "cpu_count", lambda: given["count"])
+    assert ahead._processors() == counted
+
+
 def test_what_another_process_compiles_is_not_started(stamps):
     warmup.PartStamp("search").beat()
     ahead.begin("dtree", "recurrent")
@@ -130,7 +149,7 @@ def test_what_another_process_compiles_is_not_started(stamps):
 
 
 def test_one_processor_gets_one_process(stamps, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    monkeypatch.setattr(ahead, "_processors", lambda: 1)
     ahead.begin("dtree")
     assert stamps == [["search", "reader"]]
 
