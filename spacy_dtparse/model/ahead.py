@@ -158,8 +158,8 @@ class _Kernels:
         return [*self._since]
 
     def wait(self, parts: Iterable[str]) -> None:
-        """Wait until no part is being compiled, but no longer than a minute: where others keep the processors busy, it is
-        faster to compile here, and not behind them."""
+        """Wait until no part is being compiled, but no longer than a minute: where others keep the processors busy, it
+        is faster to compile here, and not behind them."""
         parts, end = list(parts), time.monotonic() + _LONGEST
         while self.missing(parts):
             time.sleep(0.05)
