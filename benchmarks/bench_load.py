@@ -1,6 +1,8 @@
 """Time and memory of loading: imports, `import spacy_dtparse` beyond spaCy, the pipeline, its first parse.
 
-    python benchmarks/bench_load.py [--pipeline FOLDER] [--repeats 5]
+    python benchmarks/bench_load.py [--names NAME ...] [--repeats 5]
+
+For each of the embedded pipelines of these names (the default one and en_span), its parser included.
 
 Every repeat is a fresh Python process with compiled kernels in the cache (a run before the first one sees to
 that); the median is reported. RSS is the process's resident memory as the kernel counts it, in MB.
@@ -15,6 +17,8 @@ import sys
 from typing import Any
 
 from common import ROOT, arguments, save
+
+from spacy_dtparse.models import DEFAULT, WHOLE
 
 CHILD = """
 import json, sys, time
@@ -34,7 +38,7 @@ t = time.perf_counter()
 import spacy_dtparse.parsers.dtree; lap("import_kernels")
 from spacy_dtparse.pipeline import component
 t = time.perf_counter()
-nlp = spacy.load(sys.argv[1]); nlp.get_pipe(nlp.pipe_names[-1]).parser; lap("load")
+nlp = spacy_dtparse.load(sys.argv[1]); nlp.get_pipe(nlp.pipe_names[-1]).parser; lap("load")
 facts["rss_after_load_mb"] = rss()
 t = time.perf_counter()
 nlp("The cat sat on the mat."); lap("first_parse")
@@ -62,24 +66,27 @@ def child(script: str, *extra: str) -> str:
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__, corpus=False)
+    parser.add_argument("--names", nargs="+", default=[DEFAULT, WHOLE], help="embedded pipelines")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    child(CHILD, str(options.pipeline))
-    runs = [json.loads(child(CHILD, str(options.pipeline))) for _ in range(options.repeats)]
+    save(options, "load", {name: measured(name, options.repeats) for name in options.names})
+
+
+def measured(name: str, repeats: int) -> dict[str, Any]:
+    """Medians of a pipeline, which are printed."""
+    child(CHILD, name)
+    runs = [json.loads(child(CHILD, name)) for _ in range(repeats)]
+    flag = "numba_loaded_by_import"
     facts: dict[str, Any] = {
-        name: statistics.median(run[name] for run in runs)
-        for name in runs[0]
-        if name != "numba_loaded_by_import"
+        fact: statistics.median(run[fact] for run in runs) for fact in runs[0] if fact != flag
     }
-    facts["numba_loaded_by_import"] = any(run["numba_loaded_by_import"] for run in runs)
+    facts[flag] = any(run[flag] for run in runs)
     # beside spaCy's own import, before spaCy looks for plugins
-    facts["import_spacy_dtparse"] = statistics.median(
-        float(child(IMPORT).split()[0]) for _ in range(options.repeats)
-    )
-    facts["bytes"] = sum(path.stat().st_size for path in options.pipeline.rglob("*") if path.is_file())
-    for name, value in facts.items():
-        print(f"{name}: {value:.3f}" if isinstance(value, float) else f"{name}: {value}")
-    save(options, "load", facts)
+    facts["import_spacy_dtparse"] = statistics.median(float(child(IMPORT).split()[0]) for _ in range(repeats))
+    print(name)
+    for fact, value in facts.items():
+        print(f"  {fact}: {value:.3f}" if isinstance(value, float) else f"  {fact}: {value}")
+    return facts
 
 
 if __name__ == "__main__":
