@@ -25,13 +25,14 @@ if TYPE_CHECKING:
         subconstituents,
         to_tree,
     )
+    from .pipeline.drawings import render
     from .pipeline.extensions import register_extensions
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
+    "parse_string", "register_extensions", "render", "score", "sentence_infos", "subconstituents", "to_tree",
 ]  # fmt: skip
 
 
@@ -54,7 +55,9 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    rooms = {"Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions"}
+    rooms = {
+        "Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions", "render": "drawings",
+    }  # fmt: skip
     return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)
 
 
