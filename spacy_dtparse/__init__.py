@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     )
     from .pipeline.drawings import render
     from .pipeline.extensions import register_extensions
+    from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "render", "score", "sentence_infos", "subconstituents", "to_tree",
+    "parse_string", "register_extensions", "render", "score", "sentence_infos", "serve", "subconstituents", "to_tree",
 ]  # fmt: skip
 
 
@@ -56,9 +57,10 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     rooms = {
-        "Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions", "render": "drawings",
+        "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement",
+        "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
     }  # fmt: skip
-    return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)
+    return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -82,8 +82,8 @@ def run(options: argparse.Namespace) -> None:
     if options.html in (None, "-"):
         print(drawn)
         return
-    path = drawn.save(Path(options.html).with_suffix(Path(options.html).suffix or ".html"))
-    print(f"dtparse: wrote {path}", file=sys.stderr)
+    page = drawn.save(Path(options.html).with_suffix(Path(options.html).suffix or ".html"))
+    print(f"dtparse: wrote {page}", file=sys.stderr)
 
 
 def _look(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
