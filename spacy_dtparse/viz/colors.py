@@ -87,5 +87,6 @@ def color_rules(theme: str, scope: str, rules: str, labels: Iterable[str], color
         return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
     places = sorted({place_of(label) for label in labels}) if colors is not False else []
     palette = _PALETTE[theme]
-    own = "".join(f"{scope} .c{place}{{fill:{palette[place]};--own:{palette[place]}}}" for place in places)
+    # the class twice: a later drawing's rule for all labels must not win on a page with several
+    own = "".join(f"{scope} .c{place}.c{place}{{fill:{palette[place]};--own:{palette[place]}}}" for place in places)
     return rules.format(scope=scope, **PLAIN[theme]) + own

@@ -155,8 +155,8 @@ class Answers:
             found = parser.span_posteriors(words, tags)
         except DtparseError as error:
             return None, f"The numbers are those of the decisions that built the tree: {error}."
-        whose = " of the network that the trees read" if parser.name == "dtree" else ""
-        return found, f"The numbers are the probabilities{whose} that the sentence has such a constituent."
+        whose = ", by the network that the trees read" if parser.name == "dtree" else ""
+        return found, f"The numbers are the probabilities that the sentence has such a constituent{whose}."
 
     def ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What there is to know of a constituent: `alternatives` and `why`. `asked`: `words`, `tags`, and its `start`,
@@ -219,7 +219,8 @@ def why(parser: Any, words: Sequence[str], tags: Sequence[str], number: int, spa
     if parser.reader is not None:
         kept = parser.recipe.prepare(words, tags).kept
         first, last = (sum(place < edge for place in kept) for edge in span[:2])
-        told["reader"] = reader_says(parser, [words[k] for k in kept], [tags[k] for k in kept], first, last)
+        said = reader_says(parser, [words[k] for k in kept], [tags[k] for k in kept], first, last)
+        told["reader"] = said.replace(f"[{first}, {last})", "these words")
     try:
         rules = explain(parser, words, tags, number)
     except DtparseError as error:

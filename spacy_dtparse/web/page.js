@@ -47,6 +47,7 @@ function percent(value) {
 async function parse() {
   const number = ++latest;
   document.documentElement.dataset.theme = theme();
+  $("layout").disabled = $("style").value !== "tree";
   $("parse").disabled = true;
   try {
     const answer = await ask("parse", {
@@ -136,7 +137,7 @@ async function show(place, number, drawing) {
   shut.type = "button";
   shut.title = "Close";
   shut.addEventListener("click", close);
-  panel.replaceChildren(shut, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "…"));
+  panel.replaceChildren(shut, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Looking …"));
   panel.hidden = false;
   document.querySelector("main").classList.add("asked");
   const asked = panel.lastChild;
@@ -172,14 +173,18 @@ function alternatives(found, words, drawing) {
   return table;
 }
 
+const SOURCES = {
+  reader: "about the reader's beliefs", words: "about words and tags", both: "about both together", nothing: "the label's constant",
+};
+
 function why(told) {
   const parts = [];
-  if (told.reader) parts.push(make("p", "", `${told.reader}.`));
+  if (told.reader) parts.push(make("p", "", `${told.reader[0].toUpperCase()}${told.reader.slice(1)}.`));
   if (told.note) parts.push(make("p", "faint", told.note));
   if (!told.rules || !told.rules.length) return parts;
-  const from = Object.entries(told.sources).map(([name, value]) => `${name} ${signed(value)}`).join(", ");
+  const from = Object.entries(told.sources).map(([name, value]) => `${SOURCES[name]} ${signed(value)}`).join(", ");
   parts.push(make("p", "", `The trees' score is ${signed(told.score)} (probability of the decision ${percent(told.decision)}), `
-    + `from ${told.n_rules} rules: ${from}.`));
+    + `from ${told.n_rules} rules that fired: ${from}. The largest are:`));
   for (const rule of told.rules) {
     const tests = [...rule.present, ...rule.absent.map((atom) => `not ${atom}`)];
     parts.push(make("p", "rule", make("b", rule.value < 0 ? "minus" : "plus", signed(rule.value)),

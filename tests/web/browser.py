@@ -8,12 +8,13 @@ import re
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 DRIVER = shutil.which("chromedriver")
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Browser:
@@ -32,7 +33,8 @@ class Browser:
         ]  # fmt: skip
         options = {"binary": CHROMIUM, "args": arguments}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
-        self._base += f"/session/{self._call('POST', '/session', {'capabilities': {'alwaysMatch': wanted}})['sessionId']}"
+        session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self._base += f"/session/{session['sessionId']}"
 
     def __enter__(self) -> Browser:
         return self

@@ -149,6 +149,12 @@ def test_the_layout_side_is_narrow():
     assert "direction:rtl" in svg_tree(long, layout="side", direction="rtl")
 
 
+def test_a_drawing_keeps_its_colours_beside_another():
+    """The rules of two drawings hold on the whole page, so the palette's must weigh more than that of all labels."""
+    style = svg_tree(parse_tree("(VP (VBZ dries))")).partition("<style>")[2].partition("</style>")[0]
+    assert ".dtparse-light .label{fill:" in style and ".dtparse-light .c1.c1{fill:" in style
+
+
 def test_bad_options():
     tree = parse_tree("(NP (NN ink))")
     with pytest.raises(ConfigError, match="theme='blue'; allowed are 'light', 'dark', 'auto'"):
