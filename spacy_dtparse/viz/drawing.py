@@ -13,7 +13,7 @@ from ..errors import ConfigError
 from ..trees.tree import Tree
 from .colors import PLAIN
 from .spans import WIDTH, spans_html
-from .svg import Look, Scores, check_look, is_down, legal, svg_trees
+from .svg import Look, Scores, check_look, legal, svg_trees
 from .text import LEAST_WIDTH, check_text, text_tree
 
 STYLES = ("tree", "spans", "text")
@@ -109,10 +109,12 @@ def draw(
         text = html = spans_html(trees, look, shown, WIDTH if width is None else width)
     else:
         text = svg_trees(trees, look, shown)
-        html = "".join(
-            _figure(svg_trees([tree], look, None if shown is None else [shown[place]]), is_down(tree, look.layout))
-            for place, tree in enumerate(trees)
-        )
+        alone = [text]
+        if len(trees) != 1:
+            alone = [
+                svg_trees([tree], look, None if shown is None else [shown[place]]) for place, tree in enumerate(trees)
+            ]
+        html = "".join(_figure(svg) for svg in alone)
     if page:
         text = _page(trees, look, style, html)
     return Drawing(text, style, html)
@@ -146,9 +148,9 @@ def check_options(style: str, options: Mapping[str, Any] | None) -> _Checked:
     return _Checked(look, options.get("scores", False), width, options.get("ascii", False))
 
 
-def _figure(svg: str, wide: bool) -> str:
+def _figure(svg: str) -> str:
     """An SVG in a box that scrolls sideways: a long sentence keeps its size."""
-    return f'<figure style="overflow-x:auto;margin:0 0 {12 if wide else 8}px">\n{svg}</figure>\n'
+    return f'<figure style="overflow-x:auto;margin:0 0 12px">\n{svg}</figure>\n'
 
 
 def _page(trees: Sequence[Tree], look: Look, style: str, content: str) -> str:

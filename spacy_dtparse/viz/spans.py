@@ -47,7 +47,7 @@ class _Bracket(NamedTuple):
 def spans_html(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None, width: int = WIDTH) -> str:
     """The trees one below the other as an HTML element; `look`, `scores`: as for `svg_trees`; `width`: characters after
     which a line ends."""
-    scope = f".dtparse-{look.theme}"
+    scope = f"div.dtparse-{look.theme}"
     labels = {name for tree in trees for name in tree.labels}
     style = _FORM.format(scope=scope) + color_rules(look.theme, scope, _RULES, labels, look.colors)
     ground = "" if look.background is None else f' style="background:{look.background}"'

@@ -33,7 +33,8 @@ _INDENT = 22.0
 _BETWEEN = 12.0  # trees of one drawing
 _FORM = (
     "{scope} text{{font:{size}px sans-serif;text-anchor:middle;unicode-bidi:plaintext}}"
-    "{scope} .side text{{text-anchor:start;white-space:pre}}{scope} .rtl text{{direction:rtl}}"
+    "{scope} .side text{{text-anchor:start;white-space:pre}}{scope} .rtl text{{direction:rtl;unicode-bidi:isolate}}"
+    "{scope} .rtl tspan{{unicode-bidi:isolate}}"
     "{scope} .label{{font-weight:bold}}{scope} .score{{font-size:10px;font-weight:normal}}"
     "{scope} .edge{{fill:none}}"
 )
@@ -109,7 +110,7 @@ def svg_trees(
         x, y = max(x, shape.width), y + shape.height + _BETWEEN
     width, height = x or 2 * _MARGIN, y - _BETWEEN if shapes else 2 * _MARGIN
     label = " ".join(word for tree in trees for word in tree.words) if title is None else title
-    scope = f".dtparse-{look.theme}"
+    scope = f"svg.dtparse-{look.theme}"
     labels = {name for tree in trees for name in tree.labels}
     style = _FORM.format(scope=scope, size=_TEXT) + color_rules(look.theme, scope, _COLORS, labels, look.colors)
     head = (

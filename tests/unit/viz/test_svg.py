@@ -152,7 +152,9 @@ def test_the_layout_side_is_narrow():
 def test_a_drawing_keeps_its_colours_beside_another():
     """The rules of two drawings hold on the whole page, so the palette's must weigh more than that of all labels."""
     style = svg_tree(parse_tree("(VP (VBZ dries))")).partition("<style>")[2].partition("</style>")[0]
-    assert ".dtparse-light .label{fill:" in style and ".dtparse-light .c1.c1{fill:" in style
+    assert "svg.dtparse-light .label{fill:" in style and "svg.dtparse-light .c1.c1{fill:" in style
+    selectors = [part for rule in style.split("}")[:-1] for part in rule.partition("{")[0].split(",")]
+    assert all(selector.startswith("svg.dtparse-light ") for selector in selectors)  # none is for "spans" or the page
 
 
 def test_bad_options():
