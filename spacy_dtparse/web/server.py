@@ -75,6 +75,8 @@ class PageHandler(BaseHTTPRequestHandler):
     server_version = "dtparse"
     sys_version = ""
     timeout = 30
+    _was_read = False
+    """Whether the content of the request was read; each connection has one request (HTTP/1.0)."""
 
     def do_GET(self) -> None:
         """The page, its files, and /about."""
@@ -99,7 +101,7 @@ class PageHandler(BaseHTTPRequestHandler):
             kind, content = find()
         except _Problem as problem:
             status, (kind, content) = problem.status, _json({"error": str(problem)})
-            self.close_connection = True
+            self._skip()
         except DtparseError as error:
             status, (kind, content) = HTTPStatus.BAD_REQUEST, _json({"error": str(error)})
         except (ConnectionError, TimeoutError):
@@ -115,6 +117,12 @@ class PageHandler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
+
+    def _skip(self) -> None:
+        """Read what the client is still sending, or it would see a broken connection in place of the answer."""
+        length = self.headers.get("Content-Length", "")
+        if not self._was_read and length.isascii() and length.isdigit() and int(length) <= 20 * MOST_BYTES:
+            self.rfile.read(int(length))
 
     def _check_host(self) -> None:
         """Another site's page may have a name that leads to this machine; it gets nothing."""
@@ -145,6 +153,7 @@ class PageHandler(BaseHTTPRequestHandler):
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has {MOST_BYTES:,} at most"
             )
         try:
+            self._was_read = True
             asked = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:
             raise _Problem(HTTPStatus.BAD_REQUEST, f"the request is no JSON: {error}") from None

@@ -9,7 +9,7 @@ import pytest
 
 from spacy_dtparse.web.server import make_server
 
-from ..pipeline.conftest import latent_parser, make_nlp, model_file, rule_parser_loads  # noqa: F401 (fixtures)
+from ..pipeline.conftest import make_nlp, model_file, rule_parser_loads  # noqa: F401 (fixtures)
 
 
 @contextmanager

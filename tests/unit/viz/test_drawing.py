@@ -100,6 +100,16 @@ def test_bad_input(style, options, message):
         draw([TREE], style, options=options)
 
 
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "text", ["(S " * 2000 + "(X x)" + ")" * 2000, "(S (X x) " * 2000 + "(X x)" + ")" * 2000], ids=["chain", "branching"]
+)
+def test_deep_trees(style, text):
+    tree = parse_tree(text)
+    drawn = draw([tree], style)
+    assert drawn.count("S") >= 2000 and len(drawn) < 5_000_000
+
+
 def test_every_option_has_a_value_that_works():
     values = {
         "colors": False, "scores": True, "tags": False, "theme": "auto", "background": "#fff", "direction": "rtl",
