@@ -25,13 +25,15 @@ if TYPE_CHECKING:
         subconstituents,
         to_tree,
     )
+    from .pipeline.drawings import render
     from .pipeline.extensions import register_extensions
+    from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
+    "parse_string", "register_extensions", "render", "score", "sentence_infos", "serve", "subconstituents", "to_tree",
 ]  # fmt: skip
 
 
@@ -54,8 +56,11 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    rooms = {"Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions"}
-    return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)
+    rooms = {
+        "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement",
+        "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
+    }  # fmt: skip
+    return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -287,6 +287,8 @@ def test_use_runs(tmp_path, monkeypatch, capsys):
         run_python(block, "docs/use.md", namespace)
     said = capsys.readouterr().out
     assert "(S (NP (PRP It)) (VP (VBD slept)) (. .))" in said and "('He', 'nsubj', 'put')" in said
+    assert (tmp_path / "tree.svg").read_text().startswith("<svg") and "┌─" in said
+    assert "prefers-color-scheme" in (tmp_path / "spans.html").read_text()
 
 
 @pytest.mark.embedded
@@ -308,5 +310,5 @@ def test_use_dtparse_commands_run(tmp_path, monkeypatch, capsys):
     assert len(lines) >= 5
     for line in lines:
         assert dtparse(shlex.split(line)[1:]) == 0, line
-        assert capsys.readouterr().out.strip() or "--svg" in line
-    assert "<svg" in (tmp_path / "tree.svg").read_text()
+        assert capsys.readouterr().out.strip() or "--svg" in line or "--html" in line
+    assert "<svg" in (tmp_path / "tree.svg").read_text() and 'class="line"' in (tmp_path / "tree.html").read_text()

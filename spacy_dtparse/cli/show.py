@@ -1,4 +1,4 @@
-"""Draw the trees of a text in the terminal, or as SVG files."""
+"""Draw the trees of a text in the terminal, as SVG files, or as a page of HTML."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .pipelines import add_pipeline_arguments, get_component, load_pipeline, qui
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
+    from ..viz.svg import Scores
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,16 +21,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("text", nargs="?", metavar="TEXT", help="a text to parse and draw")
     source.add_argument("--trees", metavar="FILE", help="draw the trees of a bracketed file (- is stdin)")
-    parser.add_argument(
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
         "--svg",
         metavar="FILE",
         help="write SVG; several trees become FILE-1.svg, FILE-2.svg …; - writes one tree to standard output",
     )
-    parser.add_argument("--no-tags", action="store_true", help="leave parts of speech out")
-    parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")
-    parser.add_argument("--rtl", action="store_true", help="the first word of an SVG at the right")
+    target.add_argument("--html", metavar="FILE", help="write a page of HTML with all trees; - is standard output")
     parser.add_argument(
-        "--theme", choices=("light", "dark"), default="light", help="colours of an SVG (default: %(default)s)"
+        "--style",
+        choices=("tree", "spans", "text"),
+        help="of a page: tree (the default), spans (brackets under the words) or text",
+    )
+    parser.add_argument(
+        "--layout",
+        choices=("auto", "down", "side"),
+        default="auto",
+        help="of a tree: down (words in one row), side (a line for each) or what fits (default)",
+    )
+    parser.add_argument("--width", type=int, metavar="N", help="columns of a line (default: the terminal's)")
+    parser.add_argument("--scores", action="store_true", help="a probability with each label of a parsed text")
+    parser.add_argument("--no-tags", action="store_true", help="leave parts of speech out")
+    parser.add_argument("--no-colors", action="store_true", help="one colour for all labels")
+    parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")
+    parser.add_argument("--rtl", action="store_true", help="the first word of a picture at the right")
+    parser.add_argument(
+        "--theme",
+        choices=("light", "dark", "auto"),
+        default="light",
+        help="colours of a picture; auto: the reader's system chooses (default: %(default)s)",
     )
     add_pipeline_arguments(parser)
 
@@ -37,44 +57,77 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw."""
     from ..trees.brackets import read_trees
-    from ..viz import text_tree
+    from ..viz import draw
 
     quiet_warnings()
+    style, given = _look(options)
+    scores: list[Scores] | None = None
     if options.trees is not None:
+        if options.scores:
+            raise DtparseError("--scores: a file of trees has no probabilities; give a text to parse")
         trees = some_trees(options.trees, read_trees, stdin=True)
     elif options.text.strip():
-        from ..pipeline import attributes
+        from ..pipeline.drawings import drawn_trees
 
         nlp = load_pipeline(options.pipeline, options.model, options.budget)
-        trees = attributes.trees(nlp(options.text), get_component(nlp).spans_key)
+        pairs = drawn_trees(nlp(options.text), get_component(nlp).spans_key)
+        trees, scores = [tree for tree, _ in pairs], [own for _, own in pairs]
     else:
         raise DtparseError("the text is empty; give a sentence in quotes")
-    if options.svg is None:
-        drawings = (text_tree(tree, ascii_only=options.ascii, tags=not options.no_tags) for tree in trees)
-        print("\n\n".join(drawings))
+    if options.svg is not None:
+        for path in write_svg(trees, options.svg, given, scores):
+            print(f"dtparse: wrote {path}", file=sys.stderr)
         return
-    look = {"tags": not options.no_tags, "direction": "rtl" if options.rtl else "ltr", "theme": options.theme}
-    for path in write_svg(trees, options.svg, **look):
-        print(f"dtparse: wrote {path}", file=sys.stderr)
+    drawn = draw(trees, style, options.html is not None, given, scores)
+    if options.html in (None, "-"):
+        print(drawn)
+        return
+    page = drawn.save(Path(options.html).with_suffix(Path(options.html).suffix or ".html"))
+    print(f"dtparse: wrote {page}", file=sys.stderr)
 
 
-def write_svg(trees: Sequence[Tree], target: str, **look: Any) -> list[str]:
-    """Write one SVG file per tree and return their names; "-" is standard output and takes one tree. `look`: of
-    `svg_tree`.
+def _look(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """The style and its options of `viz.draw`. Raises DtparseError for a style that the terminal or SVG cannot have."""
+    from ..viz import OPTIONS
+
+    if options.svg is not None:
+        style = "tree"
+    else:
+        style = options.style or ("text" if options.html is None else "tree")
+    if options.style not in (None, style) or (options.html is None and options.svg is None and style != "text"):
+        raise DtparseError(
+            f"--style {options.style} is for a page: add --html FILE (the terminal shows text, --svg writes tree)"
+        )
+    given = {
+        "scores": options.scores, "tags": not options.no_tags, "colors": not options.no_colors,
+        "theme": options.theme, "direction": "rtl" if options.rtl else "ltr", "layout": options.layout,
+        "width": options.width, "ascii": options.ascii,
+    }  # fmt: skip
+    return style, {name: value for name, value in given.items() if style in OPTIONS[name][0].split(", ")}
+
+
+def write_svg(
+    trees: Sequence[Tree], target: str, options: dict[str, Any], scores: Sequence[Scores] | None = None
+) -> list[str]:
+    """Write one SVG file per tree and return their names; "-" is standard output and takes one tree. `options`,
+    `scores`: of `viz.draw`.
 
     Raises DtparseError when several trees should go to standard output.
     """
-    from ..viz import svg_tree
+    from ..viz import draw
 
+    drawings = [
+        draw([tree], options=options, scores=None if scores is None else [scores[place]])
+        for place, tree in enumerate(trees)
+    ]
     if target == "-":
         if len(trees) != 1:
             raise DtparseError(f"{len(trees)} trees for standard output; name a file, FILE-1.svg … are written")
-        sys.stdout.write(svg_tree(trees[0], **look) + "\n")
+        sys.stdout.write(drawings[0] + "\n")
         return []
     path = Path(target).with_suffix(Path(target).suffix or ".svg")
     names = []
-    for number, tree in enumerate(trees, 1):
+    for number, drawing in enumerate(drawings, 1):
         name = path if len(trees) == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
-        name.write_text(svg_tree(tree, **look), encoding="utf-8")
-        names.append(str(name))
+        names.append(str(drawing.save(name)))
     return names

@@ -1,29 +1,69 @@
-"""A tree as a self-contained SVG: labels above, words below, no scripts, no fonts, no network."""
+"""A tree as a self-contained SVG: no scripts, no fonts, no network.
+
+Two layouts: "down" has the labels above and the words in one row below, "side" a line for each word, which stays as
+narrow as a page however long the sentence is.
+"""
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ..errors import ConfigError
 from ..trees.tree import Tree
+from .colors import PLAIN, Colors, check_color, check_colors, check_theme, color_class, color_rules
+
+LAYOUTS = ("auto", "down", "side")
+MOST_DOWN = 25
+"""Tokens up to which the layout "auto" is "down"."""
+
+Scores = Sequence[float | None]
+"""A probability for each constituent of a tree, None where there is none to show."""
 
 _CHARACTER = 8.0  # px: a wide estimate of a character of a 14 px font, so that nothing overlaps
+_SMALL = 6.0  # the same for scores
 _GAP = 16.0
 _LEVEL = 44.0
+_STEEP = 280.0  # width from which on lines to children would be too flat to follow
+_SCORE = 12.0  # height of a score below its label
 _MARGIN = 16.0
 _TEXT = 14
-_STYLE = (
-    "text{{font:{size}px sans-serif;text-anchor:middle;unicode-bidi:plaintext}}"
-    ".label{{fill:{label};font-weight:bold}}.tag{{fill:{tag}}}.word{{fill:{word}}}"
-    ".edge{{fill:none;stroke:{edge}}}"
+_ROW = 22.0  # of the layout "side"
+_INDENT = 22.0
+_BETWEEN = 12.0  # trees of one drawing
+_FORM = (
+    "{scope} text{{font:{size}px sans-serif;text-anchor:middle;unicode-bidi:plaintext}}"
+    "{scope} .side text{{text-anchor:start;white-space:pre}}{scope} .rtl text{{direction:rtl;unicode-bidi:isolate}}"
+    "{scope} .rtl tspan{{unicode-bidi:isolate}}"
+    "{scope} .label{{font-weight:bold}}{scope} .score{{font-size:10px;font-weight:normal}}"
+    "{scope} .edge{{fill:none}}"
 )
-
-
-_THEMES = {
-    "light": {"label": "#1f4e79", "tag": "#6b6b6b", "word": "#111", "edge": "#8a8a8a", "background": "white"},
-    "dark": {"label": "#79b8ff", "tag": "#a8a8a8", "word": "#eee", "edge": "#7d8590", "background": "#0d1117"},
-}
+_COLORS = (
+    "{scope} .label{{fill:{label}}}{scope} .tag,{scope} .score{{fill:{tag}}}{scope} .word{{fill:{word}}}"
+    "{scope} .edge{{stroke:{edge}}}{scope} .ground{{fill:{background}}}"
+)
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # by XML 1.0
 _WIDE = re.compile("[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60]")
+
+
+class Look(NamedTuple):
+    """How trees are drawn; see `svg_trees`."""
+
+    direction: str = "ltr"
+    tags: bool = True
+    theme: str = "light"
+    background: str | None = None
+    colors: Colors = True
+    layout: str = "down"
+    numbered: bool = False
+
+
+class _Shape(NamedTuple):
+    """A tree's elements, and the room that they take."""
+
+    width: float
+    height: float
+    parts: list[str]
 
 
 def svg_tree(
@@ -34,64 +74,168 @@ def svg_tree(
     tags: bool = True,
     theme: str = "light",
     background: str | None = None,
+    colors: Colors = True,
+    layout: str = "down",
+    scores: Scores | None = None,
 ) -> str:
-    """`tree` as an SVG document of its own, the same bytes for the same tree.
+    """`tree` as an SVG document of its own, the same bytes for the same tree; see `svg_trees`."""
+    look = Look(direction, tags, theme, background, colors, layout)
+    return svg_trees([tree], look, None if scores is None else [scores], title)
 
-    Words stand in one row at the bottom, `tags` above them, every constituent above the middle of its children.
-    `direction`: "ltr", or "rtl" to draw the first word at the right. `title`: text for screen readers (default: the
-    sentence). `theme`: "light", or "dark" for dark pages. `background`: a CSS colour, or "none" (default: the theme's).
 
-    Raises ConfigError for another `direction` or `theme`, or a `background` that is not a plain CSS colour.
+def svg_trees(
+    trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None, title: str | None = None
+) -> str:
+    """The trees, one below the other, as one SVG document.
+
+    Of the `look`: `layout` "down" has the words in one row at the bottom, `tags` above them, every constituent above
+    the middle of its children; "side" has a line for each word, as `text_tree`; "auto" is "down" for trees of up to
+    MOST_DOWN tokens. `direction`: "ltr", or "rtl" for the first word at the right. `theme`: "light", "dark", or "auto"
+    for the one that the reader's system has. `background`: a CSS colour, or "none" (default: the theme's). `colors`: of
+    labels, see `colors.Colors`. `numbered`: labels have their constituent's number as `data-constituent`, words theirs
+    as `data-token`. `scores`: probabilities to show with the labels, for each tree. `title`: text for screen readers
+    (default: the words).
+
+    Raises ConfigError for another `direction`, `theme` or `layout`, or a colour that is not a plain CSS colour.
     """
-    if direction not in ("ltr", "rtl"):
-        raise ConfigError(f"direction={direction!r}; allowed are 'ltr' and 'rtl'")
-    if theme not in _THEMES:
-        raise ConfigError(f"theme={theme!r}; allowed are {' and '.join(map(repr, _THEMES))}")
-    colours = _THEMES[theme]
-    background = colours["background"] if background is None else background
-    if not re.fullmatch(r"[\w#(),.% -]+", background):
-        raise ConfigError(f"background={background!r}; give a CSS colour such as 'white', '#fff' or 'none'")
+    check_look(look)
+    shapes, x, y = [], 0.0, 0.0
+    for place, tree in enumerate(trees):
+        draw = _down if is_down(tree, look.layout) else _side
+        shapes.append(draw(tree, look, (None,) * len(tree) if scores is None else scores[place]))
+    parts = []
+    for shape in shapes:
+        moved = y > 0 and len(shapes) > 1
+        parts += [f'<g transform="translate(0 {_number(y)})">', *shape.parts, "</g>"] if moved else shape.parts
+        x, y = max(x, shape.width), y + shape.height + _BETWEEN
+    width, height = x or 2 * _MARGIN, y - _BETWEEN if shapes else 2 * _MARGIN
+    label = " ".join(word for tree in trees for word in tree.words) if title is None else title
+    scope = f"svg.dtparse-{look.theme}"
+    labels = {name for tree in trees for name in tree.labels}
+    style = _FORM.format(scope=scope, size=_TEXT) + color_rules(look.theme, scope, _COLORS, labels, look.colors)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="dtparse-{look.theme}" width="{_number(width)}" '
+        f'height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}" role="img" '
+        f"aria-label={quoteattr(legal(label))}>"
+    )
+    return "\n".join([head, f"<style>{style}</style>", *_ground(look), *parts, "</svg>"]) + "\n"
+
+
+def check_look(look: Look) -> None:
+    """Raise ConfigError for a value that is not allowed."""
+    if look.direction not in ("ltr", "rtl"):
+        raise ConfigError(f"direction={look.direction!r}; allowed are 'ltr' and 'rtl'")
+    if look.layout not in LAYOUTS:
+        raise ConfigError(f"layout={look.layout!r}; allowed are {', '.join(map(repr, LAYOUTS))}")
+    check_theme(look.theme)
+    if look.background is not None:
+        check_color("background", look.background)
+    check_colors(look.colors)
+
+
+def is_down(tree: Tree, layout: str) -> bool:
+    """Whether a tree's words stand in one row in this layout."""
+    return layout == "down" or (layout == "auto" and tree.n_tokens <= MOST_DOWN)
+
+
+def _ground(look: Look) -> list[str]:
+    if look.background == "none":
+        return []
+    if look.background is None and look.theme == "auto":
+        return ['<rect class="ground" width="100%" height="100%"/>']
+    background = look.background or PLAIN[look.theme]["background"]
+    return [f'<rect width="100%" height="100%" fill="{background}"/>']
+
+
+def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
     child_lists, depths = tree.child_lists(), tree.depths()
     n, m = len(tree.words), len(tree.labels)
     bottom = max(depths) + 1  # the level of tags; words stand just below
-    token_x, width = _columns(tree, child_lists, tags)
+    lower = _SCORE if any(score is not None for score in scores) else 0.0
+    level = _LEVEL + lower
+    token_x, width = _columns(tree, child_lists, look.tags, scores)
     x = [0.0] * m
     for k in range(m - 1, -1, -1):
         ends = [x[c] if c >= 0 else token_x[~c] for c in (child_lists[k][0], child_lists[k][-1])]
         x[k] = (ends[0] + ends[1]) / 2
-    if direction == "rtl":
+    if look.direction == "rtl":
         x = [width - place for place in x]
         token_x = [width - place for place in token_x]
-    word_y = _MARGIN + _TEXT + bottom * _LEVEL + (_TEXT + 6 if tags else 0)
-    height = word_y + _MARGIN
-    label = " ".join(tree.words) if title is None else title
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_number(width)}" height="{_number(height)}" '
-        f'viewBox="0 0 {_number(width)} {_number(height)}" role="img" aria-label={quoteattr(_legal(label))}>',
-        f"<style>{_STYLE.format(size=_TEXT, **colours)}</style>",
-    ]
-    if background != "none":
-        parts.append(f'<rect width="100%" height="100%" fill="{background}"/>')
+    word_y = _MARGIN + _TEXT + bottom * level + (_TEXT + 6 if look.tags else 0)
+    parts = []
     for k, children in enumerate(child_lists):
-        for child in children:
-            to_x, to_level = (x[child], depths[child]) if child >= 0 else (token_x[~child], bottom)
-            top = _MARGIN + _TEXT + 5 + depths[k] * _LEVEL
-            knee = _MARGIN - 3 + (depths[k] + 1) * _LEVEL  # slanted for one level, then straight down
-            foot = _MARGIN - 3 + to_level * _LEVEL
-            down = f"V{_number(foot)}" if foot > knee else ""
-            line = f"M{_number(x[k])} {_number(top)}L{_number(to_x)} {_number(knee)}{down}"
+        top = _MARGIN + _TEXT + 5 + depths[k] * level + (lower if scores[k] is not None else 0)
+        knee = _MARGIN - 3 + (depths[k] + 1) * level
+        places = [(x[child], depths[child]) if child >= 0 else (token_x[~child], bottom) for child in children]
+        is_wide = abs(places[0][0] - places[-1][0]) > _STEEP
+        for to_x, to_level in places:
+            foot = _MARGIN - 3 + to_level * level
+            if is_wide:  # down, across, down
+                across = f"V{_number(int((top + knee) / 2) + 0.5)}H{_number(to_x)}"
+                line = f"M{_number(x[k])} {_number(top)}{across}V{_number(foot)}"
+            else:  # slanted for one level, then straight down
+                down = f"V{_number(foot)}" if foot > knee else ""
+                line = f"M{_number(x[k])} {_number(top)}L{_number(to_x)} {_number(knee)}{down}"
             parts.append(f'<path class="edge" d="{line}"/>')
     for k in range(m):
-        parts.append(_text("label", x[k], _MARGIN + _TEXT + depths[k] * _LEVEL, tree.labels[k]))
+        y = _MARGIN + _TEXT + depths[k] * level
+        parts.append(_text(_label_about(tree, k, look), x[k], y, tree.labels[k]))
+        if scores[k] is not None:
+            parts.append(_text('class="score"', x[k], y + _SCORE, score_text(scores[k])))
     for i in range(n):
-        if tags:
-            parts.append(_text("tag", token_x[i], _MARGIN + _TEXT + bottom * _LEVEL, tree.tags[i]))
-        parts.append(_text("word", token_x[i], word_y, tree.words[i]))
-    parts.append("</svg>")
-    return "\n".join(parts) + "\n"
+        if look.tags:
+            parts.append(_text('class="tag"', token_x[i], _MARGIN + _TEXT + bottom * level, tree.tags[i]))
+        parts.append(_text(_word_about(i, look), token_x[i], word_y, tree.words[i]))
+    return _Shape(width, word_y + _MARGIN, parts)
 
 
-def _columns(tree: Tree, child_lists: list[list[int]], tags: bool) -> tuple[list[float], float]:
+def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
+    """A line for each token and for each constituent of several children, children below and right of their parent."""
+    child_lists = tree.child_lists()
+    sign = -1 if look.direction == "rtl" else 1
+    texts: list[str] = []
+    edges, width = [], 0.0
+    lowest: dict[int, tuple[float, int]] = {}  # row of a parent: x of the line down to its children, row of the last
+    todo: list[tuple[int, int, int]] = [(0, 0, -1)]  # node, depth, row of the parent
+    while todo:
+        node, depth, above = todo.pop()
+        row = len(texts)
+        x, y = _MARGIN + depth * _INDENT, _MARGIN + _TEXT + row * _ROW
+        if above >= 0:
+            edges.append(f"M{_number(sign * (x - 14))} {_number(y - 5)}h{sign * 10}")
+            lowest[above] = x - 14, row
+        parts, size = [], 0.0
+        while node >= 0:
+            parts.append(_part(_label_about(tree, node, look), tree.labels[node]))
+            size += _label_width(tree.labels[node])
+            if scores[node] is not None:
+                parts.append(_part('class="score" dx="4"', score_text(scores[node])))
+                size += _SMALL * 5
+            if len(child_lists[node]) > 1:
+                break
+            node = child_lists[node][0]
+            parts.append(_part('class="score"', " ── "))
+            size += 30
+        if node < 0:
+            if look.tags:
+                parts.append(_part('class="tag"', f"{tree.tags[~node]}  "))
+                size += _label_width(tree.tags[~node]) + 8
+            parts.append(_part(_word_about(~node, look), tree.words[~node]))
+            size += _width(tree.words[~node])
+        else:
+            todo += [(child, depth + 1, row) for child in reversed(child_lists[node])]
+        texts.append(f'<text x="{_number(sign * x)}" y="{_number(y)}">{"".join(parts)}</text>')
+        width = max(width, x + size)
+    for above, (x, row) in lowest.items():
+        top, foot = _MARGIN + _TEXT + above * _ROW + 6, _MARGIN + _TEXT + row * _ROW - 5
+        edges.append(f"M{_number(sign * x)} {_number(top)}V{_number(foot)}")
+    width += _MARGIN
+    opening = '<g class="side">' if sign > 0 else f'<g class="side rtl" transform="translate({_number(width)} 0)">'
+    lines = [f'<path class="edge" d="{"".join(edges)}"/>'] if edges else []
+    return _Shape(width, 2 * _MARGIN + len(texts) * _ROW, [opening, *lines, *texts, "</g>"])
+
+
+def _columns(tree: Tree, child_lists: list[list[int]], tags: bool, scores: Scores) -> tuple[list[float], float]:
     """The middle of each token's column, and the width of the drawing.
 
     A column is as wide as its word, its tag, and the labels that stand right above it: those of constituents over this
@@ -100,7 +244,7 @@ def _columns(tree: Tree, child_lists: list[list[int]], tags: bool) -> tuple[list
     widths = [max(_width(word), _width(tag) if tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)]
     for k in range(len(tree.labels) - 1, -1, -1):
         start, end = tree.starts[k], tree.ends[k]
-        share = _width(tree.labels[k]) / (end - start)
+        share = max(_label_width(tree.labels[k]), 0.0 if scores[k] is None else _SMALL * 4) / (end - start)
         if share > _CHARACTER:
             widths[start:end] = [max(width, share) for width in widths[start:end]]
     middles, place = [], _MARGIN
@@ -110,18 +254,42 @@ def _columns(tree: Tree, child_lists: list[list[int]], tags: bool) -> tuple[list
     return middles, place - _GAP + _MARGIN
 
 
+def score_text(score: float | None) -> str:
+    """A probability as it stands in drawings."""
+    return "" if score is None else f"{score:.2f}"
+
+
+def legal(text: str) -> str:
+    """`text` with characters that XML forbids, and direction overrides, shown as �."""
+    text = _FORBIDDEN.sub("\ufffd", text)
+    return re.sub("[\u202a-\u202e\u2066-\u2069]", "\ufffd", text)
+
+
 def _width(text: str) -> float:
     return _CHARACTER * (len(text) + len(_WIDE.findall(text)))
 
 
-def _text(kind: str, x: float, y: float, text: str) -> str:
-    return f'<text class="{kind}" x="{_number(x)}" y="{_number(y)}">{escape(_legal(text))}</text>'
+def _label_width(text: str) -> float:
+    """That of capitals."""
+    return _width(text) * 1.4
 
 
-def _legal(text: str) -> str:
-    """`text` with characters that XML forbids, and direction overrides, shown as �."""
-    text = _FORBIDDEN.sub("\ufffd", text)
-    return re.sub("[\u202a-\u202e\u2066-\u2069]", "\ufffd", text)
+def _label_about(tree: Tree, k: int, look: Look) -> str:
+    about = color_class(tree.labels[k], look.colors)
+    return f'{about} data-constituent="{k}"' if look.numbered else about
+
+
+def _word_about(i: int, look: Look) -> str:
+    return f'class="word" data-token="{i}"' if look.numbered else 'class="word"'
+
+
+def _text(about: str, x: float, y: float, text: str) -> str:
+    return f'<text {about} x="{_number(x)}" y="{_number(y)}">{escape(legal(text))}</text>'
+
+
+def _part(about: str, text: str) -> str:
+    """Part of a line of text, which stands where the part before it ends."""
+    return f"<tspan {about}>{escape(legal(text))}</tspan>"
 
 
 def _number(value: float) -> str:

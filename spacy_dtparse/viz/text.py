@@ -1,42 +1,117 @@
-"""A tree as text: the tree on its side with box characters."""
+"""A tree as text: upright where the width allows it, else on its side, with box characters."""
 
+import unicodedata
+from collections.abc import Sequence
+
+from ..errors import ConfigError
 from ..trees.tree import Tree
+from .upright import upright_tree
 
 MAX_INDENT = 200
 """Columns after which deeper constituents are not indented any further."""
+LEAST_WIDTH = 20
+"""Columns that a text tree needs at least."""
+LAYOUTS = ("auto", "down", "side")
+
+_BOXES = {False: ("├─ ", "└─ ", "│  ", " ── "), True: ("+- ", "`- ", "|  ", " -- ")}
+_NARROW = {False: ("├", "└", "│", " ─ "), True: ("+", "`", "|", " - ")}
 
 
-def text_tree(tree: Tree, *, ascii_only: bool = False, tags: bool = True) -> str:
+def text_tree(
+    tree: Tree,
+    *,
+    ascii_only: bool = False,
+    tags: bool = True,
+    width: int | None = None,
+    layout: str = "side",
+    scores: Sequence[float | None] | None = None,
+) -> str:
     """`tree` with one constituent or token per line, children below and to the right of their parent.
 
     A constituent over a single child shares its child's line: `NP ── PRP  We`. `ascii_only` draws with | +
     - instead of box characters; `tags` writes each token's tag before it. Line breaks and other control
-    characters in words are written as �.
+    characters in words are written as �. `width`: columns that no line exceeds (None: any number), for which a level
+    is indented by one column in place of three, and, at last, lines are broken. `layout`: "side", as said; "down" has
+    the words in one row below the labels, whatever the width; "auto" is "down" where that fits. `scores`: a
+    probability for each constituent, written after its label.
+
+    Raises ConfigError for another `layout` or a `width` below LEAST_WIDTH.
     """
-    tee, corner, bar, line = ("+- ", "`- ", "|  ", " -- ") if ascii_only else ("├─ ", "└─ ", "│  ", " ── ")
+    check_text(layout, width)
+    labels = [
+        _plain(label) if score is None else f"{_plain(label)} {score:.2f}"
+        for label, score in zip(tree.labels, scores or [None] * len(tree.labels), strict=True)
+    ]
+    words = [_plain(word) for word in tree.words]
+    above = [_plain(tag) if tags else "" for tag in tree.tags]
+    if layout != "side":
+        drawn = upright_tree(tree, labels, above, words, columns, ascii_only, width if layout == "auto" else None)
+        if drawn is not None:
+            return drawn
+    leaves = [f"{tag}  {word}" if tag else word for tag, word in zip(above, words, strict=True)]
+    lines = _side(tree, labels, leaves, _BOXES[ascii_only], MAX_INDENT)
+    if width is not None and max(columns(first) + columns(own) for first, _, own in lines) > width:
+        lines = _side(tree, labels, leaves, _NARROW[ascii_only], min(MAX_INDENT, width // 2))
+        return "\n".join(part for line in lines for part in _broken(*line, width))
+    return "\n".join(first + own for first, _, own in lines)
+
+
+def check_text(layout: str, width: int | None) -> None:
+    """Raise ConfigError for a value that is not allowed."""
+    if layout not in LAYOUTS:
+        raise ConfigError(f"layout={layout!r}; allowed are {', '.join(map(repr, LAYOUTS))}")
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < LEAST_WIDTH):
+        raise ConfigError(f"width={width!r}; give the columns of a line, a whole number from {LEAST_WIDTH}, or None")
+
+
+def columns(text: str) -> int:
+    """The columns that a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+def _side(
+    tree: Tree, labels: list[str], leaves: list[str], boxes: tuple[str, str, str, str], most: int
+) -> list[tuple[str, str, str]]:
+    """Each line as what it begins with, what a continuation of it begins with, and its own text."""
+    tee, corner, bar, line = boxes
     child_lists = tree.child_lists()
-    lines: list[str] = []
+    lines: list[tuple[str, str, str]] = []
     # a node, the text that its first line begins with, and the one that its children's lines begin with
     todo: list[tuple[int, str, str]] = [(0, "", "")]
     while todo:
         node, first, rest = todo.pop()
         parts = []
         while node >= 0 and len(child_lists[node]) == 1:
-            parts.append(_plain(tree.labels[node]))
+            parts.append(labels[node])
             node = child_lists[node][0]
         if node < 0:
-            word = _plain(tree.words[~node])
-            parts.append(f"{_plain(tree.tags[~node])}  {word}" if tags and tree.tags[~node] else word)
-            lines.append(first + line.join(parts))
+            lines.append((first, rest, line.join([*parts, leaves[~node]])))
             continue
-        parts.append(_plain(tree.labels[node]))
-        lines.append(first + line.join(parts))
+        lines.append((first, rest + bar, line.join([*parts, labels[node]])))
         children = child_lists[node]
         for place in range(len(children) - 1, -1, -1):
             is_last = place == len(children) - 1
-            below = rest if len(rest) >= MAX_INDENT else rest + ("   " if is_last else bar)
+            below = rest if len(rest) >= most else rest + (" " * len(bar) if is_last else bar)
             todo.append((children[place], rest + (corner if is_last else tee), below))
-    return "\n".join(lines)
+    return lines
+
+
+def _broken(first: str, rest: str, own: str, width: int) -> list[str]:
+    """A line as lines of `width` columns, broken at blanks where there are any."""
+    done, start = [], first
+    while columns(start) + columns(own) > width:
+        room = max(width - columns(start), 1)
+        end = room
+        while columns(own[:end]) > room and end > 1:
+            end -= 1
+        blank = own.rfind(" ", 1, end + 1)
+        end = blank if blank > 0 else end
+        done.append(f"{start}{own[:end]}".rstrip())
+        own, start = own[end:].lstrip(), f"{rest}  "
+    return [*done, start + own]
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -256,8 +257,11 @@ def test_evaluate_bad_pairs(capsys, gold, tmp_path):
 
 def test_show(capsys, pipeline, gold, tmp_path, monkeypatch):
     code, out, _ = run(capsys, "show", "She sat.", "--pipeline", pipeline)
+    assert code == 0 and "┌─" in out and "sat" in out
+    code, out, _ = run(capsys, "show", "She sat.", "--layout", "side", "--pipeline", pipeline)
     assert code == 0 and "├─ " in out and "sat" in out
-    out = run(capsys, "show", "She sat. Run.", "--ascii", "--no-tags", "--pipeline", pipeline)[1]
+    given = ("--ascii", "--no-tags", "--layout", "side", "--pipeline", pipeline)
+    out = run(capsys, "show", "She sat. Run.", *given)[1]
     assert "VBD" not in out and "+- " in out and out.count("TOP") == 2
     target = tmp_path / "tree.svg"
     code, _, err = run(capsys, "show", "She sat.", "--svg", str(target), "--pipeline", pipeline)
@@ -273,4 +277,37 @@ def test_show(capsys, pipeline, gold, tmp_path, monkeypatch):
     code, _, err = run(capsys, "show", "--trees", gold, "--svg", "-")
     assert code == 1 and "2 trees for standard output" in err
     assert run(capsys, "show")[0] == 2
+    assert run(capsys, "show", "She sat.", "--svg", "a.svg", "--html", "a.html")[0] == 2
     assert run(capsys, "show", " ")[0] == 1
+
+
+def test_show_fits_the_width(capsys, pipeline):
+    text = "The cat on the mat saw the old dog on the mat."
+    wide = run(capsys, "show", text, "--pipeline", pipeline, "--width", "120")[1].split("\n")
+    narrow = run(capsys, "show", text, "--pipeline", pipeline, "--width", "40")[1].split("\n")
+    assert any("┌" in line for line in wide) and max(map(len, wide)) > 40
+    assert not any("┌" in line for line in narrow) and max(map(len, narrow)) <= 40
+    code, _, err = run(capsys, "show", text, "--pipeline", pipeline, "--width", "5")
+    assert code == 1 and "width=5; give the columns of a line, a whole number from 20" in err
+
+
+def test_show_html(capsys, pipeline, gold, tmp_path):
+    target = tmp_path / "page"
+    code, _, err = run(capsys, "show", "She sat. Run.", "--html", str(target), "--pipeline", pipeline)
+    page = (tmp_path / "page.html").read_text()
+    assert code == 0 and "page.html" in err and page.startswith("<!DOCTYPE html>") and page.count("<svg") == 2
+    look = ("--style", "spans", "--theme", "auto", "--width", "50")
+    spans = run(capsys, "show", "--trees", gold, "--html", "-", *look)[1]
+    assert spans.count('class="line"') >= 2 and "prefers-color-scheme" in spans
+    plain = run(capsys, "show", "--trees", gold, "--html", "-", "--no-colors")[1]
+    assert 'class="label"' in plain and 'class="label c' not in plain
+    code, _, err = run(capsys, "show", "--trees", gold, "--style", "spans")
+    assert code == 1 and "--style spans is for a page: add --html FILE" in err
+    assert run(capsys, "show", "--trees", gold, "--style", "spans", "--svg", str(target))[0] == 1
+    code, _, err = run(capsys, "show", "--trees", gold, "--scores")
+    assert code == 1 and "a file of trees has no probabilities" in err
+
+
+def test_show_scores(capsys, pipeline):
+    out = run(capsys, "show", "She sat.", "--scores", "--layout", "side", "--pipeline", pipeline)[1]
+    assert re.search(r"NP \d\.\d\d", out), out

@@ -19,7 +19,7 @@ NAMESPACE = "{http://www.w3.org/2000/svg}"
 def texts(svg: str, kind: str) -> list[tuple[float, float, str]]:
     """(x, y, text) of all texts of a class."""
     root = ElementTree.fromstring(svg)
-    found = [node for node in root.iter(f"{NAMESPACE}text") if node.get("class") == kind]
+    found = [node for node in root.iter(f"{NAMESPACE}text") if kind in node.get("class", "").split()]
     return [(float(node.get("x")), float(node.get("y")), node.text or "") for node in found]
 
 
@@ -96,14 +96,81 @@ def test_themes():
     assert 'fill="black"' in svg_tree(tree, theme="dark", background="black")
 
 
+def test_theme_auto_has_the_colours_of_both():
+    svg = svg_tree(parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))"), theme="auto")
+    light, dark = svg.split("@media (prefers-color-scheme:dark)")
+    assert ".dtparse-auto .ground{fill:white}" in light and ".dtparse-auto .ground{fill:#0d1117}" in dark
+    assert 'class="ground"' in svg and ElementTree.fromstring(svg).get("class") == "dtparse-auto"
+
+
+def classes(svg: str) -> dict[str, set[str]]:
+    """The classes of each label's texts."""
+    found: dict[str, set[str]] = {}
+    for node in ElementTree.fromstring(svg).iter():
+        if "label" in node.get("class", "").split():
+            found.setdefault(node.text or "", set()).add(node.get("class", ""))
+    return found
+
+
+def test_a_label_has_one_colour_everywhere():
+    tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries) (NP-TMP (NN today)) (XYZ (NN x))))")
+    down, side = (classes(svg_tree(tree, layout=layout)) for layout in ("down", "side"))
+    assert down == side and all(len(own) == 1 for own in down.values())
+    assert down["NP"] == down["NP-TMP"] != down["VP"]
+    assert set.union(*classes(svg_tree(tree, colors=False)).values()) == {"label"}
+    svg = svg_tree(tree, colors={"VP": "#123456"})
+    assert svg.count("fill:#123456") == 1 and classes(svg)["NP"] == down["NP"]
+
+
+def test_scores_stand_with_their_labels():
+    tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
+    svg = svg_tree(tree, scores=[None, 1.0, 0.5, 0.123])
+    assert [text for _, _, text in texts(svg, "score")] == ["1.00", "0.50", "0.12"]
+    labels = texts(svg, "label")[1:]
+    assert all(a == x and 0 < y - b < 15 for (x, y, _), (a, b, _) in zip(texts(svg, "score"), labels, strict=True))
+    side = "".join(ElementTree.fromstring(svg_tree(tree, scores=[None, 1.0, 0.5, 0.123], layout="side")).itertext())
+    assert "NP0.50 ── NN  Ink" in side and "VP0.12" in side
+
+
+def test_the_layout_side_is_narrow():
+    rng = random.Random(4)
+    for size in (1, 5, 60, 120):
+        tree = naive.random_tree(rng, size)
+        root = ElementTree.fromstring(svg_tree(tree, layout="side"))
+        lines = list(root.iter(f"{NAMESPACE}text"))
+        assert len(lines) == tree.n_tokens + sum(len(own) > 1 for own in tree.child_lists())
+        words = [node.text for node in root.iter(f"{NAMESPACE}tspan") if node.get("class") == "word"]
+        assert words == list(tree.words)
+        assert all(float(node.get("y")) < float(root.get("height")) for node in lines)
+    long = parse_tree("(S " + "".join(f"(NP (DT the) (NN word{i}))" for i in range(30)) + ")")
+    down, side = (svg_tree(long, layout=layout) for layout in ("down", "side"))
+    assert float(ElementTree.fromstring(side).get("width")) < 300 < float(ElementTree.fromstring(down).get("width"))
+    assert svg_tree(long, layout="auto") == side
+    assert "direction:rtl" in svg_tree(long, layout="side", direction="rtl")
+
+
+def test_a_drawing_keeps_its_colours_beside_another():
+    """The rules of two drawings hold on the whole page, so the palette's must weigh more than that of all labels."""
+    style = svg_tree(parse_tree("(VP (VBZ dries))")).partition("<style>")[2].partition("</style>")[0]
+    assert "svg.dtparse-light .label{fill:" in style and "svg.dtparse-light .c1.c1{fill:" in style
+    selectors = [part for rule in style.split("}")[:-1] for part in rule.partition("{")[0].split(",")]
+    assert all(selector.startswith("svg.dtparse-light ") for selector in selectors)  # none is for "spans" or the page
+
+
 def test_bad_options():
     tree = parse_tree("(NP (NN ink))")
-    with pytest.raises(ConfigError, match="theme='blue'; allowed are 'light' and 'dark'"):
+    with pytest.raises(ConfigError, match="theme='blue'; allowed are 'light', 'dark', 'auto'"):
         svg_tree(tree, theme="blue")
     with pytest.raises(ConfigError, match="direction='up'; allowed are 'ltr' and 'rtl'"):
         svg_tree(tree, direction="up")
     with pytest.raises(ConfigError, match=r"background=.*give a CSS colour"):
         svg_tree(tree, background='"/><script>')
+    with pytest.raises(ConfigError, match="layout='up'; allowed are 'auto', 'down', 'side'"):
+        svg_tree(tree, layout="up")
+    with pytest.raises(ConfigError, match="colors=3; allowed are True, False, or a mapping"):
+        svg_tree(tree, colors=3)
+    with pytest.raises(ConfigError, match=r"colors\['NP'\]=.*give a CSS colour"):
+        svg_tree(tree, colors={"NP": "red;}"})
     assert "<rect" not in svg_tree(tree, background="none")
     assert 'fill="#ffe"' in svg_tree(tree, background="#ffe")
 

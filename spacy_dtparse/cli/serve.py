@@ -1,0 +1,28 @@
+"""Serve a page on which one types a sentence and sees its tree."""
+
+from __future__ import annotations
+
+import argparse
+
+from .pipelines import add_pipeline_arguments, load_pipeline, natural_number, quiet_warnings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse serve`."""
+    parser.add_argument(
+        "--port", type=natural_number, default=5000, metavar="N", help="0: any that is free (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--host", default="localhost", metavar="NAME", help="who gets an answer (default: this machine alone)"
+    )
+    add_pipeline_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve, until Ctrl-C."""
+    quiet_warnings()
+    nlp = load_pipeline(options.pipeline, options.model, options.budget)
+
+    from ..web.server import serve
+
+    serve(nlp, options.port, options.host)

@@ -1,0 +1,166 @@
+"""Trees in any style, as text that is a file's content and shows itself in a notebook."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ConfigError
+from ..trees.tree import Tree
+from .colors import PLAIN
+from .spans import WIDTH, spans_html
+from .svg import Look, Scores, check_look, legal, svg_trees
+from .text import LEAST_WIDTH, check_text, text_tree
+
+STYLES = ("tree", "spans", "text")
+OPTIONS: dict[str, tuple[str, str]] = {
+    "colors": ("tree, spans", "True, False, or a mapping from labels to CSS colours"),
+    "scores": ("tree, spans, text", "True or False: show a probability with each label"),
+    "tags": ("tree, spans, text", "True or False: show parts of speech"),
+    "theme": ("tree, spans", "'light', 'dark' or 'auto' (what the reader's system has)"),
+    "background": ("tree, spans", "a CSS colour, or 'none'"),
+    "direction": ("tree, spans", "'ltr' or 'rtl'"),
+    "layout": ("tree, text", "'down', 'side', or 'auto' (down where it fits)"),
+    "width": ("spans, text", f"columns of a line, a whole number from {LEAST_WIDTH}"),
+    "ascii": ("text", "True or False: | + - in place of box characters"),
+}
+"""Each option of `draw` with the styles that it is for, and its values in words."""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="{lang}" dir="{direction}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>body{{margin:16px;{body}}}figure{{margin:0 0 24px}}{dark}</style>
+</head>
+<body>
+{content}</body>
+</html>
+"""
+
+
+class Drawing(str):
+    """A drawing: its text is SVG, HTML or plain text; in a notebook the last value of a cell shows itself."""
+
+    style: str
+    html: str
+
+    def __new__(cls, text: str, style: str, html: str) -> Drawing:
+        self = super().__new__(cls, text)
+        self.style, self.html = style, html
+        return self
+
+    def __reduce__(self) -> tuple:
+        return Drawing, (str(self), self.style, self.html)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_svg_(self) -> str | None:
+        return str(self) if self.startswith("<svg") else None
+
+    def save(self, path: str | Path) -> Path:
+        """Write the text to a file, in UTF-8, and return its path."""
+        path = Path(path)
+        path.write_text(self, encoding="utf-8")
+        return path
+
+
+class _Checked(NamedTuple):
+    look: Look
+    scores: bool
+    width: int | None
+    ascii: bool
+
+
+def draw(
+    trees: Sequence[Tree],
+    style: str = "tree",
+    page: bool = False,
+    options: Mapping[str, Any] | None = None,
+    scores: Sequence[Scores] | None = None,
+    numbered: bool = False,
+) -> Drawing:
+    """The trees in a style of STYLES: "tree" is SVG, "spans" HTML, "text" plain text; with `page` a whole page of HTML.
+
+    `options`: see OPTIONS. `scores`: a probability or None for each constituent of each tree, shown where the options
+    say so. `numbered`: see `svg_trees`. Raises ConfigError for another style, option or value.
+    """
+    look, with_scores, width, ascii_only = check_options(style, options)
+    look = look._replace(numbered=numbered)
+    shown = scores if with_scores else None
+    if style == "text":
+        columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
+        drawn = [
+            text_tree(
+                tree, ascii_only=ascii_only, tags=look.tags, width=max(columns, LEAST_WIDTH), layout=look.layout,
+                scores=None if shown is None else shown[place],
+            )
+            for place, tree in enumerate(trees)
+        ]  # fmt: skip
+        text = "\n\n".join(drawn)
+        html = f'<pre style="line-height:1.2;overflow-x:auto">{escape(legal(text))}</pre>\n'
+    elif style == "spans":
+        text = html = spans_html(trees, look, shown, WIDTH if width is None else width)
+    else:
+        text = svg_trees(trees, look, shown)
+        alone = [text]
+        if len(trees) != 1:
+            alone = [
+                svg_trees([tree], look, None if shown is None else [shown[place]]) for place, tree in enumerate(trees)
+            ]
+        html = "".join(_figure(svg) for svg in alone)
+    if page:
+        text = _page(trees, look, style, html)
+    return Drawing(text, style, html)
+
+
+def check_options(style: str, options: Mapping[str, Any] | None) -> _Checked:
+    """The options, checked. Raises ConfigError that says what was seen and what is allowed."""
+    if style not in STYLES:
+        raise ConfigError(f"style={style!r}; allowed are {', '.join(map(repr, STYLES))}")
+    if options is None:
+        options = {}
+    if not isinstance(options, Mapping):
+        raise ConfigError(f"options={options!r}; give a mapping such as {{'scores': True}}")
+    allowed = [name for name, (styles, _) in OPTIONS.items() if style in styles.split(", ")]
+    for name, value in options.items():
+        if name in OPTIONS and name not in allowed:
+            raise ConfigError(f"option {name!r} is not for style {style!r} but for {OPTIONS[name][0]}")
+        if name not in OPTIONS:
+            near = get_close_matches(str(name), allowed, 1)
+            raise ConfigError(
+                f"there is no option {name!r}{f'; did you mean {near[0]!r}?' if near else ''}; style {style!r} has "
+                + ", ".join(allowed)
+            )
+        if name in ("scores", "tags", "ascii") and not isinstance(value, bool):
+            raise ConfigError(f"{name}={value!r}; allowed are True and False")
+    given = {name: value for name, value in options.items() if name in Look._fields}
+    look = Look(**{"layout": "auto", **given})
+    check_look(look)
+    width = options.get("width")
+    check_text(look.layout, width)
+    return _Checked(look, options.get("scores", False), width, options.get("ascii", False))
+
+
+def _figure(svg: str) -> str:
+    """An SVG in a box that scrolls sideways: a long sentence keeps its size."""
+    return f'<figure style="overflow-x:auto;margin:0 0 12px">\n{svg}</figure>\n'
+
+
+def _page(trees: Sequence[Tree], look: Look, style: str, content: str) -> str:
+    title = legal(" ".join(trees[0].words)) if trees else "spacy-dtparse"
+    title = title if len(title) <= 80 else f"{title[:79]}…"
+    theme = "light" if look.theme == "auto" else look.theme
+    body = f"background:{look.background or PLAIN[theme]['background']};color:{PLAIN[theme]['word']}"
+    dark = PLAIN["dark"]
+    rule = f"@media (prefers-color-scheme:dark){{body{{background:{dark['background']};color:{dark['word']}}}}}"
+    return _PAGE.format(
+        lang="mul", direction=look.direction, title=escape(title), body=body,
+        dark=rule if look.theme == "auto" else "", content=content,
+    )  # fmt: skip

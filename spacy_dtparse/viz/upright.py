@@ -1,0 +1,93 @@
+"""A tree as text with the words in one row and every label above the middle of its children."""
+
+from collections.abc import Callable
+
+from ..trees.tree import Tree
+
+_GAP = 2
+_MOST_CELLS = 1_000_000
+
+# Right, left, up, down: which ways a line goes from a cell.
+_BOX = {3: "─", 12: "│", 11: "┬", 7: "┴", 15: "┼", 9: "┌", 10: "┐", 8: "│", 4: "│", 12 + 1: "├", 12 + 2: "┤"}
+_ASCII = {3: "-", 12: "|", 8: "|", 4: "|"}
+
+
+def upright_tree(
+    tree: Tree,
+    labels: list[str],
+    tags: list[str],
+    words: list[str],
+    columns: Callable[[str], int],
+    ascii_only: bool,
+    width: int | None,
+) -> str | None:
+    """The drawing, or None where it has more columns than `width`, or too many to be of use.
+
+    `labels`, `tags`, `words`: as they are to be written; `columns`: the columns that a text takes.
+    """
+    child_lists, depths = tree.child_lists(), tree.depths()
+    bottom = max(depths) + 1
+    sizes = _sizes(tree, labels, tags, words, columns)
+    total = sum(sizes) + _GAP * (len(sizes) - 1)
+    if (width is not None and total > width) or total * bottom > _MOST_CELLS:
+        return None
+    token_x, place = [], 0
+    for size in sizes:
+        token_x.append(place + (size - 1) // 2)
+        place += size + _GAP
+    x = [0] * len(labels)
+    for k in range(len(labels) - 1, -1, -1):
+        first, last = (x[c] if c >= 0 else token_x[~c] for c in (child_lists[k][0], child_lists[k][-1]))
+        x[k] = (first + last) // 2
+    has_tags = any(tags)
+    rows = [[" "] * total for _ in range(2 * bottom + 1 + has_tags)]
+    ways = [[0] * total for _ in rows]
+    for k, children in enumerate(child_lists):
+        row = 2 * depths[k] + 1
+        ends = [x[c] if c >= 0 else token_x[~c] for c in children]
+        for column in range(ends[0], ends[-1] + 1):
+            ways[row][column] |= (column > ends[0]) * 2 + (column < ends[-1]) * 1
+        ways[row][x[k]] |= 4
+        for child, column in zip(children, ends, strict=True):
+            ways[row][column] |= 8
+            for lower in range(row + 1, 2 * (depths[child] if child >= 0 else bottom)):
+                ways[lower][column] |= 12
+    chars = _ASCII if ascii_only else _BOX
+    for own, row_ways in zip(rows, ways, strict=True):
+        for column, way in enumerate(row_ways):
+            if way:
+                own[column] = chars.get(way, "+")
+    written = [(2 * depths[k], x[k], labels[k]) for k in range(len(labels))]
+    for i, word in enumerate(words):
+        if has_tags:
+            written.append((2 * bottom, token_x[i], tags[i]))
+        written.append((2 * bottom + has_tags, token_x[i], word))
+    for row, middle, text in written:
+        _write(rows[row], middle, text, columns)
+    return "\n".join("".join(row).rstrip() for row in rows)
+
+
+def _sizes(
+    tree: Tree, labels: list[str], tags: list[str], words: list[str], columns: Callable[[str], int]
+) -> list[int]:
+    """The columns of each token: for its word, its tag, and its share of the labels above it."""
+    sizes = [max(columns(tag), columns(word), 1) for tag, word in zip(tags, words, strict=True)]
+    for k in range(len(labels) - 1, -1, -1):
+        start, end = tree.starts[k], tree.ends[k]
+        needed = columns(labels[k])
+        share = -(-needed // (end - start))
+        if share > 1:
+            sizes[start:end] = [max(size, share) for size in sizes[start:end]]
+    return sizes
+
+
+def _write(row: list[str], middle: int, text: str, columns: Callable[[str], int]) -> None:
+    """Put a text around a column of a row; a character of two columns takes the place of two."""
+    column = max(min(middle - (columns(text) - 1) // 2, len(row) - columns(text)), 0)
+    for c in text:
+        size = columns(c)
+        if size == 0 and column:
+            row[column - 1] += c
+            continue
+        row[column : column + size] = [c, *[""] * (size - 1)]
+        column += size

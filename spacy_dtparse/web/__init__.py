@@ -1,0 +1,1 @@
+"""A page on which one types a sentence and looks at its tree."""

@@ -1,0 +1,218 @@
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+let sentences = [];
+let latest = 0; // number of the last request: an answer to an earlier one comes too late
+
+/** An element with a class, and texts or elements in it. Texts never become markup. */
+function make(name, className, ...content) {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  element.append(...content);
+  return element;
+}
+
+async function ask(path, body) {
+  let reply;
+  try {
+    reply = await fetch(path, {
+      method: body ? "POST" : "GET",
+      headers: body ? { "Content-Type": "application/json" } : {},
+      body: body ? JSON.stringify(body) : undefined,
+    });
+  } catch {
+    throw new Error("The server does not answer. Is it still running?");
+  }
+  const answer = await reply.json();
+  if (answer.error) throw new Error(answer.error);
+  return answer;
+}
+
+function say(message) {
+  $("message").textContent = message;
+  $("message").hidden = !message;
+}
+
+function theme() {
+  const chosen = $("theme").value;
+  return chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
+}
+
+function percent(value) {
+  if (value === null || value === undefined) return "–";
+  return value < 0.001 ? "< 0.1 %" : `${(100 * value).toFixed(1)} %`;
+}
+
+async function parse() {
+  const number = ++latest;
+  document.documentElement.dataset.theme = theme();
+  $("layout").disabled = $("style").value !== "tree";
+  $("parse").disabled = true;
+  try {
+    const answer = await ask("parse", {
+      text: $("text").value, style: $("style").value, layout: $("layout").value, theme: theme(),
+      scores: $("scores").checked, k: Number($("k").value) || 1,
+    });
+    if (number !== latest) return;
+    say("");
+    sentences = answer.sentences;
+    $("sentences").replaceChildren(...sentences.map(card));
+  } catch (error) {
+    if (number !== latest) return;
+    say(error.message);
+    $("sentences").replaceChildren();
+  } finally {
+    if (number === latest) $("parse").disabled = false;
+  }
+  close();
+}
+
+/** A sentence: its drawing, its brackets, its best trees. */
+function card(sentence, place) {
+  const drawing = make("div", "drawing");
+  drawing.innerHTML = sentence.drawing; // made and escaped by the server
+  for (const label of drawing.querySelectorAll("[data-constituent]")) {
+    const number = Number(label.dataset.constituent);
+    label.setAttribute("tabindex", "0");
+    label.setAttribute("role", "button");
+    const choose = () => show(place, number, drawing);
+    label.addEventListener("click", choose);
+    label.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        choose();
+      }
+    });
+  }
+  const foot = make("div", "foot", make("p", "", `Click a label for its alternatives and why it is there. ${sentence.probabilities}`));
+  foot.append(make("details", "", make("summary", "", "In brackets"), make("pre", "", sentence.brackets)));
+  const best = make("details", "k-best", make("summary", "", "The best trees"), make("p", "", sentence.k_note));
+  if (sentence.k_best.length) {
+    best.append(make("ol", "", ...sentence.k_best.map((tree, rank) => {
+      const cost = tree.cost === null ? "" : `cost ${tree.cost.toFixed(3)}`;
+      const other = rank ? tree.other.join("   ") || "the same constituents, other tags" : "the tree above";
+      return make("li", "", make("span", "faint", [cost, other].filter(Boolean).join("; ")), make("pre", "", tree.brackets));
+    })));
+  }
+  foot.append(best);
+  const save = make("button", "", $("style").value === "tree" ? "Save the SVG" : "Save the HTML");
+  save.type = "button";
+  save.addEventListener("click", () => download(sentence.drawing));
+  foot.append(make("p", "", save));
+  return make("section", "", drawing, foot);
+}
+
+function download(text) {
+  const isSvg = text.startsWith("<svg");
+  const link = make("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: isSvg ? "image/svg+xml" : "text/html" }));
+  link.download = isSvg ? "tree.svg" : "tree.html";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function mark(drawing, start, end) {
+  for (const word of document.querySelectorAll(".hot")) word.classList.remove("hot");
+  for (const word of drawing.querySelectorAll("[data-token]")) {
+    const token = Number(word.dataset.token);
+    word.classList.toggle("hot", token >= start && token < end);
+  }
+}
+
+function close() {
+  $("details").hidden = true;
+  document.querySelector("main").classList.remove("asked");
+  for (const element of document.querySelectorAll(".chosen, .hot")) element.classList.remove("chosen", "hot");
+}
+
+/** The panel of one constituent. */
+async function show(place, number, drawing) {
+  const sentence = sentences[place], span = sentence.constituents[number];
+  const words = (from, to) => sentence.words.slice(from, to).join(" ");
+  for (const element of document.querySelectorAll(".chosen")) element.classList.remove("chosen");
+  for (const element of drawing.querySelectorAll(`[data-constituent="${number}"]`)) element.classList.add("chosen");
+  mark(drawing, span.start, span.end);
+  const panel = $("details"), shut = make("button", "close", "×");
+  shut.type = "button";
+  shut.title = "Close";
+  shut.addEventListener("click", close);
+  panel.replaceChildren(shut, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Looking …"));
+  panel.hidden = false;
+  document.querySelector("main").classList.add("asked");
+  const asked = panel.lastChild;
+  let answer;
+  try {
+    answer = await ask("ask", { words: sentence.words, tags: sentence.tags, ...span });
+  } catch (error) {
+    asked.className = "minus";
+    asked.textContent = error.message;
+    return;
+  }
+  if (panel.lastChild !== asked) return; // another label was clicked meanwhile
+  asked.remove();
+  if (answer.probability !== null) panel.append(make("p", "", `Probability ${percent(answer.probability)}`));
+  panel.append(make("p", "faint", answer.note), make("h3", "", "Alternatives"));
+  panel.append(answer.alternatives.length
+    ? alternatives(answer.alternatives, words, drawing)
+    : make("p", "faint", "None with a probability of 0.1 % or more."));
+  panel.append(make("h3", "", "Why"), ...why(answer.why));
+}
+
+function alternatives(found, words, drawing) {
+  const table = make("table", "alternatives");
+  for (const one of found) {
+    const row = make("tr", "choice", make("td", "number", percent(one.probability)),
+      make("td", "", make("b", "", one.label), ` ${words(one.start, one.end)}`), make("td", "faint", one.kind));
+    row.tabIndex = 0;
+    const choose = () => mark(drawing, one.start, one.end);
+    row.addEventListener("click", choose);
+    row.addEventListener("focus", choose);
+    table.append(row);
+  }
+  return table;
+}
+
+const SOURCES = {
+  reader: "about the reader's beliefs", words: "about words and tags", both: "about both together", nothing: "the label's constant",
+};
+
+function why(told) {
+  const parts = [];
+  if (told.reader) parts.push(make("p", "", `${told.reader[0].toUpperCase()}${told.reader.slice(1)}.`));
+  if (told.note) parts.push(make("p", "faint", told.note));
+  if (!told.rules || !told.rules.length) return parts;
+  const from = Object.entries(told.sources).map(([name, value]) => `${SOURCES[name]} ${signed(value)}`).join(", ");
+  parts.push(make("p", "", `The trees' score is ${signed(told.score)} (probability of the decision ${percent(told.decision)}), `
+    + `from ${told.n_rules} rules that fired: ${from}. The largest are:`));
+  for (const rule of told.rules) {
+    const tests = [...rule.present, ...rule.absent.map((atom) => `not ${atom}`)];
+    parts.push(make("p", "rule", make("b", rule.value < 0 ? "minus" : "plus", signed(rule.value)),
+      tests.length ? ` if ${tests.join(" and ")}` : " always"));
+  }
+  return parts;
+}
+
+function signed(value) {
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+}
+
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  parse();
+});
+$("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault();
+    parse();
+  }
+});
+for (const id of ["style", "layout", "theme", "scores", "k"]) $(id).addEventListener("change", parse);
+dark.addEventListener("change", () => $("theme").value === "auto" && parse());
+document.addEventListener("keydown", (event) => event.key === "Escape" && close());
+
+ask("about").then((about) => {
+  $("about").textContent = `${about.pipeline}, ${about.parser}`;
+  $("text").maxLength = about.most_characters;
+  $("k-option").hidden = !about.has_k_best;
+}).catch((error) => say(error.message)).finally(parse);

@@ -1,0 +1,214 @@
+"""`serve`: the page over HTTP, with the standard library alone; by default only this machine gets an answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from spacy.language import Language
+
+from ..checks import whole_number
+from ..errors import ConfigError, DtparseError
+from ..pipeline.embedded import load_embedded
+from .answers import Answers
+
+MOST_BYTES = 200_000
+"""Of a request."""
+
+_HERE = Path(__file__).parent
+_FILES = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_logger = logging.getLogger("spacy_dtparse.serve")
+
+
+class PageServer(ThreadingHTTPServer):
+    """A server of the page, which is bound to its port; `serve_forever` runs it. `url`: where the page is."""
+
+    daemon_threads = True
+    answers: Answers
+    local: bool
+    """Whether it is bound to this machine alone."""
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host, port = self.server_address[:2]
+        shown = "localhost" if self.local else f"[{host!s}]" if ":" in str(host) else str(host)
+        return f"http://{shown}:{port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no error of the server."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            _logger.exception("a request from %s failed", client_address)
+
+
+class _Problem(Exception):
+    """A request that gets no answer: status and message."""
+
+    def __init__(self, status: HTTPStatus, message: str):
+        super().__init__(message)
+        self.status = status
+
+
+class PageHandler(BaseHTTPRequestHandler):
+    """GET for the page and its files; POST /parse and /ask for answers in JSON."""
+
+    server: PageServer
+    server_version = "dtparse"
+    sys_version = ""
+    timeout = 30
+    _was_read = False
+    """Whether the content of the request was read; each connection has one request (HTTP/1.0)."""
+
+    def do_GET(self) -> None:
+        """The page, its files, and /about."""
+        self._answer(self._get)
+
+    def do_HEAD(self) -> None:
+        """As GET, without the content."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """An answer."""
+        self._answer(self._post)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """To the logger `spacy_dtparse.serve`, which by default shows no such line."""
+        _logger.debug("%s %s", self.address_string(), format % args)
+
+    def _answer(self, find: Callable[[], tuple[str, bytes]]) -> None:
+        status = HTTPStatus.OK
+        try:
+            self._check_host()
+            kind, content = find()
+        except _Problem as problem:
+            status, (kind, content) = problem.status, _json({"error": str(problem)})
+            self._skip()
+        except DtparseError as error:
+            status, (kind, content) = HTTPStatus.BAD_REQUEST, _json({"error": str(error)})
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:  # whatever a pipeline's components raise is shown on the page
+            _logger.exception("%s failed", self.path)
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            kind, content = _json({"error": f"the pipeline failed: {type(error).__name__}: {error}"})
+        self.send_response(status)
+        headers = {"Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(content)), **_HEADERS}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _skip(self) -> None:
+        """Read what the client is still sending, or it would see a broken connection in place of the answer."""
+        length = self.headers.get("Content-Length", "")
+        if not self._was_read and length.isascii() and length.isdigit() and int(length) <= 20 * MOST_BYTES:
+            self.rfile.read(int(length))
+
+    def _check_host(self) -> None:
+        """Another site's page may have a name that leads to this machine; it gets nothing."""
+        name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+        if self.server.local and not is_local(name.strip("[]")):
+            raise _Problem(HTTPStatus.FORBIDDEN, f"this server answers localhost alone, not {name!r}")
+
+    def _get(self) -> tuple[str, bytes]:
+        path = self.path.partition("?")[0]
+        if path == "/about":
+            return _json(self.server.answers.about())
+        if path not in _FILES:
+            raise _Problem(HTTPStatus.NOT_FOUND, f"there is nothing at {path!r}; the page is at /")
+        name, kind = _FILES[path]
+        return kind, (_HERE / name).read_bytes()
+
+    def _post(self) -> tuple[str, bytes]:
+        answers = {"/parse": self.server.answers.parse, "/ask": self.server.answers.ask}
+        if self.path not in answers:
+            raise _Problem(HTTPStatus.NOT_FOUND, f"nothing is asked at {self.path!r}; allowed are /parse and /ask")
+        if self.headers.get_content_type() != "application/json":
+            raise _Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with Content-Type application/json")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise _Problem(HTTPStatus.LENGTH_REQUIRED, "send the length of the content as Content-Length")
+        if int(length) > MOST_BYTES:
+            raise _Problem(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has {MOST_BYTES:,} at most"
+            )
+        try:
+            self._was_read = True
+            asked = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError) as error:
+            raise _Problem(HTTPStatus.BAD_REQUEST, f"the request is no JSON: {error}") from None
+        if not isinstance(asked, dict):
+            raise _Problem(HTTPStatus.BAD_REQUEST, "the request is no JSON object, {…}")
+        return _json(answers[self.path](asked))
+
+
+def make_server(nlp: Language | None = None, port: int = 5000, host: str = "localhost") -> PageServer:
+    """A server that is bound to its port and not running yet; see `serve`."""
+    if not whole_number(0, 65535).fits(port):
+        raise ConfigError(f"port={port!r}; give a whole number from 0 (any free port) to 65535")
+    if not isinstance(host, str) or not host:
+        raise ConfigError(f"host={host!r}; give the name or address of this machine, such as 'localhost'")
+    answers = Answers(load_embedded() if nlp is None else nlp)
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        kind = type("PageServer", (PageServer,), {"address_family": family})
+        server: PageServer = kind(address[:2], PageHandler)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen at {host}:{port}: {error.strerror or error}; give another port (0: any that is free)"
+        ) from error
+    server.answers, server.local = answers, is_local(str(address[0]))
+    return server
+
+
+def serve(nlp: Language | None = None, port: int = 5000, host: str = "localhost") -> None:
+    """Serve a page on which one types a sentence and sees its tree, until Ctrl-C.
+
+    The page has the probability of each constituent, the k best trees where the parser lists them, and, on a click, the
+    alternatives to a constituent and why boosted trees built it. `nlp`: a pipeline with a constituent parser (default:
+    that of `load()`). `port`: 0 takes any that is free. `host`: by default only this machine gets an answer.
+
+    Raises ConfigError when the port cannot be had, DtparseError for a pipeline without a constituent parser.
+    """
+    server = make_server(nlp, port, host)
+    print(f"dtparse: the page is at {server.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+    if not server.local:
+        print(f"dtparse: warning: whoever reaches {host} can use it", file=sys.stderr, flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print("dtparse: ended", file=sys.stderr)
+    finally:
+        server.server_close()
+
+
+def is_local(name: str) -> bool:
+    """Whether a host's name or address is of this machine alone."""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name.lower().rstrip(".") == "localhost"
+
+
+def _json(value: Mapping[str, Any]) -> tuple[str, bytes]:
+    return "application/json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")

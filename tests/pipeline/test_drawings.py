@@ -1,0 +1,110 @@
+"""`render`: Docs, spans and Trees drawn."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from spacy.tokens import Doc
+
+import spacy_dtparse
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.parsers.base import ParseResult
+from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, ParsedSentence, write_constituents
+from spacy_dtparse.pipeline.drawings import drawn_trees, in_notebook, render
+from spacy_dtparse.trees import parse_tree
+from spacy_dtparse.viz import Drawing, draw
+
+from ..documents import ROOT
+
+
+@pytest.fixture
+def doc(nlp):
+    return nlp("She saw the old cat on the mat. It sleeps.")
+
+
+def shown(svg: str) -> str:
+    return "".join(ElementTree.fromstring(svg).itertext())
+
+
+def test_a_doc_has_a_tree_for_each_sentence(doc):
+    svg = render(doc)
+    assert type(svg) is str and svg == spacy_dtparse.render(doc)
+    assert shown(svg).count("TOP") == 2 and "sleeps" in svg
+    assert render(doc, style="text", options={"layout": "side"}).count("TOP") == 2
+    assert render(doc, style="spans").count('class="line"') == 2
+    assert render(doc, page=True).startswith("<!DOCTYPE html>")
+
+
+def test_spans_and_lists(doc):
+    first, second = doc.sents
+    assert "sleeps" not in render(first) and "She" not in render(second)
+    assert render([first, second]) == render(doc) == render(iter([first, second])) == render(doc[:])
+    phrase = next(span for span in doc._.constituents if span.text == "the old cat")
+    assert shown(render(phrase)).find("TOP") == -1 and "NP" in shown(render(phrase))
+    tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
+    assert render(tree) == draw([tree]) and shown(render([tree, doc])).count("Ink") == 1
+
+
+def test_white_space_is_left_out(nlp):
+    doc = nlp("She \n saw it.\n\nIt sleeps. \n")
+    assert shown(render(doc)).count("TOP") == len([one for one in doc.sents if one.text.strip()])
+    assert render(nlp(""), style="text") == "" and ElementTree.fromstring(render(nlp(" "))) is not None
+
+
+def test_scores_are_probabilities(nlp):
+    doc = nlp.make_doc("She saw it now")
+    tree = parse_tree("(S (NP (PRP She)) (VP (VBD saw) (NP (PRP it)) (ADVP (RB now))))")
+    costs = [0.0, 0.0, math.log(2), math.log(4), float("nan"), 0.1]
+    write_constituents(doc, [ParsedSentence(0, 4, range(4), ParseResult(tree, tuple(costs), 1.0, "optimal"))])
+    assert "0.50" not in render(doc, style="text")
+    text = render(doc, style="text", options={"scores": True, "layout": "side"})
+    assert text.split("\n")[0] == "TOP ── S 1.00"
+    assert "NP 0.50" in text and "VP 0.25" in text and "ADVP 0.90" in text and "NP ── " in text
+    ((drawn, probabilities),) = drawn_trees(doc[1:4])
+    assert drawn.labels == ("VP", "NP", "ADVP") and probabilities[:2] == [pytest.approx(0.25), None]
+    ((drawn, probabilities),) = drawn_trees(doc[1:3])
+    assert drawn.labels == ("TOP", "NP") and probabilities == [None, None]
+
+
+def test_bad_input(nlp, doc):
+    with pytest.raises(NotParsedError, match="this Doc has no constituents"):
+        render(nlp.make_doc("She saw it."))
+    with pytest.raises(NonConstituentError, match="reaches over the edge"):
+        render(doc[1:3])
+    for wrong, seen in (("She.", "str 'She.'"), (3, "int 3"), ([doc, "x"], "str 'x'"), (None, "NoneType None")):
+        with pytest.raises(ConfigError, match=f"{seen}.* cannot be drawn; give a parsed Doc"):
+            render(wrong)
+    with pytest.raises(ConfigError, match="style='dep'; allowed are 'tree', 'spans', 'text'"):
+        render(doc, style="dep")
+    with pytest.raises(ConfigError, match="no option 'colour'"):
+        render(doc, options={"colour": False})
+    with pytest.raises(ConfigError, match="jupyter='yes'; allowed are True, False and None"):
+        render(doc, jupyter="yes")
+    with pytest.raises(ConfigError, match="scores=True, but there are none"):
+        render(Doc.from_docs([doc]), options={"scores": True})
+    with pytest.raises(NotParsedError, match=r"doc.spans\['other'\]"):
+        render(doc, key="other")
+
+
+def test_in_a_notebook(doc, monkeypatch):
+    assert not in_notebook() and isinstance(render(doc, jupyter=True), Drawing)
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
+    assert in_notebook()
+    drawn = render(doc)
+    assert isinstance(drawn, Drawing) and "<svg" in drawn._repr_html_() and drawn._repr_svg_() == drawn
+    assert type(render(doc, jupyter=False)) is str
+
+
+def test_drawing_loads_no_numba():
+    code = (
+        "import sys, spacy_dtparse\nfrom spacy_dtparse.trees import parse_tree\n"
+        "spacy_dtparse.render(parse_tree('(S (NN a))'))\nprint('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "False"

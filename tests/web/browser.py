@@ -1,0 +1,94 @@
+"""A headless Chromium, driven through chromedriver (the WebDriver protocol over HTTP) with the standard library."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+DRIVER = shutil.which("chromedriver")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Browser:
+    """One window. Use it in a `with` statement, which ends both programs."""
+
+    def __init__(self, width: int = 1200, height: int = 900, dark: bool = False):
+        self._driver = subprocess.Popen([str(DRIVER), "--port=0"], stdout=subprocess.PIPE, text=True)
+        line = ""
+        while not (found := re.search(r"started successfully on port (\d+)", line)):
+            line = self._driver.stdout.readline()
+            assert line, "chromedriver did not start"
+        self._base = f"http://127.0.0.1:{found[1]}"
+        arguments = [
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            f"--window-size={width},{height}", *(["--blink-settings=preferredColorScheme=0"] if dark else []),
+        ]  # fmt: skip
+        options = {"binary": CHROMIUM, "args": arguments}
+        wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self._base += f"/session/{session['sessionId']}"
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *about: object) -> None:
+        try:
+            self._call("DELETE", "")
+        finally:
+            self._driver.terminate()
+            self._driver.wait(10)
+            self._driver.stdout.close()
+
+    def open(self, url: str) -> None:
+        self._call("POST", "/url", {"url": url})
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What a script returns."""
+        return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, condition: str, seconds: float = 20) -> None:
+        """Until an expression of JavaScript holds."""
+        end = time.monotonic() + seconds
+        while not self.run(f"return Boolean({condition})"):
+            assert time.monotonic() < end, f"{condition} did not come to hold"
+            time.sleep(0.05)
+
+    def click(self, selector: str, place: int = 0) -> None:
+        """A click of the mouse on one of the elements of a CSS selector, where it really is."""
+        found = self._call("POST", "/elements", {"using": "css selector", "value": selector})
+        (reference,) = found[place].values()
+        self._call("POST", f"/element/{reference}/click", {})
+
+    def type(self, selector: str, text: str) -> None:
+        """Type into a field, which is emptied first; \\n is Enter."""
+        found = self._call("POST", "/element", {"using": "css selector", "value": selector})
+        (reference,) = found.values()
+        self._call("POST", f"/element/{reference}/clear", {})
+        self._call("POST", f"/element/{reference}/value", {"text": text})
+
+    def text(self, selector: str) -> str:
+        return self.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    def screenshot(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
+
+    def log(self) -> list[str]:
+        """What the page wrote to the console, errors too."""
+        return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
+
+    def _call(self, method: str, path: str, body: dict | None = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()) from None

@@ -1,0 +1,159 @@
+"""What the page asks, answered without a server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import spacy
+
+import spacy_dtparse
+from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.trees import parse_tree
+from spacy_dtparse.web.answers import MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_RULES, Answers, alternatives
+
+TEXT = "I saw the man with the telescope yesterday. It slept."
+
+
+def first_sentence(answers, text=TEXT, **look):
+    reply = json.loads(json.dumps(answers.parse({"text": text, **look}), allow_nan=False))
+    return reply["sentences"][0]
+
+
+def ask(answers, sentence, label, text=None):
+    """The answer for a constituent, by its label and words."""
+    for one in sentence["constituents"]:
+        if one["label"] == label and text in (None, " ".join(sentence["words"][one["start"] : one["end"]])):
+            reply = answers.ask({"words": sentence["words"], "tags": sentence["tags"], **one})
+            return json.loads(json.dumps(reply, allow_nan=False))
+    raise AssertionError(f"no {label} over {text}")
+
+
+def test_any_constituent_parser_will_do(nlp):
+    answers = Answers(nlp)
+    about = answers.about()
+    assert about["parser"].startswith("dtparse") and not about["has_k_best"]
+    reply = answers.parse({"text": "She saw the old cat. \n It sleeps."})
+    assert [one["words"][-2] for one in reply["sentences"]] == ["cat", "sleeps"]
+    sentence = reply["sentences"][0]
+    assert sentence["brackets"].startswith("(TOP (S (NP (PRP She))") and sentence["drawing"].startswith("<svg")
+    assert "no probabilities" in sentence["probabilities"] and "best tree alone" in sentence["k_note"]
+    assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None}
+    answer = ask(answers, json.loads(json.dumps(sentence)), "NP", "the old cat")
+    assert answer["alternatives"] == [] and answer["probability"] is None and "note" in answer["why"]
+
+
+def test_the_drawing_is_as_asked_and_numbered(nlp):
+    answers = Answers(nlp)
+    sentence = first_sentence(answers, "She saw the old cat.", theme="dark", layout="side")
+    assert "#0d1117" in sentence["drawing"] and 'class="side"' in sentence["drawing"]
+    assert sentence["drawing"].count("data-constituent") == len(sentence["constituents"])
+    spans = first_sentence(answers, "She saw the old cat.", style="spans", scores=False)
+    assert spans["drawing"].startswith("<div") and "data-token" in spans["drawing"]
+    assert "score" not in spans["drawing"].partition("</style>")[2]
+
+
+def test_texts_are_escaped(nlp):
+    evil = "<img src=x onerror=alert(1)> She saw <b>it</b> & \"them\"."
+    for style in ("tree", "spans"):
+        for sentence in Answers(nlp).parse({"text": evil, "style": style})["sentences"]:
+            assert "<img" not in sentence["drawing"] and "<b>" not in sentence["drawing"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "there is no text; type a sentence"),
+        ({"text": " \n"}, "there is no text"),
+        ({"text": ["She"]}, "there is no text"),
+        ({"text": "a" * (MOST_CHARACTERS + 1)}, "the text has 5,001 characters; the page takes 5,000 at most"),
+        ({"text": "She sat.", "style": "text"}, "style is 'text'; it must be 'tree' or 'spans'"),
+        ({"text": "She sat.", "theme": "blue"}, "theme is 'blue'; it must be 'light' or 'dark'"),
+        ({"text": "She sat.", "k": 21}, "k is 21; it must be a whole number from 1 to 20"),
+        ({"text": "She sat.", "scores": "yes"}, "scores is 'yes'; it must be true or false"),
+    ],
+)
+def test_bad_requests_to_parse(nlp, asked, message):
+    with pytest.raises(ConfigError, match=message):
+        Answers(nlp).parse(asked)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"words": "She sat"}, "words is 'She sat'; give a list of texts"),
+        ({"words": []}, "give a list of texts"),
+        ({"tags": ["X", 3]}, "give a list of texts"),
+        ({"tags": ["X"]}, "2 words and 1 tags"),
+        ({"words": ["x" * 6000, "y"]}, "more than 5,000 characters"),
+        ({"label": "QP"}, "the tree has no constituent"),
+        ({"start": [0]}, "the tree has no constituent"),
+        ({"end": None}, "the tree has no constituent"),
+    ],
+)
+def test_bad_requests_to_ask(nlp, change, message):
+    asked = {"words": ["She", "sat"], "tags": ["PRP", "VBD"], "start": 0, "end": 1, "label": "NP", **change}
+    with pytest.raises(ConfigError, match=message):
+        Answers(nlp).ask(asked)
+
+
+def test_a_pipeline_without_a_parser():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(DtparseError, match="no constituent parser, only sentencizer; add 'dtparse'"):
+        Answers(nlp)
+
+
+def test_alternatives_bear_on_the_constituent():
+    tree = parse_tree("(S (NP (DT a) (NN b)) (VP (VB c) (NP (NN d))))")
+    number = tree.labels.index("NP")
+    told = {
+        (0, 2, "NP"): 0.9, (0, 2, "S"): 0.01, (0, 3, "NP"): 0.2, (1, 3, "X"): 0.3, (1, 2, "NP"): 0.4, (1, 2, "X"): 0.5,
+        (2, 4, "NP"): 0.6, (0, 3, "X"): 0.7, (0, 2, "QP"): 0.0001,
+    }  # fmt: skip
+    found = [(one["start"], one["end"], one["label"], one["kind"]) for one in alternatives(tree, number, told)]
+    assert found == [
+        (1, 2, "NP", "shorter"), (1, 3, "X", "crosses it"), (0, 3, "NP", "longer"), (0, 2, "S", "another label"),
+    ]  # fmt: skip
+    many = {(0, 2, f"L{i}"): 0.5 for i in range(40)}
+    assert len(alternatives(tree, number, many)) == MOST_ALTERNATIVES
+
+
+@pytest.mark.embedded
+def test_trees_over_a_reader_tell_all():
+    answers = Answers(spacy_dtparse.load())
+    sentence = first_sentence(answers)
+    assert all(0.9 < one["probability"] <= 1 for one in sentence["constituents"][1:])
+    answer = ask(answers, sentence, "NP", "the man")
+    assert answer["probability"] == pytest.approx(sentence["constituents"][4]["probability"])
+    longer = answer["alternatives"][0]
+    assert (longer["kind"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("longer", "telescope")
+    why = answer["why"]
+    assert why["reader"].startswith("the reader gives these words NP") and len(why["rules"]) == MOST_RULES
+    assert sum(why["sources"].values()) == pytest.approx(why["score"]) and 0.5 < why["decision"] <= 1
+    values = [abs(rule["value"]) for rule in why["rules"]]
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.embedded
+def test_other_parsers_tell_what_they_have():
+    network = Answers(spacy_dtparse.load("en_span"))
+    answer = ask(network, first_sentence(network), "NP", "the man")
+    assert answer["alternatives"] and "rules" in answer["why"]["note"]
+    trees = Answers(spacy_dtparse.load("en_trees"))
+    sentence = first_sentence(trees)
+    assert "decisions that built the tree" in sentence["probabilities"] and "NP" in sentence["drawing"]
+    answer = ask(trees, sentence, "PP", "with the telescope")
+    assert answer["probability"] is None and answer["why"]["rules"] and "reader" not in answer["why"]
+
+
+@pytest.mark.embedded
+def test_grammars_list_the_best_trees():
+    answers = Answers(spacy_dtparse.load("en_pcfgla"))
+    assert answers.about()["has_k_best"]
+    sentence = first_sentence(answers, k=3)
+    best = sentence["k_best"]
+    assert len(best) == 3 and best[0]["brackets"] == sentence["brackets"] and best[0]["other"] == []
+    assert [one["cost"] for one in best] == sorted(one["cost"] for one in best)
+    assert any(other.startswith("+ ") for other in best[1]["other"])
+    assert len(first_sentence(answers, k=1)["k_best"]) == 1
