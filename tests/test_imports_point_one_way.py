@@ -26,11 +26,12 @@ ALLOWED: dict[str, set[str]] = {
     "model": {"base", "trees", "kernels", "features"},
     "parsers": {"base", "trees", "scoring", "kernels", "features", "model"},
     "viz": {"base", "trees"},
+    "query": {"base", "trees"},
     "models": {"base"},
-    "pipeline": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz"},
+    "pipeline": {"base", "query", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz"},
     "cli": {
         # package: load() and __version__
-        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "pipeline",
+        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
         "package",
     },
     # __init__ offers load() and, at first use, the functions of pipeline.attributes; __main__ is the command
