@@ -60,7 +60,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if problem:
             parser.error(problem)
         arguments = ["parse", "--format", "pretty", f"--text={arguments[0]}", *arguments[1:]]
-    options = parser.parse_args(arguments)
+    options, rest = parser.parse_known_args(arguments)
+    if rest and not (hasattr(options, "files") and all(word == "-" or word[:1] != "-" for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:  # files behind an option, which argparse looks for only before it
+        options.files = [*options.files, *rest]
     _use_utf8_output()
     command = COMMANDS[options.command]
     bad_input = getattr(command, "BAD_INPUT", 1)
