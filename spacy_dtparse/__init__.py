@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
+    "Agreement", "ConstituentMatcher", "__version__", "agreement", "children", "constituents", "is_parsed", "labels",
+    "load", "parent", "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
 ]  # fmt: skip
 
 

@@ -94,7 +94,9 @@ def _files(names: Sequence[str]) -> Iterator[str]:
             continue
         found = sorted(inner for inner in path.rglob("*") if inner.suffix in (".mrg", ".psd")) if path.is_dir() else []
         if not found:
-            raise TrainingDataError(f"there is no file {name}; give files of bracketed trees, or folders with .mrg files")
+            raise TrainingDataError(
+                f"there is no file {name}; give files of bracketed trees, or folders with .mrg files"
+            )
         yield from map(str, found)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from spacy.attrs import IDS, TAG
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
@@ -13,6 +14,7 @@ from spacy.vocab import Vocab
 from ..errors import ConfigError, PatternError
 from ..parsers.base import UNKNOWN_TAG
 from ..query import Forest, Matching, Node, Pattern, compile_pattern
+from ..query.forest import Nodes
 from ..trees.heads import HeadRules, head_rules
 from ..trees.tree import TOP, Tree
 from .constituents import Constituents, make_span, read_constituents, tree_of
@@ -57,9 +59,7 @@ class ConstituentMatcher:
     def _number(self, key: str | int) -> int:
         return self.vocab.strings[key] if isinstance(key, str) else key
 
-    def add(
-        self, key: str | int, patterns: Sequence[str | Mapping[str, Any]], on_match: OnMatch | None = None
-    ) -> None:
+    def add(self, key: str | int, patterns: Sequence[str | Mapping[str, Any]], on_match: OnMatch | None = None) -> None:
         """Add patterns for a key; with a key that has some, they come to these.
 
         `on_match`: called with the matcher, the Doc, the number of a match and all matches. Raises PatternError, which
@@ -131,36 +131,44 @@ class ConstituentMatcher:
                 spans[x] = _span(docs[sentence.doc], sentence, forest.node(x))
             return spans[x]
 
-        for x, key, names in self._ordered(Matching(forest), with_names):
-            what = span(x)
-            match = (key, what) if as_spans else (key, what.start, what.end)
-            named = ({name: span(y) for name, y in names.items()},) if with_names else ()
-            found[sentences[int(forest.tree_of[x])].doc].append((*match, *named))
-        for doc, matches in zip(docs, found, strict=True):
-            for number, match in enumerate(matches):
-                callback = self._callbacks.get(match[0])
-                if callback is not None:
-                    callback(self, doc, number, matches)
+        nodes, keys, names = self._found(Matching(forest), with_names)
+        places = np.fromiter((place for sentence in sentences for place in sentence.places), np.int64)
+        doc_of = np.array([sentence.doc for sentence in sentences], dtype=np.int64)
+        starts, ends = places[forest.starts[nodes]].tolist(), (places[forest.ends[nodes] - 1] + 1).tolist()
+        owners = doc_of[forest.tree_of[nodes]].tolist()
+        for k, (x, key, owner) in enumerate(zip(nodes.tolist(), keys, owners, strict=True)):
+            match = (key, span(x)) if as_spans else (key, starts[k], ends[k])
+            found[owner].append((*match, {name: span(y) for name, y in names[k].items()}) if with_names else match)
+        if any(callback is not None for callback in self._callbacks.values()):
+            for doc, matches in zip(docs, found, strict=True):
+                for number, one in enumerate(matches):
+                    callback = self._callbacks.get(one[0])
+                    if callback is not None:
+                        callback(self, doc, number, matches)
         return found
 
-    def _ordered(self, matching: Matching, with_names: bool) -> list[tuple[int, int, dict[str, int]]]:
-        """(node, key, names) of all matches by node and then by key, in the order of adding, each once."""
-        found: list[tuple[int, int, int, dict[str, int]]] = []
-        for place, (key, patterns) in enumerate(self._patterns.items()):
-            seen = set()
-            for pattern in patterns:
-                ways: Iterable[tuple[int, dict[str, int]]] = (
-                    matching.ways(pattern.parsed)
-                    if with_names
-                    else ((x, {}) for x in matching.nodes(pattern.parsed).tolist())
-                )
-                for x, names in ways:
-                    same = (x, *sorted(names.items()))
-                    if same not in seen:
-                        seen.add(same)
-                        found.append((x, place, key, names))
-        found.sort(key=lambda match: match[:2])
-        return [(x, key, names) for x, _, key, names in found]
+    def _found(self, matching: Matching, with_names: bool) -> tuple[Nodes, list[int], list[dict[str, int]]]:
+        """Nodes, keys and names of all matches by node and then by key, in the order of adding, each once; names only
+        where they are asked for."""
+        nodes: list[Nodes] = [np.zeros(0, np.int64)]
+        names: list[dict[str, int]] = []
+        for patterns in self._patterns.values():
+            if with_names:
+                seen = {
+                    (x, *sorted(found.items())): found
+                    for pattern in patterns
+                    for x, found in matching.ways(pattern.parsed)
+                }
+                nodes.append(np.array([same[0] for same in seen], dtype=np.int64))
+                names += seen.values()
+            else:
+                parts = [matching.nodes(pattern.parsed) for pattern in patterns]
+                nodes.append(parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)))
+        every = np.concatenate(nodes)
+        places = np.repeat(np.arange(len(nodes)), [len(some) for some in nodes])
+        order = np.lexsort((places, every))
+        keys = [0, *self._patterns]
+        return every[order], [keys[k] for k in places[order].tolist()], [names[k] for k in order.tolist() if names]
 
 
 def _sentences(number: int, doclike: Doc | Span, key: str | None) -> Iterator[_Sentence]:

@@ -1,8 +1,8 @@
 """Searching trees for patterns: Tregex as text, or dicts with attributes of tokens.
 
-    pattern = compile_pattern("NP=subject $+ (VP < VBD)")
-    for match in pattern.search(trees):
-        print(match.node, match.names["subject"])
+pattern = compile_pattern("NP=subject $+ (VP < VBD)")
+for match in pattern.search(trees):
+    print(match.node, match.names["subject"])
 """
 
 from .forest import Forest, Node

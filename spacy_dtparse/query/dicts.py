@@ -98,7 +98,9 @@ def _item(item: Any, place: str, depth: int) -> Condition:
             raise _wrong(place, f"here stands {dict(item)!r}; allowed are [relation, node] and {{'ANY': [...]}}")
         return Either(tuple(_items(item["ANY"], f"{place}.ANY", depth)))
     if not (_is_list(item) and len(item) == 2 and isinstance(item[0], str)):
-        raise _wrong(place, f"here stands {item!r}; allowed are [relation, node], such as ['<', 'NP'], and {{'ANY': [...]}}")
+        raise _wrong(
+            place, f"here stands {item!r}; allowed are [relation, node], such as ['<', 'NP'], and {{'ANY': [...]}}"
+        )
     try:
         relation, number, between, sign = parse_relation(item[0])
     except PatternError as error:
@@ -152,7 +154,7 @@ def _tests(attributes: Any, place: str) -> tuple[TokenTest, ...]:
             raise _wrong(place, f"unknown attribute {attribute!r}; allowed are {', '.join(TOKEN_ATTRIBUTES)}")
         operator, values = _value(value, f"{place}.{attribute}")
         numbers = attribute in _NUMBERS or attribute.startswith(("IS_", "LIKE_"))
-        if operator == "REGEX" and numbers or operator in _COMPARISONS and attribute not in _NUMBERS:
+        if numbers if operator == "REGEX" else operator in _COMPARISONS and attribute not in _NUMBERS:
             raise _wrong(f"{place}.{attribute}", f"{attribute} is not compared by {operator}")
         if operator != "REGEX" and any(isinstance(one, str) == numbers for one in values):
             kind = "numbers, True or False" if numbers else "strings"

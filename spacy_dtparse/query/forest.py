@@ -1,7 +1,7 @@
 """Many trees as one table of nodes in pre-order, tags and words included: what patterns are held against.
 
-Node x and all that it dominates are the nodes [x, stops[x]), so dominance is a test of an interval; the nodes of a label
-come from an index. Tags stand above words: (NN dog) is a node NN whose only child is a node dog.
+Node x and all that it dominates are the nodes [x, stops[x]), so dominance is a test of an interval; the nodes of a
+label come from an index. Tags stand above words: (NN dog) is a node NN whose only child is a node dog.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..dtypes import INDEX
 from ..errors import PatternError
 from ..trees.heads import COLLINS, HeadRules
+from ..trees.labels import base_label
 from ..trees.tree import Tree
 from .syntax import OF_TREES
 
@@ -43,9 +44,9 @@ class Node(NamedTuple):
 class Forest:
     """The n nodes of `trees` in pre-order, in columns of n int32.
 
-    `symbols`: number of the label in `texts`; `parents`: -1 at a root; `stops`: one past the last node below;
-    `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of each token's word;
-    `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the values of an attribute
+    `symbols`: number of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
+    last node below; `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of
+    each token's word; `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the values of an attribute
     for all tokens, in place of what trees know.
     """
 
@@ -75,7 +76,8 @@ class Forest:
         self.words_at = words_at = tags_at + 1
         self.constituents_at = at
         self.roots = np.concatenate([at[self.first_constituents[:-1]], [n]]) if m else np.zeros(1, np.int64)
-        numbers: dict[str, int] = _Numbers()
+        self.numbers: dict[str, int] = _Numbers()
+        numbers = self.numbers
         self.symbols = _column(n, at, [numbers[text] for tree in trees for text in tree.labels])
         self.symbols[tags_at] = [numbers[text] for tree in trees for text in tree.tags]
         self.symbols[words_at] = [numbers[text] for tree in trees for text in tree.words]
@@ -97,6 +99,11 @@ class Forest:
     def __len__(self) -> int:
         """The number of nodes."""
         return self.n
+
+    @cached_property
+    def basic_texts(self) -> tuple[str, ...]:
+        """The labels without function tags."""
+        return tuple(map(base_label, self.texts))
 
     @cached_property
     def all(self) -> Nodes:
@@ -154,7 +161,9 @@ class Forest:
     def head_tokens(self) -> Nodes:
         """The head token of each node; nodes with the same one are a path from the highest down to the word."""
         found = self.starts.copy()
-        heads = [np.array(self.rules.heads(tree)) + first for tree, first in zip(self.trees, self.first_tokens, strict=False)]
+        heads = [
+            np.array(self.rules.heads(tree)) + first for tree, first in zip(self.trees, self.first_tokens, strict=False)
+        ]
         if heads:
             found[self.constituents_at] = np.concatenate(heads)
         return found

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import PatternError
 
-NODE_ALLOWED = "a node is a label, label|label, /regex/, \"label\", __ (any node), =name, ~name or a pattern in (…)"
+NODE_ALLOWED = 'a node is a label, label|label, /regex/, "label", __ (any node), =name, ~name or a pattern in (…)'
 RELATION_ALLOWED = (
     "relations are < > << >> <<< <= <, <- <1 <-1 >, >- >1 >-1 <: >: <<: >>: <<, <<- >>, >>- <# ># <<# >># $ $+ $- $++ "
     "$-- $. $, $.. $,, . , .. ,, == <+(…) >+(…) .+(…) ,+(…) <...{…}"
@@ -62,12 +62,12 @@ def bad_pattern(text: str, column: int, problem: str) -> PatternError:
 
 def _unknown(text: str, column: int) -> str:
     char = text[column]
-    if char in "/\"":
+    if char in '/"':
         return f"the {char} is never closed; write {char}…{char} on one line, and \\{char} for one inside it"
     if char in "=~":
         return f"{char!r} is not followed by a name; names are letters, digits and _"
     if char.isdigit() or char == "_":
-        return f"a label does not begin with {char!r} here; put it in quotes, \"{char}…\", or write a regex, /^{char}…$/"
+        return f'a label does not begin with {char!r} here; put it in quotes, "{char}…", or write a regex, /^{char}…$/'
     if char == "+":
         return f"'+' belongs to $+, $++ or to a chain with a description in brackets, <+(VP); {RELATION_ALLOWED}"
-    return f"{char!r} is no part of the language; put a label with it in quotes, \"…{char}…\"; {RELATION_ALLOWED}"
+    return f'{char!r} is no part of the language; put a label with it in quotes, "…{char}…"; {RELATION_ALLOWED}'

@@ -1,7 +1,7 @@
 """Patterns held against a forest: whole sets of nodes from the innermost pattern out, then names one node at a time.
 
-A pattern without references is decided by sets alone (`Matching.nodes`): for each of its nodes, innermost first, the set
-of all nodes of the forest that match. Where something depends on a named node the sets are too large, never too small,
+A pattern without references is decided by sets alone (`Matching.nodes`): for each of its nodes, innermost first, the
+set of all nodes of the forest that match. Where something depends on a named node the sets are too large, never too small,
 and `Matching.ways` decides by trying. The same goes for patterns whose names are asked for.
 """
 
@@ -210,10 +210,7 @@ def _find(forest: Forest, what: Described) -> Nodes:
     if what.anything:
         found = forest.all if not what.negated else forest.all[:0]
     else:
-        literals, regexes = set(what.literals), [_compiled(regex.source, regex.flags) for regex in what.regexes]
-        texts = map(base_label, forest.texts) if what.basic else forest.texts
-        fits = [text in literals or any(regex.search(text) for regex in regexes) for text in texts]
-        found = forest.with_symbols([number for number, fit in enumerate(fits) if fit != what.negated])
+        found = forest.with_symbols(_fitting(forest, what))
         if what.root:
             roots = forest.roots[:-1]
             found = np.setdiff1d(found, roots) if what.negated else np.union1d(found, roots)
@@ -223,6 +220,21 @@ def _find(forest: Forest, what: Described) -> Nodes:
         tokens = np.array([passed[value] for value in values], dtype=bool)
         found = found[tokens[forest.head_tokens[found]]]
     return found
+
+
+def _fitting(forest: Forest, what: Described) -> list[int]:
+    """The numbers of the labels that a description fits, ascending."""
+    texts = forest.basic_texts if what.basic else forest.texts
+    numbers = forest.numbers
+    if not what.regexes and not what.basic:
+        fits = {numbers[literal] for literal in what.literals if literal in numbers}
+    else:
+        literals = set(what.literals)
+        fits = {number for number, text in enumerate(texts) if text in literals} if literals else set()
+        for regex in what.regexes:
+            search = _compiled(regex.source, regex.flags).search
+            fits.update([number for number, text in enumerate(texts) if search(text)])
+    return sorted(set(range(len(texts))) - fits if what.negated else fits)
 
 
 def _passes(test: TokenTest, value: Any) -> bool:

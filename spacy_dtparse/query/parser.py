@@ -1,12 +1,12 @@
 """Tregex patterns as text, read by recursive descent. The grammar:
 
-    pattern     := expression (":" expression)*
-    expression  := node conditions?
-    node        := "(" expression ")" | =name | ~name | description =name?
-    description := "!"? "@"? label ("|" label)*
-    conditions  := both ("|" both)*
-    both        := condition ("&"? condition)*
-    condition   := ("!" | "?")? (relation node | "[" conditions "]")
+pattern     := expression (":" expression)*
+expression  := node conditions?
+node        := "(" expression ")" | =name | ~name | description =name?
+description := "!"? "@"? label ("|" label)*
+conditions  := both ("|" both)*
+both        := condition ("&"? condition)*
+condition   := ("!" | "?")? (relation node | "[" conditions "]")
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class _Parser:
         kind = self.next.kind
         if kind == "|":
             return (
-                "whole patterns are not combined with |, which stands between labels (NP|VP) or relations (< NN | < NNS); "
-                "search for several patterns instead"
+                "whole patterns are not combined with |, which stands between labels (NP|VP) or relations (< NN | < "
+                "NNS); search for several patterns instead"
             )
         if kind == ")":
             return "this bracket closes nothing; remove it, or add the one that it should close"

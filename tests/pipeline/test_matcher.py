@@ -63,8 +63,11 @@ def test_spans_are_labelled_and_know_their_level(vocab):
 def test_names(vocab):
     doc = gold_doc(PLAIN, vocab=vocab)
     matcher = matcher_of(vocab, s="S < NP=subject < (VP=predicate <<# __=head)")
-    matches = matcher(doc, as_spans=True, with_names=True)
-    assert [(span.label_, {name: (it.label_, it.text) for name, it in names.items()}) for _, span, names in matches] == [
+    matches = [
+        (span.label_, {name: (named.label_, named.text) for name, named in names.items()})
+        for _, span, names in matcher(doc, as_spans=True, with_names=True)
+    ]
+    assert matches == [
         ("S", {"subject": ("NP", "the cat"), "predicate": ("VP", "sat on it"), "head": (label, "sat")})
         for label in ("VBD", "")
     ]

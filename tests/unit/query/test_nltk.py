@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.query import Forest, compile_pattern
-from spacy_dtparse.trees.brackets import read_trees
 from spacy_dtparse.trees.bracket_writer import write_tree
+from spacy_dtparse.trees.brackets import read_trees
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the library that nltk reads patterns with
 tgrep = pytest.importorskip("nltk.tgrep")
@@ -28,7 +28,9 @@ RELATIONS = [
     "<", ">", "<<", ">>", "<,", ">,", "<1", ">1", "<2", ">2", "<-", ">-", "<-1", ">-1", "<-2", ">-2", "<:", ">:",
     "<<:", ">>:", "<<,", ".", ",", "..", ",,", "$", "$.", "$,", "$..", "$,,", "%", "%.",
 ]  # fmt: skip
-PAIRS = [("NP", "NP"), ("NP", "VP"), ("NN", "VBD"), ("/^NP/", "/^VP/"), ("/^N/", "DT|PP"), ("S", "/NP|IN/"), ("PP", "NN")]
+PAIRS = [
+    ("NP", "NP"), ("NP", "VP"), ("NN", "VBD"), ("/^NP/", "/^VP/"), ("/^N/", "DT|PP"), ("S", "/NP|IN/"), ("PP", "NN"),
+]  # fmt: skip
 PATTERNS = [
     "NP", "NN|NNS", "/^V/", '"NP-SBJ"', "NP-SBJ", '"the"', '"."', "/^NP/ < the", "NN < /e/",
     "NP < DT < NN", "NP < DT & < NN", "NP < (NP < DT)", "NP < (DT < the) < NN", "(NP < DT) < JJ",
