@@ -46,8 +46,8 @@ class Forest:
 
     `symbols`: number of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
     last node below; `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of
-    each token's word; `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the values of an attribute
-    for all tokens, in place of what trees know.
+    each token's word; `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the
+    values of an attribute for all tokens, in place of what trees know.
     """
 
     def __init__(

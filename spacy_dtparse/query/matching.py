@@ -1,8 +1,8 @@
 """Patterns held against a forest: whole sets of nodes from the innermost pattern out, then names one node at a time.
 
 A pattern without references is decided by sets alone (`Matching.nodes`): for each of its nodes, innermost first, the
-set of all nodes of the forest that match. Where something depends on a named node the sets are too large, never too small,
-and `Matching.ways` decides by trying. The same goes for patterns whose names are asked for.
+set of all nodes of the forest that match. Where something depends on a named node the sets are too large, never too
+small, and `Matching.ways` decides by trying. The same goes for patterns whose names are asked for.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 CHAINED = frozenset(("<+", ">+", ".+", ",+"))
 """Relations with a description of the nodes between, `<+(VP)`."""
@@ -35,6 +36,20 @@ TOKEN_ATTRIBUTES = (
 OF_TREES = ("TEXT", "ORTH", "LOWER", "TAG", "LENGTH")
 
 
+class _KeepsHash:
+    """Parts that are looked up again and again: their hash is found once in a process."""
+
+    def __hash__(self) -> int:
+        kept = self.__dict__.get("_hash")
+        if kept is None:
+            kept = hash(tuple(getattr(self, one.name) for one in fields(self) if one.compare))  # type: ignore[arg-type]
+            self.__dict__["_hash"] = kept
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
+
 @dataclass(frozen=True)
 class Regex:
     """A regular expression that is looked for anywhere in a label. `groups`: (number, variable) pairs: what the group
@@ -55,7 +70,7 @@ class TokenTest:
 
 
 @dataclass(frozen=True)
-class Described:
+class Described(_KeepsHash):
     """A node by its label: one of `literals`, or one that a regex is found in, or any; `negated`: none of these.
 
     `basic`: the label without function tags counts. `root`: the root of a tree. `tests`: of its token.
@@ -68,6 +83,7 @@ class Described:
     negated: bool = False
     basic: bool = False
     tests: tuple[TokenTest, ...] = ()
+    __hash__ = _KeepsHash.__hash__
 
     @property
     def variables(self) -> bool:
@@ -93,13 +109,14 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class NodePattern:
+class NodePattern(_KeepsHash):
     """A node, the name it gets, and a condition on what is around it. `place`: column in a text, path in a dict."""
 
     what: Described | Same | Alike
     name: str | None = None
     condition: Condition | None = None
     place: int | str = field(default=0, compare=False)
+    __hash__ = _KeepsHash.__hash__
 
 
 @dataclass(frozen=True)
