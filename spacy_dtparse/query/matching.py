@@ -32,7 +32,7 @@ from .syntax import (
     names_of,
     refers,
 )
-from .targets import OF, Columns, columns
+from .targets import OF, Columns
 
 Names = Mapping[str, Any]
 """Name -> node, and "%variable" -> the string that it stands for."""
@@ -53,7 +53,7 @@ class Matching:
         self.forest = forest
         self._sets: dict[NodePattern, Nodes] = {}
         self._members: dict[NodePattern | Described, set[int]] = {}
-        self._columns: dict[bool, Columns] = {}
+        self._columns = Columns(forest)
 
     def nodes(self, pattern: NodePattern) -> Nodes:
         """All nodes that match, ascending."""
@@ -177,10 +177,7 @@ class Matching:
         members = self._set(condition.node)
         between = condition.between
         passes: Callable[[int], bool] = (lambda y: False) if between is None else self._set(between).__contains__
-        heads = "#" in condition.relation
-        if heads not in self._columns:
-            self._columns[heads] = columns(self.forest, heads)
-        near = OF[condition.relation](self._columns[heads], x, condition.number, passes)
+        near = OF[condition.relation](self._columns, x, condition.number, passes)
         return [y for y in near if y in members]
 
     def _set(self, part: NodePattern | Described) -> set[int]:

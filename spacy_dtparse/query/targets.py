@@ -6,38 +6,63 @@ What they give agrees with `relations`, which says for whole sets whether there 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from functools import cached_property
 
 from .forest import WORD, Forest
 from .syntax import SEGMENT
 
 
-class Columns(NamedTuple):
-    """The columns of a forest as lists, which are read faster one by one."""
+class Columns:
+    """The columns of a forest as lists, which are read faster one by one; each is made when it is first asked for."""
 
-    parents: list[int]
-    stops: list[int]
-    starts: list[int]
-    ends: list[int]
-    right: list[int]
-    left: list[int]
-    heads: list[int]
-    words_at: list[int]
-    kinds: list[int]
-    first: list[int]
-    """The first node of the tree of each node."""
-    last: list[int]
-    """One past the last node of the tree of each node."""
+    def __init__(self, forest: Forest):
+        self._forest = forest
 
+    @cached_property
+    def parents(self) -> list[int]:
+        return self._forest.parents.tolist()
 
-def columns(forest: Forest, heads: bool) -> Columns:
-    """The columns; `heads`: with those of head tokens, which take a moment to find."""
-    f = forest
-    return Columns(
-        f.parents.tolist(), f.stops.tolist(), f.starts.tolist(), f.ends.tolist(), f.right.tolist(), f.left.tolist(),
-        f.head_tokens.tolist() if heads else [], f.words_at.tolist(), f.kinds.tolist(),
-        f.roots[f.tree_of].tolist(), f.roots[f.tree_of + 1].tolist(),
-    )  # fmt: skip
+    @cached_property
+    def stops(self) -> list[int]:
+        return self._forest.stops.tolist()
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return self._forest.starts.tolist()
+
+    @cached_property
+    def ends(self) -> list[int]:
+        return self._forest.ends.tolist()
+
+    @cached_property
+    def right(self) -> list[int]:
+        return self._forest.right.tolist()
+
+    @cached_property
+    def left(self) -> list[int]:
+        return self._forest.left.tolist()
+
+    @cached_property
+    def words_at(self) -> list[int]:
+        return self._forest.words_at.tolist()
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        return self._forest.kinds.tolist()
+
+    @cached_property
+    def heads(self) -> list[int]:
+        return self._forest.head_tokens.tolist()
+
+    @cached_property
+    def first(self) -> list[int]:
+        """The first node of the tree of each node."""
+        return self._forest.roots[self._forest.tree_of].tolist()
+
+    @cached_property
+    def last(self) -> list[int]:
+        """One past the last node of the tree of each node."""
+        return self._forest.roots[self._forest.tree_of + 1].tolist()
 
 
 Passes = Callable[[int], bool]

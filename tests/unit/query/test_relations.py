@@ -10,7 +10,7 @@ import pytest
 from spacy_dtparse.query.forest import Forest
 from spacy_dtparse.query.relations import WITHIN
 from spacy_dtparse.query.syntax import ANYTHING, NodePattern, Related
-from spacy_dtparse.query.targets import OF, columns
+from spacy_dtparse.query.targets import OF, Columns
 from spacy_dtparse.trees.tree import Tree
 
 from .naive import NaiveTree
@@ -58,7 +58,7 @@ def test_nodes_are_those_of_the_trees():
 def test_relation_equals_its_definition(relation):
     rng = np.random.default_rng(7)
     forest = Forest(TREES)
-    lists = columns(forest, True)
+    lists = Columns(forest)
     paths = [path for naive in NAIVE for path in sorted(naive.labels)]  # pre-order
     passing = np.flatnonzero(rng.random(len(forest)) < 0.5)
     passes = set(passing.tolist())
