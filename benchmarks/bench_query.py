@@ -4,7 +4,7 @@
     python benchmarks/bench_query.py --text FILE … [--sentences 10000] [--nltk-sentences 500]
 
 Trees come from bracketed files, or from raw text that the pipeline parses first. `PATTERNS` mean the same in both
-languages; the nodes that both find in the sentences of nltk's turn are compared, words left out. Patterns are compiled
+languages; the nodes that both find in the sentences of nltk's turn are counted and compared, words left out. Patterns are compiled
 and trees are there before the clock starts, nltk's as ParentedTree. Our time has two parts, the table of nodes, made
 once, and the search of all patterns; *with names* asks for what a name stands for, which nltk's is not asked for.
 *Docs* is `ConstituentMatcher.pipe` over the same sentences as Docs of ten sentences, which reads the
