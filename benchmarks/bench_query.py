@@ -3,13 +3,13 @@
     python benchmarks/bench_query.py --trees FILE … [--sentences 10000] [--nltk-sentences 500]
     python benchmarks/bench_query.py --text FILE … [--sentences 10000] [--nltk-sentences 500]
 
-Trees come from bracketed files, or from raw text that the pipeline parses first. `PATTERNS` mean the same in both
-languages; the nodes that both find in the sentences of nltk's turn are counted and compared, words left out. Patterns are compiled
-and trees are there before the clock starts, nltk's as ParentedTree. Our time has two parts, the table of nodes, made
-once, and the search of all patterns; *with names* asks for what a name stands for, which nltk's is not asked for.
-*Docs* is `ConstituentMatcher.pipe` over the same sentences as Docs of ten sentences, which reads the
-Docs in every turn. CPU time of one process, the best of
-`--repeats`; nltk is timed once, on every so-manyth sentence.
+Trees come from bracketed files, or from raw texts, by turns a paragraph of each, that the pipeline parses first.
+`PATTERNS` mean the same in both languages; of the sentences of nltk's turn the nodes that each finds are counted, words
+left out, and must be as many. Patterns are compiled and trees are there before the clock starts, nltk's as
+ParentedTree. Our time has two parts, the table of nodes, made once, and the search of all patterns; *with names* asks
+for what a name stands for, which nltk is not asked for. *Docs* is `ConstituentMatcher.pipe` over the same sentences as
+Docs of ten sentences, which reads the Docs in every turn. CPU time of one process, the best of `--repeats`; nltk is
+timed once, on every so-manyth sentence.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def sentences(options: Any) -> Iterator[Tree]:
         return
     nlp = spacy.load(options.pipeline)
     each = options.sentences * 40 // len(options.text)
-    texts = chain.from_iterable(paragraphs(path, each) for path in options.text)
+    texts = chain.from_iterable(zip(*(paragraphs(path, each) for path in options.text), strict=False))
     for doc in nlp.pipe(texts):
         yield from trees_of(doc)
 
