@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     )
     from .pipeline.drawings import render
     from .pipeline.extensions import register_extensions
+    from .pipeline.matcher import ConstituentMatcher
     from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "render", "score", "sentence_infos", "serve", "subconstituents", "to_tree",
+    "Agreement", "ConstituentMatcher", "__version__", "agreement", "children", "constituents", "is_parsed",
+    "labels", "load", "parent", "parse_string", "register_extensions", "render", "score", "sentence_infos",
+    "serve", "subconstituents", "to_tree",
 ]  # fmt: skip
 
 
@@ -57,7 +59,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     rooms = {
-        "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement",
+        "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement", "ConstituentMatcher": "pipeline.matcher",
         "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)

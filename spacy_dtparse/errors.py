@@ -14,6 +14,10 @@ class TreeFormatError(DtparseError):
         super().__init__(f"{place}: {message}" if place else message)
 
 
+class PatternError(DtparseError):
+    """A pattern of the query language, or of dicts, is malformed; the message shows the place."""
+
+
 class TreeError(DtparseError):
     """A tree, a set of spans or a transform's record does not describe a well-formed constituent tree."""
 

@@ -169,7 +169,7 @@ def test_commands_exist(name):
             words = shlex.split(part.replace(".venv/bin/", ""))
             if words[:3] == ["python", "-m", "training"] and words[3] not in ("tag", "jackknife"):
                 assert training_parser().parse_args(words[3:]).command == words[3]
-            elif words[0] == "dtparse" and words[1] in ("parse", "show", "evaluate", "info", "convert"):
+            elif words[0] == "dtparse" and words[1] in ("parse", "show", "evaluate", "grep", "info", "convert"):
                 assert dtparse_parser().parse_args(words[1:]).command == words[1]
             elif words[0] == "python" and words[1].endswith(".py"):
                 for option in (word for word in words if word.startswith("--")):

@@ -26,12 +26,15 @@ ALLOWED: dict[str, set[str]] = {
     "model": {"base", "trees", "kernels", "features"},
     "parsers": {"base", "trees", "scoring", "kernels", "features", "model"},
     "viz": {"base", "trees"},
+    "query": {"base", "trees"},
     "models": {"base"},
-    "pipeline": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz"},
-    "web": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "pipeline"},
+    "pipeline": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query"},
+    "web": {
+        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
+    },
     "cli": {
         # package: load() and __version__
-        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "pipeline",
+        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
         "web", "package",
     },
     # __init__ offers load() and, at first use, the functions of pipeline.attributes; __main__ is the command

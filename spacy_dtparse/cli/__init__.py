@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from . import convert, evaluate, info, parse, serve, show, warmup
+from . import convert, evaluate, grep, info, parse, serve, show, warmup
 
 COMMANDS = {
-    "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "info": info, "convert": convert,
+    "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "grep": grep, "info": info, "convert": convert,
     "warmup": warmup,
 }  # fmt: skip
 
@@ -24,6 +24,7 @@ examples:
   dtparse evaluate gold.mrg --tags gold
   dtparse show "She saw the dog." --svg tree.svg
   dtparse serve
+  dtparse grep "NP < (PP < of)" gold.mrg
 """
 
 
@@ -44,7 +45,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
+    """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C.
+
+    `grep` has grep's codes: 0 where something matches, 1 where nothing does, 2 for bad input.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
     if not arguments:
@@ -57,27 +61,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         if problem:
             parser.error(problem)
         arguments = ["parse", "--format", "pretty", f"--text={arguments[0]}", *arguments[1:]]
-    options = parser.parse_args(arguments)
+    options, rest = parser.parse_known_args(arguments)
+    if rest and not (hasattr(options, "files") and all(word == "-" or word[:1] != "-" for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:  # files behind an option, which argparse looks for only before it
+        options.files = [*options.files, *rest]
     _use_utf8_output()
+    command = COMMANDS[options.command]
+    bad_input = getattr(command, "BAD_INPUT", 1)
     try:
-        COMMANDS[options.command].run(options)
+        code = command.run(options) or 0
         sys.stdout.flush()
     except DtparseError as error:
-        return _fail(str(error))
+        return _fail(str(error), bad_input)
     except UnicodeEncodeError as error:  # what the shell hands over for bytes that are no text
         return _fail(
             f"{error.object[error.start]!r} in {error.object[max(error.start - 20, 0) : error.start + 20]!r} is half "
-            "of a character (a lone surrogate); give the text in the locale's encoding, or as a file with --encoding"
+            "of a character (a lone surrogate); give the text in the locale's encoding, or as a file with --encoding",
+            bad_input,
         )
     except BrokenPipeError:  # `dtparse … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}")
+        return _fail(f"{place}{error.strerror or error}", bad_input)
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code
 
 
 def _not_a_text(arguments: Sequence[str]) -> str | None:
@@ -92,9 +103,9 @@ def _not_a_text(arguments: Sequence[str]) -> str | None:
     return None
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int) -> int:
     print(f"dtparse: error: {message}", file=sys.stderr)
-    return 1
+    return code
 
 
 def _use_utf8_output() -> None:

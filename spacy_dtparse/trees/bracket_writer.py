@@ -15,7 +15,8 @@ def _safe(text: str) -> str:
     return _SPACE.sub("_", text.translate(_ESCAPE_ROUND)) if _UNSAFE.search(text) else text
 
 
-def _leaf(tree: Tree, i: int) -> str:
+def write_leaf(tree: Tree, i: int) -> str:
+    """Token i of `tree` with its tag: `(DT the)`."""
     return f"({_safe(tree.tags[i]) or 'XX'} {_safe(tree.words[i])})"
 
 
@@ -33,7 +34,7 @@ def write_tree(tree: Tree) -> str:
         if what is None:
             parts.append(")")
         elif what < 0:
-            parts.append(" " + _leaf(tree, ~what))
+            parts.append(" " + write_leaf(tree, ~what))
         else:
             parts.append(f" ({_safe(tree.labels[what])}")
             todo.append(None)
@@ -47,7 +48,7 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
     Its children begin lines of their own, two columns further right, but at most width / 2.
     """
     child_lists = tree.child_lists()
-    leaves = [_leaf(tree, i) for i in range(len(tree.words))]
+    leaves = [write_leaf(tree, i) for i in range(len(tree.words))]
     opened = [f"({_safe(label)}" for label in tree.labels]
     flat = [0] * len(opened)  # length of each constituent on one line
     for k in range(len(flat) - 1, -1, -1):

@@ -1,0 +1,154 @@
+"""Search bracketed trees for a pattern: Tregex, such as "NP < (PP < of)".
+
+The exit code is 0 where something matches, 1 where nothing does, and 2 for a bad pattern or file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import TrainingDataError
+from .pipelines import natural_number
+
+if TYPE_CHECKING:
+    from ..query import Match, Pattern
+    from ..trees.tree import Tree
+
+BAD_INPUT = 2
+"""The exit code for bad input; 1 says that nothing matches."""
+
+OUTPUTS = ("subtree", "tree", "words")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse grep`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("pattern", metavar="PATTERN", help="a Tregex pattern in quotes")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="files of bracketed trees, or folders with .mrg or .psd files; - or nothing reads standard input",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("-c", "--count", action="store_true", help="only the number of matches in each file")
+    what.add_argument("-l", "--files-with-matches", action="store_true", help="only the names of files with a match")
+    what.add_argument("--json", action="store_true", help="each match as a JSON object on a line, with its names")
+    parser.add_argument("-n", "--tree-number", action="store_true", help="the number of the tree, from 1, before each")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=OUTPUTS,
+        default="subtree",
+        help="print the matching subtree (default), the whole tree, once, or the words of the subtree",
+    )
+    parser.add_argument(
+        "-m", "--max-count", type=natural_number, default=0, metavar="N", help="matches of a file at most; 0 is all"
+    )
+    parser.add_argument(
+        "--clean", action="store_true", help="leave out empty elements and function tags, as `dtparse evaluate` does"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the matches; 0 where there are any, else 1."""
+    from ..query import compile_pattern
+
+    pattern = compile_pattern(options.pattern)
+    files = list(_files(options.files or ["-"]))
+    total = 0
+    for name in files:
+        shown = f"{name}:" if len(files) > 1 else ""
+        most = 1 if options.files_with_matches else options.max_count
+        count = 0
+        printed = 0
+        for tree_number, tree, match in search_file(pattern, name, options.clean):
+            count += 1
+            if options.json:
+                print(json.dumps(as_dict(name, tree_number, tree, match), ensure_ascii=False))
+            elif not (options.count or options.files_with_matches or printed == tree_number):
+                number = f"{tree_number}:" if options.tree_number else ""
+                print(f"{shown}{number}{_text(tree, match, options.output)}")
+                printed = tree_number if options.output == "tree" else 0
+            if count == most:
+                break
+        if options.count:
+            print(f"{shown}{count}")
+        elif options.files_with_matches and count:
+            print(name)
+        total += count
+    return 0 if total else 1
+
+
+def _files(names: Sequence[str]) -> Iterator[str]:
+    """The files that are meant; of folders the treebank files in them. Raises TrainingDataError for what is neither."""
+    for name in names:
+        path = Path(name)
+        if name == "-" or path.is_file():
+            yield name
+            continue
+        found = sorted(inner for inner in path.rglob("*") if inner.suffix in (".mrg", ".psd")) if path.is_dir() else []
+        if not found:
+            raise TrainingDataError(
+                f"there is no file {name}; give files of bracketed trees, or folders with .mrg files"
+            )
+        yield from map(str, found)
+
+
+def search_file(pattern: Pattern, name: str, clean: bool = False) -> Iterator[tuple[int, Tree, Match]]:
+    """The matches in a file ("-": standard input), each with the number of its tree, from 1, and the tree; `clean`:
+    without empty elements and function tags.
+
+    Raises TreeFormatError with file, line and column, PatternError.
+    """
+    from ..query.pattern import forests
+    from ..trees.brackets import read_trees
+
+    trees: Iterator[Tree] = read_trees(sys.stdin.buffer if name == "-" else name)
+    if clean:
+        from ..trees.labels import EMPTY_TAG
+        from ..trees.transforms import strip_empty
+
+        numbered = ((k, strip_empty(tree)) for k, tree in enumerate(trees, 1) if set(tree.tags) != {EMPTY_TAG})
+    else:
+        numbered = ((k, tree) for k, tree in enumerate(trees, 1))
+    numbers: list[int] = []
+
+    def kept() -> Iterator[Tree]:
+        for number, tree in numbered:
+            numbers.append(number)
+            yield tree
+
+    for forest in forests(kept(), at_once=1000):
+        first = len(numbers) - len(forest.trees)
+        for match in pattern.search(forest):
+            yield numbers[first + match.node.tree], forest.trees[match.node.tree], match
+
+
+def _text(tree: Tree, match: Match, output: str) -> str:
+    from ..query import write_node
+    from ..trees.bracket_writer import write_tree
+
+    if output == "words":
+        return " ".join(tree.words[match.node.start : match.node.end])
+    return write_tree(tree) if output == "tree" else write_node(tree, match.node)
+
+
+def as_dict(name: str, tree_number: int, tree: Tree, match: Match) -> dict[str, Any]:
+    """A match as plain data: file, number of the tree, and of the node and each named one its kind, label, tokens (from
+    0), words and brackets."""
+    from ..query import write_node
+
+    def node(what: Any) -> dict[str, Any]:
+        return {
+            "kind": what.kind, "label": what.label, "start": what.start, "end": what.end,
+            "words": list(tree.words[what.start : what.end]), "brackets": write_node(tree, what),
+        }  # fmt: skip
+
+    names = {key: node(what) for key, what in match.names.items()}
+    return {"file": name, "tree": tree_number, **node(match.node), "names": names}

@@ -1,0 +1,210 @@
+"""ConstituentMatcher: patterns over the constituents of Docs, in the manner of spaCy's matchers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.attrs import IDS, TAG
+from spacy.tokens import Doc, Span
+from spacy.vocab import Vocab
+
+from ..errors import ConfigError, PatternError
+from ..parsers.base import UNKNOWN_TAG
+from ..query import Forest, Matching, Node, Pattern, compile_pattern
+from ..query.forest import Nodes
+from ..trees.heads import HeadRules, head_rules
+from ..trees.tree import TOP, Tree
+from .constituents import Constituents, make_span, read_constituents, tree_of
+from .sentences import attribute_texts, read_words
+
+OnMatch = Callable[["ConstituentMatcher", Doc, int, list[Any]], Any]
+_NUMBERS = ("LENGTH", "IS_", "LIKE_")
+
+
+class _Sentence(NamedTuple):
+    """A tree of Doc number `doc` of those that are searched; its leaf k is token `places[k]`."""
+
+    doc: int
+    found: Constituents
+    places: Sequence[int]
+    tree: Tree
+
+
+class ConstituentMatcher:
+    """Finds constituents by patterns: Tregex as text, or dicts with attributes of tokens (see `query.dicts`).
+
+    Patterns are compiled when they are added, and all of them are searched for at once. `spans_key`: the span group
+    with the constituents (default: as `doc._.constituents`); `rules`: choose heads (default: those of the vocabulary's
+    language).
+    """
+
+    def __init__(self, vocab: Vocab, *, spans_key: str | None = None, rules: HeadRules | None = None):
+        self.vocab = vocab
+        self.spans_key = spans_key
+        self.rules = head_rules(vocab.lang) if rules is None else rules
+        self._patterns: dict[int, list[Pattern]] = {}
+        self._callbacks: dict[int, OnMatch | None] = {}
+
+    def __len__(self) -> int:
+        """The number of keys."""
+        return len(self._patterns)
+
+    def __contains__(self, key: str | int) -> bool:
+        """Whether there are patterns for a key."""
+        return self._number(key) in self._patterns
+
+    def _number(self, key: str | int) -> int:
+        return self.vocab.strings[key] if isinstance(key, str) else key
+
+    def add(self, key: str | int, patterns: Sequence[str | Mapping[str, Any]], on_match: OnMatch | None = None) -> None:
+        """Add patterns for a key; with a key that has some, they come to these.
+
+        `on_match`: called with the matcher, the Doc, the number of a match and all matches. Raises PatternError, which
+        shows the place, for a pattern that is malformed.
+        """
+        if isinstance(patterns, str | Mapping) or not isinstance(patterns, Iterable):
+            raise PatternError(f"the patterns for {key!r} are {patterns!r}; give a list of patterns")
+        compiled = [compile_pattern(pattern) for pattern in patterns]
+        if not compiled:
+            raise PatternError(f"there are no patterns for {key!r}; give a list of at least one")
+        if on_match is not None and not callable(on_match):
+            raise ConfigError(f"on_match is {on_match!r}; give a function of the matcher, Doc, number and matches")
+        number = self.vocab.strings.add(key) if isinstance(key, str) else key
+        self._patterns.setdefault(number, []).extend(compiled)
+        self._callbacks[number] = on_match
+
+    def remove(self, key: str | int) -> None:
+        """Remove a key and its patterns. Raises ConfigError when there is none."""
+        if key not in self:
+            raise ConfigError(f"there are no patterns for {key!r} in this matcher")
+        del self._patterns[self._number(key)], self._callbacks[self._number(key)]
+
+    def get(self, key: str | int, default: Any = None) -> Any:
+        """(on_match, patterns as they were added) of a key, or `default`."""
+        if key not in self:
+            return default
+        number = self._number(key)
+        return self._callbacks[number], [pattern.source for pattern in self._patterns[number]]
+
+    def __call__(self, doclike: Doc | Span, *, as_spans: bool = False, with_names: bool = False) -> list[Any]:
+        """The matches in a Doc, or in a Span of whole constituents, in the order of the text, parents first.
+
+        A match is (match_id, start, end), tokens of the Doc, or with `as_spans` (match_id, span), where the span is
+        labelled and has its level in its chain as `doc._.constituents` has. `with_names` adds a dict of name -> span,
+        and gives a match for each choice of what the names stand for. A tag matches as a span of its token with the tag
+        as label, a word as one without label. Raises NotParsedError, and NonConstituentError for a Span that cuts
+        through a constituent.
+        """
+        return self._search([doclike], as_spans, with_names)[0]
+
+    def pipe(
+        self, docs: Iterable[Doc], *, batch_size: int = 256, as_spans: bool = False, with_names: bool = False
+    ) -> Iterator[tuple[Doc, list[Any]]]:
+        """Each Doc with its matches. Docs are searched `batch_size` at once, which is many times faster than one by
+        one."""
+        rest = iter(docs)
+        while batch := list(islice(rest, batch_size)):
+            yield from zip(batch, self._search(batch, as_spans, with_names), strict=True)
+
+    def _search(self, doclikes: Sequence[Doc | Span], as_spans: bool, with_names: bool) -> list[list[Any]]:
+        docs = [doclike.doc for doclike in doclikes]
+        sentences = [
+            sentence
+            for number, doclike in enumerate(doclikes)
+            for sentence in _sentences(number, doclike, self.spans_key)
+        ]
+
+        def values(attribute: str) -> list[Any]:
+            of_docs = [_values(doc, attribute) for doc in docs]
+            return [of_docs[sentence.doc][place] for sentence in sentences for place in sentence.places]
+
+        forest = Forest((sentence.tree for sentence in sentences), self.rules, values)
+        found: list[list[Any]] = [[] for _ in docs]
+        spans: dict[int, Span] = {}
+
+        def span(x: int) -> Span:
+            if x not in spans:
+                sentence = sentences[int(forest.tree_of[x])]
+                spans[x] = _span(docs[sentence.doc], sentence, forest.node(x))
+            return spans[x]
+
+        nodes, keys, names = self._found(Matching(forest), with_names)
+        places = np.fromiter((place for sentence in sentences for place in sentence.places), np.int64)
+        doc_of = np.array([sentence.doc for sentence in sentences], dtype=np.int64)
+        starts, ends = places[forest.starts[nodes]].tolist(), (places[forest.ends[nodes] - 1] + 1).tolist()
+        owners = doc_of[forest.tree_of[nodes]].tolist()
+        for k, (x, key, owner) in enumerate(zip(nodes.tolist(), keys, owners, strict=True)):
+            match = (key, span(x)) if as_spans else (key, starts[k], ends[k])
+            found[owner].append((*match, {name: span(y) for name, y in names[k].items()}) if with_names else match)
+        if any(callback is not None for callback in self._callbacks.values()):
+            for doc, matches in zip(docs, found, strict=True):
+                for number, one in enumerate(matches):
+                    callback = self._callbacks.get(one[0])
+                    if callback is not None:
+                        callback(self, doc, number, matches)
+        return found
+
+    def _found(self, matching: Matching, with_names: bool) -> tuple[Nodes, list[int], list[dict[str, int]]]:
+        """Nodes, keys and names of all matches by node and then by key, in the order of adding, each once; names only
+        where they are asked for."""
+        nodes: list[Nodes] = [np.zeros(0, np.int64)]
+        names: list[dict[str, int]] = []
+        for patterns in self._patterns.values():
+            if with_names:
+                seen = {
+                    (x, *sorted(found.items())): found
+                    for pattern in patterns
+                    for x, found in matching.ways(pattern.parsed)
+                }
+                nodes.append(np.array([same[0] for same in seen], dtype=np.int64))
+                names += seen.values()
+            else:
+                parts = [matching.nodes(pattern.parsed) for pattern in patterns]
+                nodes.append(parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)))
+        every = np.concatenate(nodes)
+        places = np.repeat(np.arange(len(nodes)), [len(some) for some in nodes])
+        order = np.lexsort((places, every))
+        keys = [0, *self._patterns]
+        return every[order], [keys[k] for k in places[order].tolist()], [names[k] for k in order.tolist() if names]
+
+
+def _sentences(number: int, doclike: Doc | Span, key: str | None) -> Iterator[_Sentence]:
+    """The trees of a Doc, or of the part of each sentence that lies in a Span; blank ones have none."""
+    doc = doclike.doc
+    found = read_constituents(doc, key)
+    words, bounds = read_words(doc)
+    tags = attribute_texts(doc, TAG)
+    first, last = (doclike.start, doclike.end) if isinstance(doclike, Span) else (0, len(doc))
+    for start, end, within in bounds:
+        places = within if first <= start and end <= last else [place for place in within if first <= place < last]
+        if len(places):
+            own = [tags[place] or UNKNOWN_TAG for place in places]
+            yield _Sentence(number, found, places, tree_of(found, places, [words[place] for place in places], own))
+
+
+def _values(doc: Doc, attribute: str) -> list[Any]:
+    """An attribute of each token of a Doc, as text or as a number."""
+    number = IDS["ORTH" if attribute == "TEXT" else attribute]
+    if attribute.startswith(_NUMBERS):
+        return doc.to_array(number).reshape(-1).tolist()
+    return attribute_texts(doc, number)
+
+
+def _span(doc: Doc, sentence: _Sentence, node: Node) -> Span:
+    """A node as a Span of the Doc; one for TOP, which is no constituent where another covers the sentence."""
+    start, end = sentence.places[node.start], sentence.places[node.end - 1] + 1
+    if node.kind != "constituent":
+        return Span(doc, start, end, label=node.label if node.kind == "tag" else "")
+    tree, k, found = sentence.tree, node.number, sentence.found
+    number = found.by_extent.get((start, end), -1)
+    top = k
+    while top and (tree.starts[top - 1], tree.ends[top - 1]) == (node.start, node.end):
+        top -= 1
+    if top == 0 and (number < 0 or found.labels[number] != TOP):  # a TOP that only the tree has
+        if k == 0:
+            return Span(doc, start, end, label=TOP)
+        top = 1
+    return make_span(doc, found, number + k - top, with_level=True)

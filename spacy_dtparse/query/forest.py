@@ -1,0 +1,249 @@
+"""Many trees as one table of nodes in pre-order, tags and words included: what patterns are held against.
+
+Node x and all that it dominates are the nodes [x, stops[x]), so dominance is a test of an interval; the nodes of a
+label come from an index. Tags stand above words: (NN dog) is a node NN whose only child is a node dog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dtypes import INDEX
+from ..errors import PatternError
+from ..trees.heads import COLLINS, HeadRules
+from ..trees.labels import base_label
+from ..trees.tree import Tree
+from .syntax import OF_TREES
+
+Nodes = npt.NDArray[Any]
+"""Numbers of nodes, ascending, each once; int64, which numpy indexes with."""
+Mask = npt.NDArray[np.bool_]
+
+CONSTITUENT, TAG, WORD = 0, 1, 2
+KINDS = ("constituent", "tag", "word")
+
+
+class Node(NamedTuple):
+    """A node of a tree. `tree`: which one was searched, from 0; `kind`: of KINDS; `number`: of the constituent, or of
+    the token; [`start`, `end`): its tokens."""
+
+    tree: int
+    kind: str
+    number: int
+    start: int
+    end: int
+    label: str
+
+
+class Forest:
+    """The n nodes of `trees` in pre-order, in columns of n int32.
+
+    `symbols`: number of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
+    last node below; `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of
+    each token's word; `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the
+    values of an attribute for all tokens, in place of what trees know.
+    """
+
+    def __init__(
+        self,
+        trees: Iterable[Tree],
+        rules: HeadRules = COLLINS,
+        token_values: Callable[[str], Sequence[Any]] | None = None,
+    ):
+        self.trees = trees = tuple(trees)
+        self.rules = rules
+        self._token_values = token_values
+        lengths = np.array([len(tree.words) for tree in trees], dtype=np.int64)
+        sizes = np.array([len(tree.labels) for tree in trees], dtype=np.int64)
+        self.first_tokens = np.concatenate([[0], np.cumsum(lengths)])
+        self.first_constituents = np.concatenate([[0], np.cumsum(sizes)])
+        n_tokens, m = int(self.first_tokens[-1]), int(self.first_constituents[-1])
+        self.n = n = 2 * n_tokens + m
+        shift = np.repeat(self.first_tokens[:-1], sizes)
+        starts = np.fromiter(chain.from_iterable(tree.starts for tree in trees), np.int64, m) + shift
+        ends = np.fromiter(chain.from_iterable(tree.ends for tree in trees), np.int64, m) + shift
+        tokens = np.arange(n_tokens)
+        closed = np.sort(ends)
+        opened_at = np.searchsorted(starts, tokens, "right")
+        at = np.arange(m) + 2 * starts  # two nodes for each token before a constituent
+        tags_at = 2 * tokens + opened_at
+        self.words_at = words_at = tags_at + 1
+        self.constituents_at = at
+        self.roots = np.concatenate([at[self.first_constituents[:-1]], [n]]) if m else np.zeros(1, np.int64)
+        self.numbers: dict[str, int] = _Numbers()
+        numbers = self.numbers
+        self.symbols = _column(n, at, [numbers[text] for tree in trees for text in tree.labels])
+        self.symbols[tags_at] = [numbers[text] for tree in trees for text in tree.tags]
+        self.symbols[words_at] = [numbers[text] for tree in trees for text in tree.words]
+        self.texts = tuple(numbers)
+        self.starts = _column(n, at, starts)
+        self.ends = _column(n, at, ends)
+        self.stops = _column(n, at, words_at[ends - 1] + 1)
+        self.kinds = np.zeros(n, dtype=np.int8)
+        for kind, places in ((TAG, tags_at), (WORD, words_at)):
+            self.starts[places], self.ends[places], self.kinds[places] = tokens, tokens + 1, kind
+            self.stops[places] = words_at + 1
+        depths = _column(n, at, np.arange(m) - np.searchsorted(closed, starts, "right"))
+        depths[tags_at] = opened_at - np.searchsorted(closed, tokens, "right")
+        depths[words_at] = depths[tags_at] + 1
+        self.parents = _parents(depths)
+        self.tree_of = np.repeat(np.arange(len(trees), dtype=INDEX), np.diff(self.roots))
+        self._found: dict[Any, Nodes] = {}
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return self.n
+
+    @cached_property
+    def basic_texts(self) -> tuple[str, ...]:
+        """The labels without function tags."""
+        return tuple(map(base_label, self.texts))
+
+    @cached_property
+    def all(self) -> Nodes:
+        """All nodes."""
+        return np.arange(self.n)
+
+    @cached_property
+    def right(self) -> Nodes:
+        """The next child of the same parent, -1 for none."""
+        found = np.full(self.n, -1, dtype=INDEX)
+        inner = np.flatnonzero(self.stops < self.n)
+        after = self.stops[inner]
+        beside = inner[(self.parents[after] == self.parents[inner]) & (self.parents[inner] >= 0)]
+        found[beside] = self.stops[beside]
+        return found
+
+    @cached_property
+    def left(self) -> Nodes:
+        """The child before of the same parent, -1 for none."""
+        found = np.full(self.n, -1, dtype=INDEX)
+        known = np.flatnonzero(self.right >= 0)
+        found[self.right[known]] = known
+        return found
+
+    @cached_property
+    def n_children(self) -> Nodes:
+        """The number of children."""
+        return np.bincount(self.parents[self.parents >= 0], minlength=self.n).astype(INDEX)
+
+    @cached_property
+    def ranks(self) -> Nodes:
+        """Which child of its parent a node is, from 1; 0 for a root."""
+        order = np.argsort(self.parents, kind="stable")
+        above = self.parents[order]
+        first = np.searchsorted(above, above, "left")
+        found = np.empty(self.n, dtype=INDEX)
+        found[order] = np.arange(self.n) - first + 1
+        found[self.parents < 0] = 0
+        return found
+
+    @cached_property
+    def chain_tops(self) -> Nodes:
+        """The highest node of the chain of only children that a node ends or is in."""
+        begins = np.ones(self.n, dtype=bool)
+        begins[1:] = self.n_children[:-1] != 1
+        return np.maximum.accumulate(np.where(begins, self.all, 0)).astype(INDEX)
+
+    @cached_property
+    def chain_ends(self) -> Nodes:
+        """The lowest node of the chain of only children that a node begins or is in."""
+        ends = np.where(self.n_children != 1, self.all, self.n)
+        return np.minimum.accumulate(ends[::-1])[::-1].astype(INDEX)
+
+    @cached_property
+    def head_tokens(self) -> Nodes:
+        """The head token of each node; nodes with the same one are a path from the highest down to the word."""
+        found = self.starts.copy()
+        heads = [
+            np.array(self.rules.heads(tree)) + first for tree, first in zip(self.trees, self.first_tokens, strict=False)
+        ]
+        if heads:
+            found[self.constituents_at] = np.concatenate(heads)
+        return found
+
+    @cached_property
+    def _by_symbol(self) -> tuple[Nodes, Nodes]:
+        """The nodes in the order of their labels, and where each label begins."""
+        order = np.argsort(self.symbols, kind="stable")
+        return order, np.searchsorted(self.symbols[order], np.arange(len(self.texts) + 1))
+
+    def with_symbols(self, wanted: Sequence[int]) -> Nodes:
+        """The nodes that have one of these labels, given by ascending numbers."""
+        order, first = self._by_symbol
+        if 4 * len(wanted) > len(self.texts):
+            chosen = np.zeros(len(self.texts) + 1, dtype=bool)
+            chosen[list(wanted)] = True
+            return np.flatnonzero(chosen[self.symbols])
+        parts = [order[first[number] : first[number + 1]] for number in wanted]
+        if len(parts) < 2:
+            return parts[0] if parts else self.all[:0]
+        return np.sort(np.concatenate(parts))
+
+    def remembered(self, what: Any, find: Callable[[], Nodes]) -> Nodes:
+        """What `find` finds for a description, looked for once; a few hundred are kept."""
+        if what not in self._found:
+            if len(self._found) >= 256:
+                self._found.clear()
+            self._found[what] = find()
+        return self._found[what]
+
+    def token_values(self, attribute: str) -> Sequence[Any]:
+        """The attribute of every token. Raises PatternError for one that trees do not know."""
+        if self._token_values is not None:
+            return self._token_values(attribute)
+        words = [word for tree in self.trees for word in tree.words]
+        if attribute in ("TEXT", "ORTH"):
+            return words
+        if attribute == "LOWER":
+            return [word.lower() for word in words]
+        if attribute == "LENGTH":
+            return [len(word) for word in words]
+        if attribute == "TAG":
+            return [tag for tree in self.trees for tag in tree.tags]
+        raise PatternError(
+            f"TOKEN asks for {attribute}, which trees do not know; they know {', '.join(OF_TREES)}. Search a Doc with "
+            "ConstituentMatcher, whose components set the others"
+        )
+
+    def node(self, x: int) -> Node:
+        """Node x as something to read."""
+        tree, kind = int(self.tree_of[x]), int(self.kinds[x])
+        first = int(self.first_tokens[tree])
+        start, end = int(self.starts[x]) - first, int(self.ends[x]) - first
+        number = start if kind else int(x - 2 * self.starts[x] - self.first_constituents[tree])
+        return Node(tree, KINDS[kind], number, start, end, self.texts[self.symbols[x]])
+
+
+class _Numbers(dict[str, int]):
+    """Strings get numbers from 0 when they are first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+def _column(n: int, places: Nodes, values: Any) -> Nodes:
+    """n int32 with values at some places."""
+    column = np.zeros(n, dtype=INDEX)
+    column[places] = values
+    return column
+
+
+def _parents(depths: Nodes) -> Nodes:
+    """The parents of nodes in pre-order from their depths: the nearest node before that is one higher."""
+    n = len(depths)
+    order = np.argsort(depths, kind="stable")
+    keys = depths[order].astype(np.int64) * n + order
+    wanted = keys - n
+    above = np.searchsorted(keys, wanted) - 1
+    parents = np.full(n, -1, dtype=INDEX)
+    inner = depths[order] > 0
+    parents[order[inner]] = order[above[inner]]
+    return parents

@@ -1,0 +1,73 @@
+"""The words of the query language: a pattern's text as tokens, each with its place."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..errors import PatternError
+
+NODE_ALLOWED = 'a node is a label, label|label, /regex/, "label", __ (any node), =name, ~name or a pattern in (…)'
+RELATION_ALLOWED = (
+    "relations are < > << >> <<< <= <, <- <1 <-1 >, >- >1 >-1 <: >: <<: >>: <<, <<- >>, >>- <# ># <<# >># $ $+ $- $++ "
+    "$-- $. $, $.. $,, . , .. ,, == <+(…) >+(…) .+(…) ,+(…) <...{…}"
+)
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+)"
+    r"|(?P<regex>/(?:[^/\\\n]|\\.)*/[a-z]*(?:\#[^\s()|&\[\]/]*)?)"
+    r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
+    r"|(?P<any>__(?![\w-]))"
+    r"|(?P<root>_ROOT_(?![\w-]))"
+    r"|(?P<literal>[^\W\d_][\w-]*)"
+    r"|(?P<exactly><\.\.\.)"
+    r"|(?P<chain>[<>.,]\+(?=\s*\())"
+    r"|(?P<relation><<<(?:-?\d+)?|<<[,#:-]|>>[,#:-]|<<|>>|[<>]-?\d+|[<>][,`\#:-]|<=|<|>"
+    r"|[$%](?:\+\+|--|\.\.|,,|[+.,-])?|\.\.|,,|\.|,|==)"
+    r"|(?P<name>=\s*\w+)"
+    r"|(?P<link>~\s*\w+)"
+    r"|(?P<sign>[()\[\]{};!?|&@:])"
+)
+
+
+class Token(NamedTuple):
+    """A token: its kind (a group of `_TOKEN`, a sign itself, or "end"), its text and its column from 0."""
+
+    kind: str
+    text: str
+    column: int
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a pattern, with one of kind "end" behind them. Raises PatternError for what is none."""
+    found: list[Token] = []
+    column = 0
+    while column < len(text):
+        match = _TOKEN.match(text, column)
+        if match is None:
+            raise bad_pattern(text, column, _unknown(text, column))
+        kind = match.lastgroup or ""
+        if kind != "space":
+            found.append(Token(match[0] if kind == "sign" else kind, match[0], column))
+        column = match.end()
+    found.append(Token("end", "", len(text)))
+    return found
+
+
+def bad_pattern(text: str, column: int, problem: str) -> PatternError:
+    """An error that shows the place in the pattern."""
+    flat = re.sub(r"\s", " ", text)
+    return PatternError(f"the pattern is wrong at column {column + 1}: {problem}\n  {flat}\n  {' ' * column}^")
+
+
+def _unknown(text: str, column: int) -> str:
+    char = text[column]
+    if char in '/"':
+        return f"the {char} is never closed; write {char}…{char} on one line, and \\{char} for one inside it"
+    if char in "=~":
+        return f"{char!r} is not followed by a name; names are letters, digits and _"
+    if char.isdigit() or char == "_":
+        return f'a label does not begin with {char!r} here; put it in quotes, "{char}…", or write a regex, /^{char}…$/'
+    if char == "+":
+        return f"'+' belongs to $+, $++ or to a chain with a description in brackets, <+(VP); {RELATION_ALLOWED}"
+    return f'{char!r} is no part of the language; put a label with it in quotes, "…{char}…"; {RELATION_ALLOWED}'

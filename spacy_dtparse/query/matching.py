@@ -1,0 +1,249 @@
+"""Patterns held against a forest: whole sets of nodes from the innermost pattern out, then names one node at a time.
+
+A pattern without references is decided by sets alone (`Matching.nodes`): for each of its nodes, innermost first, the
+set of all nodes of the forest that match. Where something depends on a named node the sets are too large, never too
+small, and `Matching.ways` decides by trying. The same goes for patterns whose names are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..trees.labels import base_label
+from .forest import Forest, Mask, Nodes
+from .relations import WITHIN
+from .syntax import (
+    Alike,
+    All,
+    Condition,
+    Described,
+    Either,
+    Maybe,
+    NodePattern,
+    Not,
+    Related,
+    Same,
+    TokenTest,
+    names_of,
+    refers,
+)
+from .targets import OF, Columns
+
+Names = Mapping[str, Any]
+"""Name -> node, and "%variable" -> the string that it stands for."""
+
+_refers = lru_cache(maxsize=4096)(refers)
+
+
+@lru_cache(maxsize=4096)
+def _tells_more(part: NodePattern | Condition) -> bool:
+    """Whether sets do not tell all of a part: it gives names or depends on some."""
+    return _refers(part) or bool(names_of(part))
+
+
+class Matching:
+    """One search in a forest, which may be for many patterns: sets of patterns that they share are found once."""
+
+    def __init__(self, forest: Forest):
+        self.forest = forest
+        self._sets: dict[NodePattern, Nodes] = {}
+        self._members: dict[NodePattern | Described, set[int]] = {}
+        self._columns = Columns(forest)
+
+    def nodes(self, pattern: NodePattern) -> Nodes:
+        """All nodes that match, ascending."""
+        found = self._candidates(pattern)
+        if not _refers(pattern):
+            return found
+        return np.array([x for x in found.tolist() if any(True for _ in self._ways(pattern, x, {}))], dtype=np.int64)
+
+    def ways(self, pattern: NodePattern) -> Iterator[tuple[int, dict[str, int]]]:
+        """All matching nodes with what the pattern's names stand for, each way once."""
+        for x in self._candidates(pattern).tolist():
+            if not _tells_more(pattern):
+                yield x, {}
+                continue
+            seen = set()
+            for found in self._ways(pattern, x, {}):
+                names = {name: node for name, node in found.items() if not name.startswith("%")}
+                key = tuple(sorted(names.items()))
+                if key not in seen:
+                    seen.add(key)
+                    yield x, names
+
+    # Sets
+
+    def _candidates(self, pattern: NodePattern) -> Nodes:
+        """The nodes that match, and where a part refers to others perhaps more."""
+        if pattern not in self._sets:
+            what = pattern.what
+            found = self._described(what) if isinstance(what, Described) else self.forest.all
+            if pattern.condition is not None:
+                found = self._kept(found, pattern.condition)
+            self._sets[pattern] = found
+        return self._sets[pattern]
+
+    def _kept(self, nodes: Nodes, condition: Condition) -> Nodes:
+        """The nodes that a condition leaves; of several, each looks at what the one before it left."""
+        if isinstance(condition, All):
+            for part in condition.parts:
+                nodes = self._kept(nodes, part)
+            return nodes
+        return nodes if isinstance(condition, Maybe) or not len(nodes) else nodes[self._holds(nodes, condition)]
+
+    def _holds(self, nodes: Nodes, condition: Condition) -> Mask:
+        if isinstance(condition, Related):
+            between = self._described(condition.between) if condition.between is not None else nodes[:0]
+            return WITHIN[condition.relation](self.forest, nodes, self._candidates(condition.node), condition, between)
+        if isinstance(condition, Not):
+            if _refers(condition):  # what is denied may be less than the sets say
+                return np.ones(len(nodes), dtype=bool)
+            return ~self._holds(nodes, condition.part)
+        if isinstance(condition, Either):
+            return np.logical_or.reduce([self._holds(nodes, part) for part in condition.parts])
+        if isinstance(condition, All):
+            return np.logical_and.reduce([self._holds(nodes, part) for part in condition.parts])
+        return np.ones(len(nodes), dtype=bool)
+
+    def _described(self, what: Described) -> Nodes:
+        return self.forest.remembered(what, lambda: _find(self.forest, what))
+
+    # One node at a time
+
+    def _ways(self, pattern: NodePattern, x: int, names: Names) -> Iterator[Names]:
+        """The names that candidate x can be given, beside those given already."""
+        what = pattern.what
+        if isinstance(what, Same):
+            if names.get(what.name) != x:
+                return
+        elif isinstance(what, Alike):
+            other = names.get(what.name)
+            if other is None or self.forest.symbols[other] != self.forest.symbols[x]:
+                return
+        elif what.variables:
+            found = self._variables(what, x, names)
+            if found is None:
+                return
+            names = found
+        if pattern.name is not None:
+            names = {**names, pattern.name: x}
+        if pattern.condition is None:
+            yield names
+        else:
+            yield from self._ways_of(pattern.condition, x, names, True)
+
+    def _ways_of(self, condition: Condition, x: int, names: Names, known: bool) -> Iterator[Names]:
+        """The ways in which a condition holds of x; `known`: the sets say that it does, as far as they tell."""
+        if not _tells_more(condition):
+            if known or self._holds(np.array([x]), condition)[0]:
+                yield names
+        elif isinstance(condition, Related):
+            for y in self._related(condition, x):
+                yield from self._ways(condition.node, y, names)
+        elif isinstance(condition, All):
+            yield from self._all_ways(condition.parts, x, names, known)
+        elif isinstance(condition, Either):
+            for part in condition.parts:
+                found = False
+                for way in self._ways_of(part, x, names, False):
+                    found = True
+                    yield way
+                if found:
+                    return
+        elif isinstance(condition, Not):
+            if not any(True for _ in self._ways_of(condition.part, x, names, False)):
+                yield names
+        else:
+            found = False
+            for way in self._ways_of(condition.part, x, names, False):
+                found = True
+                yield way
+            if not found:
+                yield names
+
+    def _all_ways(self, parts: tuple[Condition, ...], x: int, names: Names, known: bool) -> Iterator[Names]:
+        if not parts:
+            yield names
+            return
+        for way in self._ways_of(parts[0], x, names, known):
+            yield from self._all_ways(parts[1:], x, way, known)
+
+    def _related(self, condition: Related, x: int) -> list[int]:
+        members = self._set(condition.node)
+        between = condition.between
+        passes: Callable[[int], bool] = (lambda y: False) if between is None else self._set(between).__contains__
+        near = OF[condition.relation](self._columns, x, condition.number, passes)
+        return [y for y in near if y in members]
+
+    def _set(self, part: NodePattern | Described) -> set[int]:
+        if part not in self._members:
+            found = self._candidates(part) if isinstance(part, NodePattern) else self._described(part)
+            self._members[part] = set(found.tolist())
+        return self._members[part]
+
+    def _variables(self, what: Described, x: int, names: Names) -> Names | None:
+        """The names with the variables of a regex; None where one stands for another string already."""
+        text = self.forest.texts[self.forest.symbols[x]]
+        text = base_label(text) if what.basic else text
+        for regex in what.regexes:
+            match = _compiled(regex.source, regex.flags).search(text)
+            if match is None:
+                continue
+            found = dict(names)
+            for number, variable in regex.groups:
+                if found.setdefault("%" + variable, match[number]) != match[number]:
+                    return None
+            return found
+        return names
+
+
+def _find(forest: Forest, what: Described) -> Nodes:
+    """The nodes of a description: its label is looked at once for each label that there is."""
+    if what.anything:
+        found = forest.all if not what.negated else forest.all[:0]
+    else:
+        found = forest.with_symbols(_fitting(forest, what))
+        if what.root:
+            roots = forest.roots[:-1]
+            found = np.setdiff1d(found, roots) if what.negated else np.union1d(found, roots)
+    for test in what.tests:
+        values = forest.token_values(test.attribute)
+        passed = {value: _passes(test, value) for value in set(values)}
+        tokens = np.array([passed[value] for value in values], dtype=bool)
+        found = found[tokens[forest.head_tokens[found]]]
+    return found
+
+
+def _fitting(forest: Forest, what: Described) -> list[int]:
+    """The numbers of the labels that a description fits, ascending."""
+    texts = forest.basic_texts if what.basic else forest.texts
+    numbers = forest.numbers
+    if not what.regexes and not what.basic:
+        fits = {numbers[literal] for literal in what.literals if literal in numbers}
+    else:
+        literals = set(what.literals)
+        fits = {number for number, text in enumerate(texts) if text in literals} if literals else set()
+        for regex in what.regexes:
+            search = _compiled(regex.source, regex.flags).search
+            fits.update([number for number, text in enumerate(texts) if search(text)])
+    return sorted(set(range(len(texts))) - fits if what.negated else fits)
+
+
+def _passes(test: TokenTest, value: Any) -> bool:
+    operator, values = test.operator, test.values
+    if operator == "REGEX":
+        return _compiled(str(values[0]), 0).search(str(value)) is not None
+    if operator in ("IN", "NOT_IN"):
+        return (value in values) == (operator == "IN")
+    other: Any = values[0]
+    return {">": value > other, ">=": value >= other, "<": value < other, "<=": value <= other}[operator]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(source: str, flags: int) -> re.Pattern[str]:
+    return re.compile(source, flags)

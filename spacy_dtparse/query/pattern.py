@@ -1,0 +1,90 @@
+"""Compiled patterns and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ..errors import PatternError
+from ..trees.bracket_writer import write_leaf, write_tree
+from ..trees.heads import COLLINS, HeadRules
+from ..trees.tree import Tree
+from .dicts import parse_dict
+from .forest import Forest, Node, Nodes
+from .matching import Matching
+from .parser import parse_pattern
+from .syntax import NodePattern, names_of
+
+AT_ONCE = 4000
+"""Trees that are searched at once: enough for numpy, and few enough for memory."""
+
+
+class Match(NamedTuple):
+    """A node that matches, and the nodes that the pattern's names stand for."""
+
+    node: Node
+    names: dict[str, Node]
+
+
+class Pattern:
+    """A compiled pattern. `source`: what it was written as; `names`: those of its nodes, in order."""
+
+    __slots__ = ("names", "parsed", "source")
+
+    def __init__(self, source: str | Mapping[str, Any], parsed: NodePattern):
+        self.source, self.parsed = source, parsed
+        self.names = names_of(parsed)
+
+    def __repr__(self) -> str:
+        return f"<Pattern {self.source!r}>"
+
+    def matches(self, tree: Tree, rules: HeadRules = COLLINS) -> list[Match]:
+        """The matches in one tree: see `search`."""
+        return list(self.search([tree], rules))
+
+    def search(self, trees: Iterable[Tree] | Forest, rules: HeadRules = COLLINS) -> Iterator[Match]:
+        """The matches in trees, in order; each node that matches once for every choice of what its names stand for.
+
+        `rules` choose heads. Of trees some thousands are read at once; a `Forest` is searched as it is, with its rules,
+        which saves time where many patterns are searched for. Raises PatternError for an attribute of tokens that trees
+        do not have.
+        """
+        first = 0
+        for forest in [trees] if isinstance(trees, Forest) else forests(trees, rules):
+            for x, names in Matching(forest).ways(self.parsed):
+                node = forest.node(x)._replace(tree=int(forest.tree_of[x]) + first)
+                named = {name: forest.node(y)._replace(tree=node.tree) for name, y in names.items()}
+                yield Match(node, named)
+            first += len(forest.trees)
+
+    def nodes(self, forest: Forest) -> Nodes:
+        """The numbers of the nodes of a forest that match, ascending; `forest.node` tells more of one."""
+        return Matching(forest).nodes(self.parsed)
+
+
+def compile_pattern(source: str | Mapping[str, Any]) -> Pattern:
+    """A pattern from its text (Tregex) or from dicts. Raises PatternError, which shows the place."""
+    if isinstance(source, str):
+        return Pattern(source, parse_pattern(source))
+    if isinstance(source, Mapping):
+        return Pattern(source, parse_dict(source))
+    raise PatternError(f"a pattern is {source!r}; give a text, such as 'NP < NN', or a dict, such as {{'LABEL': 'NP'}}")
+
+
+def forests(trees: Iterable[Tree], rules: HeadRules = COLLINS, at_once: int = AT_ONCE) -> Iterator[Forest]:
+    """The trees as forests of some thousands each."""
+    rest = iter(trees)
+    while batch := list(islice(rest, at_once)):
+        yield Forest(batch, rules)
+
+
+def write_node(tree: Tree, node: Node) -> str:
+    """What is at and below a node in Penn brackets; a word alone."""
+    if node.kind != "constituent":
+        leaf = write_leaf(tree, node.number)
+        return leaf if node.kind == "tag" else leaf[1:-1].partition(" ")[2]
+    k, start, end = node.number, node.start, node.end
+    last = next((j for j in range(k + 1, len(tree.labels)) if tree.starts[j] >= end), len(tree.labels))
+    starts, ends = ([place - start for place in places[k:last]] for places in (tree.starts, tree.ends))
+    return write_tree(Tree.trusted(tree.words[start:end], tree.tags[start:end], tree.labels[k:last], starts, ends))

@@ -1,0 +1,249 @@
+"""The parts of a compiled pattern, whatever it was written in: plain data, compared by value.
+
+A pattern is a `NodePattern`: what one node is (`Described`, or `Same` or `Alike` a named one) and the conditions on the
+nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+CHAINED = frozenset(("<+", ">+", ".+", ",+"))
+"""Relations with a description of the nodes between, `<+(VP)`."""
+NUMBERED = frozenset(("<i", ">i", "<<<i"))
+"""Relations with a number: of a child or a leaf, from 1, or from -1 at the other end."""
+
+SYMBOLS: dict[str, tuple[str, int]] = {
+    **{symbol: (symbol, 0) for symbol in (
+        "<", ">", "<<", ">>", "<<<", "<:", ">:", "<<:", ">>:", "<<,", "<<-", ">>,", ">>-", "<#", ">#", "<<#", ">>#",
+        "$", "$+", "$-", "$++", "$--", ".", "..", ",", ",,", "==", "<=", *sorted(CHAINED),
+    )},
+    "<,": ("<i", 1), "<-": ("<i", -1), "<`": ("<i", -1), ">,": (">i", 1), ">-": (">i", -1), ">`": (">i", -1),
+    "$.": ("$+", 0), "$,": ("$-", 0), "$..": ("$++", 0), "$,,": ("$--", 0),
+}  # fmt: skip
+"""What is written for a relation -> its name here and its number. `<2` and the like are not listed."""
+
+SEGMENT = ":"
+"""The relation between the parts of a segmented pattern: both are in one tree."""
+
+TOKEN_ATTRIBUTES = (
+    "TEXT", "ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "POS", "TAG", "DEP", "MORPH", "ENT_TYPE", "LENGTH", "IS_ALPHA",
+    "IS_DIGIT", "IS_LOWER", "IS_UPPER", "IS_TITLE", "IS_PUNCT", "IS_STOP", "LIKE_NUM",
+)  # fmt: skip
+"""What a pattern may ask of a token; a Tree knows `OF_TREES` of them."""
+OF_TREES = ("TEXT", "ORTH", "LOWER", "TAG", "LENGTH")
+
+
+class _KeepsHash:
+    """Parts that are looked up again and again: their hash is found once in a process."""
+
+    def __hash__(self) -> int:
+        kept = self.__dict__.get("_hash")
+        if kept is None:
+            kept = hash(tuple(getattr(self, one.name) for one in fields(self) if one.compare))  # type: ignore[arg-type]
+            self.__dict__["_hash"] = kept
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
+
+@dataclass(frozen=True)
+class Regex:
+    """A regular expression that is looked for anywhere in a label. `groups`: (number, variable) pairs: what the group
+    matches must be the same wherever the variable stands."""
+
+    source: str
+    flags: int = 0
+    groups: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class TokenTest:
+    """A test of an attribute of a node's token. `operator`: IN, NOT_IN, REGEX, or a comparison such as >=."""
+
+    attribute: str
+    operator: str
+    values: tuple[str | int | bool, ...]
+
+
+@dataclass(frozen=True)
+class Described(_KeepsHash):
+    """A node by its label: one of `literals`, or one that a regex is found in, or any; `negated`: none of these.
+
+    `basic`: the label without function tags counts. `root`: the root of a tree. `tests`: of its token.
+    """
+
+    literals: tuple[str, ...] = ()
+    regexes: tuple[Regex, ...] = ()
+    anything: bool = False
+    root: bool = False
+    negated: bool = False
+    basic: bool = False
+    tests: tuple[TokenTest, ...] = ()
+    __hash__ = _KeepsHash.__hash__
+
+    @property
+    def variables(self) -> bool:
+        """Whether a group of a regex has a variable, so that other nodes decide too."""
+        return any(regex.groups for regex in self.regexes)
+
+
+ANYTHING = Described(anything=True)
+
+
+@dataclass(frozen=True)
+class Same:
+    """The very node that has a name, `=name`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A node with the label of the one that has a name, `~name`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class NodePattern(_KeepsHash):
+    """A node, the name it gets, and a condition on what is around it. `place`: column in a text, path in a dict."""
+
+    what: Described | Same | Alike
+    name: str | None = None
+    condition: Condition | None = None
+    place: int | str = field(default=0, compare=False)
+    __hash__ = _KeepsHash.__hash__
+
+
+@dataclass(frozen=True)
+class Related:
+    """There is a node in a relation to this one. `number`: of NUMBERED; `between`: of CHAINED."""
+
+    relation: str
+    node: NodePattern
+    number: int = 0
+    between: Described | None = None
+
+
+@dataclass(frozen=True)
+class All:
+    """All of the conditions hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of the conditions holds; a later one is tried where those before it do not hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """The condition does not hold."""
+
+    part: Condition
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """The condition may hold, and names are given if it does."""
+
+    part: Condition
+
+
+Condition = Related | All | Either | Not | Maybe
+
+
+def both(first: Condition | None, second: Condition | None) -> Condition | None:
+    """Two conditions as one; either may be none."""
+    if first is None or second is None:
+        return first if second is None else second
+    return All((*_parts(first), *_parts(second)))
+
+
+def _parts(condition: Condition) -> tuple[Condition, ...]:
+    return condition.parts if isinstance(condition, All) else (condition,)
+
+
+def walk(pattern: NodePattern | Condition) -> Iterator[NodePattern]:
+    """All nodes of a pattern or condition."""
+    if isinstance(pattern, NodePattern):
+        yield pattern
+        if pattern.condition is not None:
+            yield from walk(pattern.condition)
+    elif isinstance(pattern, Related):
+        yield from walk(pattern.node)
+    elif isinstance(pattern, Not | Maybe):
+        yield from walk(pattern.part)
+    else:
+        for part in pattern.parts:
+            yield from walk(part)
+
+
+def names_of(pattern: NodePattern | Condition) -> tuple[str, ...]:
+    """The names that nodes of a pattern get, in order, each once."""
+    return tuple(dict.fromkeys(node.name for node in walk(pattern) if node.name is not None))
+
+
+def refers(pattern: NodePattern | Condition) -> bool:
+    """Whether what a node may be depends on another node: on a named one or on a variable."""
+    return any(
+        isinstance(node.what, Same | Alike) or (isinstance(node.what, Described) and node.what.variables)
+        for node in walk(pattern)
+    )
+
+
+def check_names(pattern: NodePattern) -> tuple[str, int | str] | None:
+    """What is wrong with the names of a pattern, and where; None when nothing is."""
+    try:
+        _defined(pattern, frozenset(), False)
+    except _BadName as bad:
+        return bad.message, bad.place
+    return None
+
+
+class _BadName(Exception):
+    def __init__(self, message: str, place: int | str):
+        self.message, self.place = message, place
+
+
+def _defined(pattern: NodePattern | Condition, before: frozenset[str], negated: bool) -> frozenset[str]:
+    """The names that may be given after a part, from those before it. Raises _BadName."""
+    if isinstance(pattern, NodePattern):
+        what, name, place = pattern.what, pattern.name, pattern.place
+        if isinstance(what, Same | Alike) and what.name not in before:
+            sign = "=" if isinstance(what, Same) else "~"
+            known = f"those given before it are {', '.join(sorted(before))}" if before else "no name is given before it"
+            raise _BadName(f"{sign}{what.name} refers to a node that has no name yet; {known}", place)
+        if name is not None:
+            if negated:
+                raise _BadName(
+                    f"the name {name!r} is given under a negation (!), where no node is found that could have it; "
+                    "leave it out",
+                    place,
+                )
+            if name in before:
+                raise _BadName(
+                    f"the name {name!r} is given twice; a name is given once, and ={name} without a label refers to it",
+                    place,
+                )
+            before = before | {name}
+        return before if pattern.condition is None else _defined(pattern.condition, before, negated)
+    if isinstance(pattern, Related):
+        return _defined(pattern.node, before, negated)
+    if isinstance(pattern, Not):
+        _defined(pattern.part, before, True)
+        return before
+    if isinstance(pattern, Maybe):
+        return _defined(pattern.part, before, negated)
+    if isinstance(pattern, Either):
+        return before.union(*(_defined(part, before, negated) for part in pattern.parts))
+    for part in pattern.parts:
+        before = _defined(part, before, negated)
+    return before

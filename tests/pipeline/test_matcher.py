@@ -1,0 +1,200 @@
+"""ConstituentMatcher: what spaCy's matchers do, over constituents."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+import spacy_dtparse
+from spacy_dtparse.errors import ConfigError, PatternError
+from spacy_dtparse.pipeline import attributes
+from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
+from spacy_dtparse.pipeline.matcher import ConstituentMatcher
+from spacy_dtparse.query import compile_pattern
+from spacy_dtparse.trees.heads import COLLINS, LEFTMOST
+
+from .test_attributes import CHAIN, PLAIN, gold_doc
+
+OTHER = "(TOP (S (NP (NP (DT a) (NN dog)) (PP (IN on) (NP (PRP it)))) (VP (VBZ barks))))"
+
+
+@pytest.fixture
+def vocab():
+    return Vocab(lookups=None, strings=[])
+
+
+def matcher_of(vocab, **patterns):
+    matcher = ConstituentMatcher(vocab, rules=COLLINS)
+    for key, some in patterns.items():
+        matcher.add(key, [some] if isinstance(some, str | dict) else some)
+    return matcher
+
+
+def found(matcher, doc):
+    strings = matcher.vocab.strings
+    return [(strings[key], span.label_, span.text) for key, span in matcher(doc, as_spans=True)]
+
+
+def test_matches_are_ids_and_tokens_in_the_order_of_the_text(vocab):
+    doc = gold_doc(PLAIN, OTHER, vocab=vocab)
+    matcher = matcher_of(vocab, pp="PP", np=["NP < DT", "NP < NN"], word="on")
+    assert [(vocab.strings[key], doc[start:end].text) for key, start, end in matcher(doc)] == [
+        ("np", "the cat"), ("pp", "on it"), ("word", "on"), ("np", "a dog"), ("pp", "on it"), ("word", "on"),
+    ]  # fmt: skip
+    assert all(type(match) is tuple for match in matcher(doc))
+
+
+def test_spans_are_labelled_and_know_their_level(vocab):
+    doc = gold_doc(CHAIN, PLAIN, vocab=vocab)
+    matcher = matcher_of(vocab, all="__")
+    spans = [span for _, span in matcher(doc, as_spans=True)]
+    assert [(span.label_, span.id_, span.text) for span in spans[:5]] == [
+        ("TOP", "", "go"), ("S", "level-1", "go"), ("VP", "level-2", "go"), ("VB", "", "go"), ("", "", "go"),
+    ]  # fmt: skip
+    assert [span for span in spans if span.id] == attributes.constituents(doc)
+    vp = next(span for span in spans if span.label_ == "VP")
+    assert attributes.parent(vp).label_ == "S" and attributes.labels(vp) == ("VP",)
+
+
+def test_names(vocab):
+    doc = gold_doc(PLAIN, vocab=vocab)
+    matcher = matcher_of(vocab, s="S < NP=subject < (VP=predicate <<# __=head)")
+    matches = [
+        (span.label_, {name: (named.label_, named.text) for name, named in names.items()})
+        for _, span, names in matcher(doc, as_spans=True, with_names=True)
+    ]
+    assert matches == [
+        ("S", {"subject": ("NP", "the cat"), "predicate": ("VP", "sat on it"), "head": (label, "sat")})
+        for label in ("VBD", "")
+    ]
+    assert len(matcher(doc)) == 1
+    assert [match[1:3] for match in matcher(doc, with_names=True)] == [(0, 6), (0, 6)]
+
+
+def test_keys_come_and_go(vocab):
+    matcher = matcher_of(vocab, a="NP", b=["VP", "PP"])
+    assert len(matcher) == 2 and "a" in matcher and vocab.strings["a"] in matcher and "c" not in matcher
+    assert matcher.get("b") == (None, ["VP", "PP"]) and matcher.get("c") is None and matcher.get("c", 1) == 1
+    matcher.add("a", [{"LABEL": "PP"}])
+    assert matcher.get("a")[1] == ["NP", {"LABEL": "PP"}] and len(matcher) == 2
+    matcher.remove("b")
+    assert "b" not in matcher and len(matcher) == 1
+    with pytest.raises(ConfigError, match="no patterns for 'b'"):
+        matcher.remove("b")
+
+
+def test_two_patterns_of_a_key_find_a_constituent_once_and_two_keys_twice(vocab):
+    doc = gold_doc(PLAIN, vocab=vocab)
+    assert found(matcher_of(vocab, a=["PP", "PP > VP"], b="PP"), doc) == [("a", "PP", "on it"), ("b", "PP", "on it")]
+
+
+def test_on_match_is_called_for_each(vocab):
+    doc, calls = gold_doc(PLAIN, vocab=vocab), []
+    matcher = ConstituentMatcher(vocab)
+    matcher.add("np", ["NP"], on_match=lambda *arguments: calls.append(arguments))
+    matches = matcher(doc)
+    assert len(matches) == 2 and calls == [(matcher, doc, 0, matches), (matcher, doc, 1, matches)]
+    assert callable(matcher.get("np")[0])
+    with pytest.raises(ConfigError, match="on_match"):
+        matcher.add("np", ["NP"], on_match="print")
+
+
+@pytest.mark.parametrize("patterns", ["NP", {"LABEL": "NP"}, [], [3], ["NP <"], None])
+def test_bad_patterns_change_nothing(vocab, patterns):
+    matcher = ConstituentMatcher(vocab)
+    with pytest.raises(PatternError):
+        matcher.add("np", patterns)
+    assert len(matcher) == 0
+
+
+def test_attributes_of_tokens_and_heads():
+    vocab = spacy.blank("en").vocab
+    doc = gold_doc(PLAIN, OTHER, vocab=vocab)
+    for token, lemma in zip(doc, "the cat sit on it . a dog on it bark".split(), strict=True):
+        token.lemma_ = lemma
+        token.pos_ = "NOUN" if token.tag_ == "NN" else "X"
+    cases = {
+        "lemma": {"LABEL": "VP", "TOKEN": {"LEMMA": "sit"}},
+        "head": {"LABEL": "NP", "TOKEN": {"LOWER": {"IN": ["dog", "cat"]}, "POS": "NOUN"}},
+        "length": {"LABEL": "VBZ", "TOKEN": {"LENGTH": {">=": 5}, "IS_ALPHA": True}},
+        "regex": {"TOKEN": {"TEXT": {"REGEX": "^b"}}, "LABEL": {"REGEX": "^V.$"}},
+        "not": {"LABEL": {"NOT_IN": ["x"]}, "TOKEN": {"IS_PUNCT": True}},
+        "child": {"LABEL": "NP", "HAS": [["<", {"LABEL": "NN", "TOKEN": {"LEMMA": {"NOT_IN": ["cat"]}}}]]},
+    }
+    assert found(matcher_of(vocab, **cases), doc) == [
+        ("head", "NP", "the cat"), ("lemma", "VP", "sat on it"), ("not", ".", "."), ("not", "", "."),
+        ("head", "NP", "a dog on it"), ("head", "NP", "a dog"), ("child", "NP", "a dog"), ("regex", "VP", "barks"),
+        ("length", "VBZ", "barks"),
+    ]  # fmt: skip
+
+
+def test_heads_follow_the_language(vocab):
+    assert ConstituentMatcher(vocab).rules is LEFTMOST
+    assert ConstituentMatcher(spacy.blank("en").vocab).rules is COLLINS
+
+
+def test_pipe_finds_what_single_calls_find(vocab):
+    docs = [gold_doc(PLAIN, vocab=vocab), gold_doc("(TOP (X (. .)))", vocab=vocab), gold_doc(OTHER, CHAIN, vocab=vocab)]
+    matcher = matcher_of(vocab, a="NP=x $+ VP=y", b="__ !> __", c={"TOKEN": {"TEXT": "it"}})
+    for size in (1, 2, 256):
+        piped = list(matcher.pipe(docs, batch_size=size, with_names=True))
+        assert [doc for doc, _ in piped] == docs
+        assert [matches for _, matches in piped] == [matcher(doc, with_names=True) for doc in docs]
+
+
+def test_a_span_is_searched_alone(vocab):
+    doc = gold_doc(PLAIN, OTHER, vocab=vocab)
+    matcher = matcher_of(vocab, np="NP", root="TOP")
+    second = list(doc.sents)[1]
+    assert found(matcher, second) == [
+        ("root", "TOP", "a dog on it barks"), ("np", "NP", "a dog on it"), ("np", "NP", "a dog"), ("np", "NP", "it"),
+    ]  # fmt: skip
+    assert found(matcher, doc[8:10]) == [("root", "TOP", "on it"), ("np", "NP", "it")]
+    assert [match[1:] for match in matcher(doc[8:10])] == [(8, 10), (9, 10)]
+    with pytest.raises(NonConstituentError):
+        matcher(doc[7:9])
+
+
+def test_white_space_is_left_out(vocab):
+    doc = gold_doc(PLAIN, vocab=vocab, space_after="cat")
+    assert found(matcher_of(vocab, a="NN . VBD", b="VP|TOP"), doc)[1:] == [("a", "NN", "cat"), ("b", "VP", "sat on it")]
+
+
+def test_docs_without_trees(vocab):
+    matcher = matcher_of(vocab, np="NP")
+    with pytest.raises(NotParsedError):
+        matcher(Doc(vocab, words=["a"]))
+    assert ConstituentMatcher(vocab)(gold_doc(PLAIN, vocab=vocab)) == []
+    assert matcher(gold_doc(vocab=vocab)) == []
+
+
+def test_other_span_groups(vocab):
+    doc = gold_doc(PLAIN, vocab=vocab)
+    doc.spans["mine"] = doc.spans["constituents"]
+    del doc.spans["constituents"]
+    assert len(ConstituentMatcher(vocab, spans_key="mine")(doc)) == 0
+    matcher = ConstituentMatcher(vocab, spans_key="mine")
+    matcher.add("np", ["NP"])
+    assert len(matcher(doc)) == 2
+
+
+def test_it_agrees_with_the_search_of_trees(vocab):
+    doc = gold_doc(PLAIN, OTHER, CHAIN, vocab=vocab)
+    for text in ("NP", "__ . __", "VP <<# __", "NP=a .. (__=b !< =a)"):
+        matches = list(compile_pattern(text).search(attributes.trees(doc)))
+        piped = matcher_of(vocab, key=text)(doc, as_spans=True, with_names=True)
+        assert [m.node.label if m.node.kind != "word" else "" for m in matches] == [span.label_ for _, span, _ in piped]
+
+
+def test_it_is_pickled(vocab):
+    matcher = pickle.loads(pickle.dumps(matcher_of(vocab, np=["NP=x < DT", {"LABEL": "PP"}])))
+    doc = gold_doc(PLAIN, vocab=matcher.vocab)
+    assert [match[1:] for match in matcher(doc)] == [(0, 2), (3, 5)]
+
+
+def test_the_package_offers_it():
+    assert spacy_dtparse.ConstituentMatcher is ConstituentMatcher

@@ -1,0 +1,133 @@
+"""Malformed patterns: the message shows the place, says what stands there and what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from spacy_dtparse.errors import PatternError
+from spacy_dtparse.query import compile_pattern
+from spacy_dtparse.query.lexer import RELATION_ALLOWED
+from spacy_dtparse.query.parser import DEEPEST
+from spacy_dtparse.query.syntax import SYMBOLS
+from spacy_dtparse.trees.brackets import parse_tree
+
+TEXTS = [
+    ("", 1, "the pattern is empty"),
+    ("   ", 4, "the pattern is empty"),
+    ("NP <", 5, "the pattern ends here; a node is"),
+    ("NP < (NN", 9, "goes on with a relation or ends with )"),
+    ("NP [< NN", 9, "goes on with a relation, & or |, or ends with ]"),
+    ("NP [NN]", 5, "here stands 'NN'; a relation or a group"),
+    ("NP < NN)", 8, "closes nothing"),
+    ("NP NN", 4, "between two nodes stands a relation"),
+    ("NP (< NN)", 4, "between two nodes stands a relation"),
+    ("< NN", 1, "here stands '<'; a node is"),
+    ("NP < | NN", 6, "here stands '|'"),
+    ("NP < NN & | < DT", 11, "here stands '|'"),
+    ("NP & < NN", 4, "'&' stands between two relations"),
+    ("NP < NN | ", 9, "whole patterns are not combined with |"),
+    ("(A < B) | (C < D)", 9, "search for several patterns"),
+    ("NP=a | NNP=b", 6, "alternatives of a label share one name"),
+    ("NP !!< NN", 5, "one sign is allowed"),
+    ("NP !?< NN", 5, "one sign is allowed"),
+    ("NP ! NN", 6, "a relation or a group"),
+    ("/abc", 1, "never closed"),
+    ('"abc', 1, "never closed"),
+    ("/a(b/", 3, "the regex is wrong: missing )"),
+    ("NP < /[/", 7, "the regex is wrong"),
+    ("/a/q", 1, "flag 'q'"),
+    ("/a/#1%x", 1, "has 0 groups"),
+    ("/(a)/#x", 1, "a group is written #1%name"),
+    ("!/(a)/#1%x", 2, "a negated description has no groups"),
+    ("NP <+(/(a)/#1%x) NN", 16, "the description of a chain has no groups"),
+    ("NP <0 NN", 4, "the number 0"),
+    ("NP <+ NN", 5, "'+' belongs to"),
+    ("NP <+(NN < DT) NN", 10, "the nodes of a chain are one description"),
+    ("NP <... NN", 9, "the children stand in { }"),
+    ("NP <... { NN", 13, "go on with ; or end with }"),
+    ("40,000", 1, "put it in quotes"),
+    ("_x", 1, "put it in quotes"),
+    ("NP < NN*", 8, "is no part of the language"),
+    ("NP ^ NN", 4, "is no part of the language"),
+    ("NP > 3", 6, "put it in quotes"),
+    ("NP =", 4, "not followed by a name"),
+    ("NP < ~", 6, "not followed by a name"),
+    ("@!NP", 2, "here stands '!'"),
+    ("NP : (A : B)", 9, "may not stand in brackets"),
+    ("NP :", 5, "the pattern ends here"),
+    ("NP !< NN=x", 7, "under a negation"),
+    ("NP ![< (NN < dog=x)]", 14, "under a negation"),
+    ("NP=a < NN=a", 8, "given twice"),
+    ("NP < =x", 6, "refers to a node that has no name yet; no name is given before it"),
+    ("NP=y < ~x", 8, "those given before it are y"),
+    ("NP < =x < NN=x", 6, "refers to a node that has no name yet"),
+    ("NP\n< NN\n< ", 11, "the pattern ends here"),
+    ("(" * (DEEPEST + 1) + "NP" + ")" * (DEEPEST + 1), DEEPEST + 1, "brackets are open"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "column", "problem"), TEXTS, ids=[repr(case[0])[:40] for case in TEXTS])
+def test_texts(text, column, problem):
+    with pytest.raises(PatternError) as caught:
+        compile_pattern(text)
+    said, shown, mark = str(caught.value).rsplit("\n", 2)
+    assert said.startswith(f"the pattern is wrong at column {column}: ") and problem in said
+    assert shown[2:] == text.replace("\n", " ") and mark == " " * (column + 1) + "^"
+
+
+DICTS = [
+    (3, "a pattern is 3"),
+    ({"LABLE": "NP"}, "at its top: unknown key 'LABLE'; allowed are LABEL, CATEGORY, TOKEN, HAS, NAME"),
+    ({"LABEL": 3}, "at LABEL: here stands 3; a label is a string"),
+    ({"LABEL": None}, "at LABEL: here stands None"),
+    ({"LABEL": {"IS": "NP"}}, "at LABEL: here stands {'IS': 'NP'}; a dict has one key, of IN, NOT_IN, REGEX"),
+    ({"LABEL": {"IN": "NP"}}, "at LABEL.IN: here stands 'NP'; give a list"),
+    ({"LABEL": {"REGEX": "("}}, "at LABEL.REGEX: '(' is no regex"),
+    ({"LABEL": {">": 3}}, "at LABEL: here stands {'>': 3}; a label is a string"),
+    ({"LABEL": "NP", "CATEGORY": "NP"}, "LABEL and CATEGORY are both given"),
+    ({"NAME": "a b"}, "at NAME: here stands 'a b'; a name is"),
+    ({"TOKEN": "dog"}, "at TOKEN: here stands 'dog'; give a dict of attributes"),
+    ({"TOKEN": {"LEMA": "dog"}}, "at TOKEN: unknown attribute 'LEMA'; allowed are TEXT, ORTH"),
+    ({"TOKEN": {"LEMMA": 3}}, "at TOKEN.LEMMA: here stands 3; the values of LEMMA are strings"),
+    ({"TOKEN": {"IS_ALPHA": "yes"}}, "the values of IS_ALPHA are numbers, True or False"),
+    ({"TOKEN": {"LENGTH": {"REGEX": "1"}}}, "LENGTH is not compared by REGEX"),
+    ({"TOKEN": {"LEMMA": {">": 1}}}, "LEMMA is not compared by >"),
+    ({"TOKEN": {"LENGTH": {">": "a"}}}, "at TOKEN.LENGTH.>: here stands 'a'; a comparison is with a whole number"),
+    ({"TOKEN": {"LEMMA": {"IN": [None]}}}, "values are strings, numbers, True and False"),
+    ({"HAS": "< NN"}, "at HAS: here stands '< NN'; give a list"),
+    ({"HAS": ["< NN"]}, "at HAS[0]: here stands '< NN'; allowed are [relation, node]"),
+    ({"HAS": [["<"]]}, "at HAS[0]: here stands ['<']"),
+    ({"HAS": [["<", "NN"], ["<<<<", "NN"]]}, "at HAS[1][0]: the pattern is wrong at column 4: here stands '<'"),
+    ({"HAS": [["NP", "NN"]]}, "at HAS[0][0]: the pattern is wrong at column 1: here stands 'NP'; relations are"),
+    ({"HAS": [["<", "NN <"]]}, "at HAS[0][1]: the pattern is wrong at column 5: the pattern ends here"),
+    ({"HAS": [["<", {"LABEL": "NN", "HAS": [["<", 3]]}]]}, "at HAS[0][1].HAS[0][1]: here stands 3; a node is"),
+    ({"HAS": [{"ANY": []}]}, "at HAS[0]: here stands {'ANY': []}"),
+    ({"HAS": [{"OR": [["<", "NN"]]}]}, "at HAS[0]: here stands"),
+    ({"HAS": [{"ANY": [["<", {"LABEL": 3}]]}]}, "at HAS[0].ANY[0][1].LABEL: here stands 3"),
+    ({"HAS": [["!<", {"NAME": "x"}]]}, "at HAS[0][1]: the name 'x' is given under a negation"),
+    ({"HAS": [["<", {"NAME": "x"}], ["<", {"NAME": "x"}]]}, "at HAS[1][1]: the name 'x' is given twice"),
+    ({"HAS": [["<", "=x"]]}, "=x refers to a node that has no name yet"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "problem"), DICTS, ids=[str(case[0])[:50] for case in DICTS])
+def test_dicts(pattern, problem):
+    with pytest.raises(PatternError) as caught:
+        compile_pattern(pattern)
+    assert problem in str(caught.value)
+
+
+def test_messages_name_all_relations():
+    """What is allowed is what is taken, but for synonyms in backquotes and longer names of relations that are there."""
+    named = set(RELATION_ALLOWED.removeprefix("relations are ").split())
+    assert {symbol.removesuffix("(…)") for symbol in named} >= set(SYMBOLS) - {"<`", ">`", "$++", "$--"}
+    for symbol in named:
+        node = "{ NN }" if symbol == "<...{…}" else "NN"
+        written = symbol.replace("(…)", "(NP)").replace("{…}", "")
+        assert compile_pattern(f"NP {written} {node}")
+
+
+def test_trees_do_not_know_lemmas():
+    pattern = compile_pattern({"LABEL": "NP", "TOKEN": {"LEMMA": "dog"}})
+    with pytest.raises(PatternError, match="LEMMA, which trees do not know; they know TEXT, ORTH, LOWER, TAG, LENGTH"):
+        pattern.matches(parse_tree("(NP (NN dogs))"))

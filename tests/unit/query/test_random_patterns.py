@@ -1,0 +1,145 @@
+"""Random patterns on random trees: sets and ways against trying every node by the definitions."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from spacy_dtparse.query.forest import Forest
+from spacy_dtparse.query.matching import Matching
+from spacy_dtparse.query.syntax import (
+    CHAINED,
+    NUMBERED,
+    Alike,
+    All,
+    Condition,
+    Described,
+    Either,
+    Maybe,
+    NodePattern,
+    Not,
+    Regex,
+    Related,
+    Same,
+    names_of,
+    refers,
+)
+from spacy_dtparse.query.targets import OF
+
+from .naive import NaiveTree, Path
+from .test_relations import random_tree
+
+TREES = [random_tree(random.Random(seed)) for seed in range(100, 125)]
+NAIVE = [NaiveTree(tree) for tree in TREES]
+RELATIONS = sorted(OF)
+
+
+class Writer:
+    """Writes random patterns, with names where they may stand."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.names: list[str] = []
+
+    def described(self) -> Described:
+        rng = self.rng
+        if rng.random() < 0.25:
+            return Described(anything=True)
+        literals = tuple(rng.sample(["NP", "VP", "S", "NN", "VB", ",", "a", "b"], rng.randint(1, 3)))
+        regexes = (Regex("^[NS]"),) if rng.random() < 0.2 else ()
+        return Described(literals, regexes, negated=rng.random() < 0.3)
+
+    def node(self, depth: int, negated: bool) -> NodePattern:
+        rng = self.rng
+        if self.names and rng.random() < 0.3:
+            name = rng.choice(self.names)
+            return NodePattern(Same(name) if rng.random() < 0.5 else Alike(name), None, self.maybe(depth, negated))
+        name = f"n{len(self.names)}" if not negated and rng.random() < 0.4 else None
+        what = self.described()
+        if name is not None:
+            self.names.append(name)
+        return NodePattern(what, name, self.maybe(depth, negated))
+
+    def maybe(self, depth: int, negated: bool) -> Condition | None:
+        return self.condition(depth - 1, negated) if depth > 0 and self.rng.random() < 0.8 else None
+
+    def condition(self, depth: int, negated: bool) -> Condition:
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.2 and depth > 0:
+            return All(tuple(self.condition(depth - 1, negated) for _ in range(2)))
+        if kind < 0.35 and depth > 0:
+            return Either(tuple(self.condition(depth - 1, negated) for _ in range(2)))
+        if kind < 0.5:
+            return Not(self.condition(depth - 1, True))
+        if kind < 0.6:
+            return Maybe(self.condition(depth - 1, negated))
+        relation = rng.choice(RELATIONS)
+        number = rng.choice((1, 2, -1, -2)) if relation in NUMBERED else 0
+        between = self.described() if relation in CHAINED else None
+        return Related(relation, self.node(depth, negated), number, between)
+
+
+def ways(tree: NaiveTree, part: NodePattern | Condition, x: Path, names: dict[str, Path]) -> Iterator[dict[str, Path]]:
+    """All ways in which a part holds of a node, by the definitions."""
+    if isinstance(part, NodePattern):
+        what, label = part.what, tree.labels[x]
+        if isinstance(what, Same):
+            fits = names.get(what.name) == x
+        elif isinstance(what, Alike):
+            fits = what.name in names and tree.labels[names[what.name]] == label
+        else:
+            fits = what.anything or label in what.literals or any(label[0] in "NS" for _ in what.regexes)
+            fits = fits != what.negated
+        if fits:
+            names = names if part.name is None else {**names, part.name: x}
+            yield from [names] if part.condition is None else ways(tree, part.condition, x, names)
+    elif isinstance(part, Related):
+        for y in sorted(tree.labels):
+            if tree.related(x, y, part.relation, part.number, lambda z: passes(tree, part.between, z)):
+                yield from ways(tree, part.node, y, names)
+    elif isinstance(part, All):
+        found = [names]
+        for one in part.parts:
+            found = [way for before in found for way in ways(tree, one, x, before)]
+        yield from found
+    elif isinstance(part, Either):
+        yield from next((found for one in part.parts if (found := list(ways(tree, one, x, names)))), [])
+    elif isinstance(part, Not):
+        yield from [] if list(ways(tree, part.part, x, names)) else [names]
+    else:
+        yield from list(ways(tree, part.part, x, names)) or [names]
+
+
+def passes(tree: NaiveTree, between: Described | None, z: Path) -> bool:
+    return between is not None and bool(list(ways(tree, NodePattern(between), z, {})))
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_patterns_find_what_trying_finds(seed):
+    rng = random.Random(seed)
+    pattern = Writer(rng).node(3, False)
+    chosen = rng.sample(range(len(TREES)), 3)
+    forest = Forest(TREES[k] for k in chosen)
+    expected, nodes = [], []
+    for number, k in enumerate(chosen):
+        paths = sorted(NAIVE[k].labels)
+        first = int(forest.roots[number])
+        for x, path in enumerate(paths, first):
+            found = {tuple(sorted(way.items())) for way in ways(NAIVE[k], pattern, path, {})}
+            expected += [(x, tuple((name, paths.index(y) + first) for name, y in way)) for way in found]
+            nodes += [x] if found else []
+    matching = Matching(forest)
+    assert matching.nodes(pattern).tolist() == nodes
+    assert sorted((x, tuple(sorted(names.items()))) for x, names in matching.ways(pattern)) == sorted(expected)
+    assert pickle.loads(pickle.dumps(pattern)) == pattern
+
+
+def test_these_patterns_are_of_all_kinds():
+    patterns = [Writer(random.Random(seed)).node(3, False) for seed in range(400)]
+    assert sum(map(refers, patterns)) > 60 and sum(len(names_of(pattern)) > 1 for pattern in patterns) > 60
+    found = [len(Matching(Forest(TREES)).nodes(pattern)) for pattern in patterns]
+    assert sum(0 < count < 300 for count in found) > 150
