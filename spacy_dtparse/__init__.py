@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         to_tree,
     )
     from .pipeline.extensions import register_extensions
+    from .pipeline.phrases import clauses, head, noun_chunks, phrases
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
+    "Agreement", "__version__", "agreement", "children", "clauses", "constituents", "head", "is_parsed", "labels",
+    "load", "noun_chunks", "parent", "parse_string", "phrases", "register_extensions", "score", "sentence_infos",
+    "subconstituents", "to_tree",
 ]  # fmt: skip
 
 
@@ -54,7 +56,10 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    rooms = {"Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions"}
+    rooms = {
+        "Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions",
+        **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "phrases"),
+    }  # fmt: skip
     return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)
 
 

@@ -209,8 +209,8 @@ class ModelPipe(Pipe):
                     nlp.get_pipe_config(name)["model"] = SAVED
         return tuple(self._own_parser.labels)
 
-    def warn_of_others(self, nlp: Language) -> None:
-        """Warn of other components of `nlp` that do not go with this one, which is about to be added."""
+    def join(self, nlp: Language) -> None:
+        """What must be done when the component is about to be added to `nlp`."""
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -347,7 +347,7 @@ def factory_of(
     def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
         component = kind(name, **config)
         component._nlp = weakref.ref(nlp)
-        component.warn_of_others(nlp)
+        component.join(nlp)
         return component
 
     make.__doc__, make.__annotations__ = kind.__doc__, types
