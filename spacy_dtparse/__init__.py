@@ -25,15 +25,16 @@ if TYPE_CHECKING:
         subconstituents,
         to_tree,
     )
+    from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.extensions import register_extensions
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "__version__", "agreement", "children", "clauses", "constituents", "head", "is_parsed", "labels",
-    "load", "noun_chunks", "parent", "parse_string", "phrases", "register_extensions", "score", "sentence_infos",
-    "subconstituents", "to_tree",
+    "Agreement", "__version__", "agreement", "children", "clauses", "constituents", "from_nltk", "head", "is_parsed",
+    "labels", "load", "noun_chunks", "parent", "parse_string", "phrases", "register_extensions", "score",
+    "sentence_infos", "sentence_record", "subconstituents", "to_conllu", "to_nltk", "to_tree",
 ]  # fmt: skip
 
 
@@ -58,6 +59,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     rooms = {
         "Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions",
+        **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "phrases"),
     }  # fmt: skip
     return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)

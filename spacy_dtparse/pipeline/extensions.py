@@ -8,6 +8,7 @@ from typing import Any
 from spacy.tokens import Doc, Span, Token
 
 from .attributes import children, constituents, labels, parent, parse_string, subconstituents
+from .conversions import to_nltk
 from .phrases import clauses, head, phrases
 from .spines import spine, spines
 
@@ -28,8 +29,12 @@ _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Span, "clauses", clauses),
     (Span, "head", head),
 )
-_METHODS: tuple[tuple[Any, str, Any], ...] = ((Doc, "phrases", phrases), (Span, "phrases", phrases))
-_OURS = ("spine", "spines", "clauses", "head", "phrases")
+_METHODS: tuple[tuple[Any, str, Any], ...] = (
+    (Doc, "phrases", phrases),
+    (Span, "phrases", phrases),
+    (Span, "to_nltk", to_nltk),
+)
+_OURS = ("spine", "spines", "clauses", "head", "phrases", "to_nltk")
 """Names that benepar does not have."""
 
 
