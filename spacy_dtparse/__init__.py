@@ -25,17 +25,20 @@ if TYPE_CHECKING:
         subconstituents,
         to_tree,
     )
+    from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.drawings import render
     from .pipeline.extensions import register_extensions
     from .pipeline.matcher import ConstituentMatcher
+    from .pipeline.phrases import clauses, head, noun_chunks, phrases
     from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "__version__", "agreement", "children", "constituents", "is_parsed",
-    "labels", "load", "parent", "parse_string", "register_extensions", "render", "score", "sentence_infos",
-    "serve", "subconstituents", "to_tree",
+    "Agreement", "ConstituentMatcher", "__version__", "agreement", "children", "clauses", "constituents",
+    "from_nltk", "head", "is_parsed", "labels", "load", "noun_chunks", "parent", "parse_string", "phrases",
+    "register_extensions", "render", "score", "sentence_infos", "sentence_record", "serve", "subconstituents",
+    "to_conllu", "to_nltk", "to_tree",
 ]  # fmt: skip
 
 
@@ -61,6 +64,8 @@ def __getattr__(name: str) -> Any:
     rooms = {
         "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement", "ConstituentMatcher": "pipeline.matcher",
         "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
+        **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
+        **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
 

@@ -7,8 +7,10 @@ import codecs
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DtparseError
 from .pipelines import (
@@ -19,12 +21,13 @@ from .pipelines import (
     quiet_warnings,
     sentence_pipes,
 )
+from .progress import Progress, ended_together
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc, Span
+    from spacy.tokens import Doc
 
-FORMATS = ("brackets", "pretty", "json")
+FORMATS = ("brackets", "pretty", "json", "conllu")
 
 Line = tuple[str, int, str]
 """Name of its file, its number from 1, and its text without the end."""
@@ -38,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         default="brackets",
-        help="brackets: one tree per line (default); pretty: indented; json: one object per sentence and line",
+        help="brackets: one tree per line (default); pretty: indented; json: one object per sentence and line; conllu: "
+        "CoNLL-U with heads",
     )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--paragraphs", action="store_true", help="a blank line ends a text, not every line end")
@@ -63,33 +67,45 @@ def run(options: argparse.Namespace) -> None:
         raise DtparseError("the input has no text; give a text, a file with one, or pipe one in")
     nlp = load_pipeline(options.pipeline, options.model, options.budget)
     if options.tagged or options.pretokenized:
-        texts: Iterable[Any] = tokenized(nlp, lines, options.tagged)
+        read: list[tuple[Place, Any]] = list(tokenized(nlp, lines, options.tagged))
         kept = sentence_pipes(nlp, only_parser=options.tagged)
     else:
-        texts = paragraphs(lines) if options.paragraphs else (line for _, _, line in lines if line.strip())
+        each = ((Place(name, number), line) for name, number, line in lines if line.strip())
+        read = list(paragraphs(lines) if options.paragraphs else each)
         kept = nlp.pipe_names
     key = get_component(nlp).spans_key
+    ids = count(1)
+    progress = Progress(len(read), bool(options.files))
     with nlp.select_pipes(enable=kept):
-        for doc in nlp.pipe(texts, n_process=options.n_process, batch_size=options.batch_size):
-            for output in format_doc(doc, options.format, key):
-                sys.stdout.write(output + "\n")
-            if len(doc) == 0:
-                sys.stdout.write("\n")  # a blank line of pretokenized input stays one
+        docs = nlp.pipe((text for _, text in read), n_process=options.n_process, batch_size=options.batch_size)
+        with closing(docs), ended_together():  # type: ignore[type-var]
+            for (place, _), doc in zip(read, docs, strict=True):
+                for output in format_doc(doc, options.format, key, place, ids):
+                    sys.stdout.write(output + "\n")
+                if len(doc) == 0 and options.format != "conllu":
+                    sys.stdout.write("\n")  # a blank line of pretokenized input stays one
+                progress.step(len(doc))
+    progress.end()
 
 
-def tokenized(nlp: Language, lines: Iterable[Line], tagged: bool) -> list[Doc]:
+class Place(NamedTuple):
+    """Where a text comes from: the name of its file and the number of its first line."""
+
+    document: str
+    line: int
+
+
+def tokenized(nlp: Language, lines: Iterable[Line], tagged: bool) -> Iterator[tuple[Place, Doc]]:
     """Docs of one sentence each from lines of tokens; a blank line is an empty Doc.
 
     Raises DtparseError with file and line for a token without a tag when `tagged`.
     """
     from spacy.tokens import Doc
 
-    docs = []
     for name, number, line in lines:
         words, tags = split_line(line, tagged, f"{name}:{number}")
         starts: list[bool | int | None] = [k == 0 for k in range(len(words))]
-        docs.append(Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts))
-    return docs
+        yield Place(name, number), Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
 
 
 def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str] | None]:
@@ -109,44 +125,28 @@ def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str
     return words, tags
 
 
-def format_doc(doc: Doc, form: str, key: str) -> Iterator[str]:
-    """One string per sentence that has a word, in one of FORMATS."""
+def format_doc(doc: Doc, form: str, key: str, place: Place, ids: Iterator[int]) -> Iterator[str]:
+    """One string per sentence that has a word, in one of FORMATS; `place`, `ids`: for JSON and CoNLL-U."""
     from ..pipeline.attributes import to_tree
+    from ..pipeline.conversions import sentence_record, to_conllu
     from ..pipeline.sentences import visible_tokens
     from ..trees.bracket_writer import write_tree, write_tree_pretty
 
+    number = 0
     for start, end, words in visible_tokens(doc):
         sentence = doc[start:end]
         if not words:
             continue
+        number += 1
         if form == "json":
-            yield json.dumps(sentence_record(sentence, key), ensure_ascii=False)
+            about = {**place._asdict(), "sentence": number}
+            yield json.dumps({**about, **sentence_record(sentence, key)}, ensure_ascii=False)
+        elif form == "conllu":
+            about_it = f"# document = {place.document}\n# line = {place.line}\n"
+            yield about_it + to_conllu(sentence, key, next(ids))[:-1]
         else:
             tree = to_tree(sentence, key)
             yield write_tree(tree) if form == "brackets" else write_tree_pretty(tree, width=80)
-
-
-def sentence_record(sentence: Span, key: str) -> dict[str, Any]:
-    """Plain data of a parsed sentence; constituents are [first token, past the last, label, cost or null]."""
-    from ..pipeline.attributes import sentence_infos, to_tree
-    from ..trees.bracket_writer import write_tree
-
-    doc, start, end = sentence.doc, sentence.start, sentence.end
-    group = doc.spans[key]
-    scores = group.attrs.get("scores") or [None] * len(group)
-    info = next((info for info in sentence_infos(doc, key) if info["start"] == start), {})
-    return {
-        "text": sentence.text,
-        "tokens": [token.text for token in sentence],
-        "tags": [token.tag_ for token in sentence],
-        "constituents": [
-            [span.start - start, span.end - start, span.label_, score]
-            for span, score in zip(group, scores, strict=True)
-            if start <= span.start < end
-        ],
-        "tree": write_tree(to_tree(sentence, key)),
-        **{name: value for name, value in info.items() if name not in ("start", "end")},
-    }
 
 
 def read_lines(paths: Iterable[str], encoding: str) -> Iterator[Line]:
@@ -189,16 +189,16 @@ def _decode(file: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
             yield name, number, (line.removeprefix("\ufeff") if number == 1 else line).removesuffix("\r")
 
 
-def paragraphs(lines: Iterable[Line]) -> Iterator[str]:
-    """Texts of consecutive lines up to a blank one or the end of a file."""
+def paragraphs(lines: Iterable[Line]) -> Iterator[tuple[Place, str]]:
+    """Texts of consecutive lines up to a blank one or the end of a file, joined by spaces."""
     block: list[str] = []
-    current = None
-    for name, _, line in lines:
-        if block and (not line.strip() or name != current):
-            yield " ".join(block)
+    place = Place("", 0)
+    for name, number, line in lines:
+        if block and (not line.strip() or name != place.document):
+            yield place, " ".join(block)
             block = []
-        current = name
         if line.strip():
+            place = place if block else Place(name, number)
             block.append(line.strip())
     if block:
-        yield " ".join(block)
+        yield place, " ".join(block)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -68,6 +69,11 @@ class StoredParser(ABC):
     @abstractmethod
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         """By name the numbers that come out of a sentence, the same on every processor but for rounding."""
+
+    @cached_property
+    def known_tags(self) -> frozenset[str]:
+        """The tags of words that the model knows; none where that cannot be told."""
+        return frozenset(self._known()[1])
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from spacy.tokens import Doc
 
-from ..trees.heads import HeadRules, head_rules
+from ..trees.heads import HeadRules
 from .attributes import to_tree
 from .constituents import read_constituents
+from .phrases import rules_of
 from .sentences import MissingAnnotationError, visible_tokens
 
 
@@ -36,15 +37,15 @@ class Agreement(NamedTuple):
 def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) -> Agreement:
     """Compare `token.head` with the constituents in `doc.spans[key]`.
 
-    `rules`: head rules, by default those of the Doc's language. Raises NotParsedError when the Doc has no constituents,
-    MissingAnnotationError when it has no heads.
+    `rules`: head rules, by default those of the parser's model, else of the Doc's language. Raises
+    NotParsedError when the Doc has no constituents, MissingAnnotationError when it has no heads.
     """
     found = read_constituents(doc, key)
     if len(doc) and not doc.has_annotation("DEP"):
         raise MissingAnnotationError(
             "this Doc has no dependency heads; put a component that sets them, such as bpm_parser, into the pipeline"
         )
-    rules = rules or head_rules(doc.lang_)
+    rules = rules or rules_of(doc, key)
     extents = sorted(set(zip(found.starts, found.ends, strict=True)))
     tokens = same = phrases = connected = 0
     for start, end, words in visible_tokens(doc):

@@ -31,7 +31,7 @@ from .constituents import (
 from .sentences import is_blank, plain_word, visible_tokens
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of a chain."""
 
     doc: Doc
@@ -72,7 +72,7 @@ def labels(span: Span | Token) -> tuple[str, ...]:
     For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
     constituent nor one token, NotParsedError when the Doc has no valid parse; so do the functions below.
     """
-    _, found, number, *_ = _locate(span)
+    _, found, number, *_ = locate(span)
     return tuple(found.labels[number : _chain_end(found, number)]) if number >= 0 else ()
 
 
@@ -85,7 +85,7 @@ def parse_string(span: Span | Token) -> str:
     if span.doc and is_blank(span.text):
         read_constituents(span.doc)
         return ""
-    doc, found, number, start, end, _ = _locate(span)
+    doc, found, number, start, end, _ = locate(span)
     close_at: list[int] = []
     parts: list[str] = []
     last = found.ends_of_subtrees[number] if number >= 0 else -1
@@ -106,7 +106,7 @@ def parse_string(span: Span | Token) -> str:
 
 def children(span: Span) -> Iterator[Span]:
     """The constituents and single tokens directly below the chain (or the one constituent) at `span`."""
-    doc, found, number, start, end, exact = _locate(span)
+    doc, found, number, start, end, exact = locate(span)
     if number < 0:
         return
     bottom = _chain_end(found, number) - 1
@@ -128,7 +128,7 @@ def children(span: Span) -> Iterator[Span]:
 
 def parent(span: Span | Token) -> Span | None:
     """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence."""
-    doc, found, number, start, end, exact = _locate(span)
+    doc, found, number, start, end, exact = locate(span)
     if number >= 0:
         above = found.parents[number]
     else:  # a token: the lowest constituent that covers it
@@ -143,7 +143,7 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
     From one member of a chain on, the other members below it come one by one.
     """
-    doc, found, number, start, end, exact = _locate(span)
+    doc, found, number, start, end, exact = locate(span)
     stack = [make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]]
     while stack:
         top = stack.pop()
@@ -156,7 +156,7 @@ def score(span: Span) -> float | None:
 
     Doc.from_docs and JSON drop the scores.
     """
-    place = _locate(span)
+    place = locate(span)
     name = group_key(place.doc)
     scores = place.doc.spans[name].attrs.get("scores", ()) if name is not None else ()
     return scores[place.number] if 0 <= place.number < len(scores) else None
@@ -198,12 +198,12 @@ def _chain_end(found: Constituents, number: int) -> int:
     return bisect_right(found.chain_tops, found.chain_tops[number], number)
 
 
-def _locate(span: Span | Token) -> _Place:
+def locate(span: Span | Token, key: str | None = None) -> Place:
     """What `span` points at. Raises NotParsedError, NonConstituentError."""
     doc = span.doc
     if isinstance(span, Token):
         span = doc[span.i : span.i + 1]
-    found = read_constituents(doc)
+    found = read_constituents(doc, key)
     start, end = span.start, span.end
     while start < end and is_blank(doc[start].text):
         start += 1
@@ -212,7 +212,7 @@ def _locate(span: Span | Token) -> _Place:
     number = found.by_extent.get((start, end), -1)
     if number < 0:
         if end - start == 1:
-            return _Place(doc, found, -1, start, end, False)
+            return Place(doc, found, -1, start, end, False)
         what = "white space only" if start == end else "not a constituent"
         raise NonConstituentError(
             f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}; the constituents of a Doc are in "
@@ -220,4 +220,4 @@ def _locate(span: Span | Token) -> _Place:
         )
     level = chain_level(span)
     exact = level is not None and number + level < _chain_end(found, number)
-    return _Place(doc, found, number + (level or 0) * exact, start, end, exact)
+    return Place(doc, found, number + (level or 0) * exact, start, end, exact)

@@ -22,6 +22,7 @@ from .batch_pipe import THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
 from .model_pipe import KEY, factory_of
+from .phrases import read_noun_chunks, told_rules
 from .scorer import parseval_score
 from .sentences import SentenceInput
 from .spines import SPINES_KEY, Offer, read_offers
@@ -30,7 +31,7 @@ ALL_FACTORIES = (*CONSTITUENT_FACTORIES, "bpm_parser", "spine_tagger")
 """The factories of all components of this package, none of which is needed for tags or sentence boundaries."""
 
 _FACTS: dict[str, Any] = {
-    "assigns": ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string"],
+    "assigns": ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string", "span._.head"],
     "default_score_weights": {
         "const_f": 1.0,
         **dict.fromkeys(
@@ -105,8 +106,10 @@ class ConstituentPipe(BatchPipe):
         """Whether a Doc must have tags: the parser reads them."""
         return True
 
-    def warn_of_others(self, nlp: Language) -> None:
-        """Warn when a component that `nlp` has and runs writes the same key of `doc.spans` as this one will."""
+    def join(self, nlp: Language) -> None:
+        """Have `doc.noun_chunks` read constituents. Warn when a component that `nlp` has and runs writes the same key
+        of `doc.spans` as this one will."""
+        read_noun_chunks(nlp.vocab)
         for name, other in nlp.pipeline:
             if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
                 warnings.warn(
@@ -131,7 +134,9 @@ class ConstituentPipe(BatchPipe):
     def write(self, doc: Doc, read: SentencesRead, found: Sequence[ParseResult | None]) -> None:
         """Set `doc.spans[self.spans_key]`."""
         parsed = [ParsedSentence(s.start, s.end, s.places, r) for s, r in zip(read.sentences, found, strict=True)]
-        write_constituents(doc, parsed, self.spans_key, self.parser.name)
+        parser = self.parser
+        write_constituents(doc, parsed, self.spans_key, parser.name, told_rules(parser, doc))
+        read_noun_chunks(doc.vocab, doc)
 
     def offers(self, doc: Doc) -> Mapping[int, Offer]:
         """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""

@@ -200,13 +200,16 @@ _TOLD: dict[str, Callable[[Any], Any]] = {
 """What a group tells of a parse, each as plain data."""
 
 
-def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "") -> None:
+def write_constituents(
+    doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "", head_rules: Any = None
+) -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;
     `scores`, one number or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`,
     `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity` (see `ParseResult`; status "gold" and no more
-    where only a tree was given, "empty" where nothing was). Raises TreeError when a tree and its places disagree.
+    where only a tree was given, "empty" where nothing was); and `head_rules`, unless that is None: a language code,
+    or rules as plain data. Raises TreeError when a tree and its places disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
@@ -242,6 +245,8 @@ def write_constituents(doc: Doc, sentences: Iterable[ParsedSentence], key: str =
         scores += [None] * (len(labels) - bare) if costs is None else map(_number, costs[bare:])
     about = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
     attrs = {**about, "scores": scores, "sentences": infos}
+    if head_rules is not None:
+        attrs["head_rules"] = head_rules
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
 

@@ -1,5 +1,5 @@
-"""The functions of `attributes` and `spines` as extension attributes, `doc._.constituents`, `span._.parse_string` and
-others."""
+"""The functions of `attributes`, `phrases` and `spines` as extension attributes, `doc._.constituents`,
+`span._.parse_string`, `doc._.phrases("NP")` and others."""
 
 import importlib.util
 import sys
@@ -8,9 +8,11 @@ from typing import Any
 from spacy.tokens import Doc, Span, Token
 
 from .attributes import children, constituents, labels, parent, parse_string, subconstituents
+from .conversions import to_nltk
+from .phrases import clauses, head, phrases
 from .spines import spine, spines
 
-# Getters are module-level functions: a lambda would break every process started by spawn.
+# They are module-level functions: a lambda would break every process started by spawn.
 _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Doc, "constituents", constituents),
     (Span, "labels", labels),
@@ -23,8 +25,16 @@ _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Token, "parent", parent),
     (Token, "spine", spine),
     (Token, "spines", spines),
+    (Doc, "clauses", clauses),
+    (Span, "clauses", clauses),
+    (Span, "head", head),
 )
-_OURS = ("spine", "spines")
+_METHODS: tuple[tuple[Any, str, Any], ...] = (
+    (Doc, "phrases", phrases),
+    (Span, "phrases", phrases),
+    (Span, "to_nltk", to_nltk),
+)
+_OURS = ("spine", "spines", "clauses", "head", "phrases", "to_nltk")
 """Names that benepar does not have."""
 
 
@@ -37,11 +47,12 @@ def register_extensions(force: bool = False) -> list[str]:
     """
     waiting = "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None
     held = []
-    for owner, name, getter in _EXTENSIONS:
+    for owner, name, function in _EXTENSIONS + _METHODS:
+        kind = "method" if (owner, name, function) in _METHODS else "getter"
         if owner is not Doc and waiting and not force and name not in _OURS:
             held.append(f"{owner.__name__}.{name}")
         elif force or not owner.has_extension(name):
-            owner.set_extension(name, getter=getter, force=force)
-        elif owner.get_extension(name)[2] is not getter:
+            owner.set_extension(name, force=force, **{kind: function})
+        elif function not in owner.get_extension(name):
             held.append(f"{owner.__name__}.{name}")
     return held

@@ -27,6 +27,7 @@ from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .sentences import SentenceInput, has_boundaries, read_sentences
+from .tag_sets import TagSetCheck
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
@@ -91,6 +92,7 @@ class ModelPipe(Pipe):
         self.scorer = scorer
         self._nlp: weakref.ref[Language] | None = None  # the pipeline whose config names this component's model
         self._warned: set[str] = set()
+        self._tag_set = TagSetCheck()
         self._source: str | None = None if model is None else str(model)
         self._own_parser: Any = None
         self._searching: Any = None
@@ -209,8 +211,8 @@ class ModelPipe(Pipe):
                     nlp.get_pipe_config(name)["model"] = SAVED
         return tuple(self._own_parser.labels)
 
-    def warn_of_others(self, nlp: Language) -> None:
-        """Warn of other components of `nlp` that do not go with this one, which is about to be added."""
+    def join(self, nlp: Language) -> None:
+        """What must be done when the component is about to be added to `nlp`."""
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -226,6 +228,10 @@ class ModelPipe(Pipe):
                 f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as unknown "
                 "(XX). Check the tagger before it",
             )
+        if needs_tags:
+            problem = self._tag_set.problem(sentences, getattr(self.parser, "known_tags", frozenset()))
+            if problem:
+                self._warn_once("tag set", f"{self.name}: {problem}")
         self._expect_boundaries(doc)
         return sentences
 
@@ -347,7 +353,7 @@ def factory_of(
     def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
         component = kind(name, **config)
         component._nlp = weakref.ref(nlp)
-        component.warn_of_others(nlp)
+        component.join(nlp)
         return component
 
     make.__doc__, make.__annotations__ = kind.__doc__, types

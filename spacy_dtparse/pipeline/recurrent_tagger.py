@@ -1,14 +1,17 @@
-"""The spaCy component `recurrent_tagger`: tokens in, `token.tag_` and sentence starts out.
+"""The spaCy component `recurrent_tagger`: tokens in, `token.tag_`, `token.pos_` and sentence starts out.
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
-from spacy.attrs import SENT_START, TAG
+from spacy.attrs import POS, SENT_START, TAG
+from spacy.parts_of_speech import IDS
 from spacy.scorer import Scorer
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch, registry
@@ -16,8 +19,15 @@ from spacy.util import minibatch, registry
 from ..checks import truth
 from ..errors import ModelFormatError
 from ..parsers.settings import ReadingSettings
+from ..trees.universal import PARTS_OF_SPEECH, WORDS
 from .model_pipe import ModelPipe, factory_of
 from .sentences import token_texts
+
+_POS = {get_string_id(tag): IDS[pos] for tag, pos in PARTS_OF_SPEECH.items()}
+_POS_OF_WORDS = {
+    word: {get_string_id(tag): IDS[pos] for tag, pos in of_tags.items()} for word, of_tags in WORDS.items()
+}
+"""Hashes of tags to spaCy's numbers of parts of speech, and those of some words."""
 
 SCORE_WEIGHTS = {"tag_acc": 0.5, "sents_f": 0.5, "sents_p": None, "sents_r": None}
 
@@ -43,7 +53,8 @@ class RecurrentTaggerPipe(ModelPipe):
 
     `max_tokens`: a longer Doc is read in pieces (see `parsers.settings.ReadingSettings`). `overwrite`: whether tags and
     sentence starts that a Doc has are replaced; false: only what is missing is set. `sentences`: whether sentence
-    starts are set at all.
+    starts are set at all. `pos`: whether `token.pos_` is set as well, from the tags by `trees.universal`, where the
+    model is English.
 
     Reads tokens only. White space never begins a sentence.
     """
@@ -55,10 +66,12 @@ class RecurrentTaggerPipe(ModelPipe):
     OWN = {  # noqa: RUF012 (never changed)
         "overwrite": (False, truth()),
         "sentences": (True, truth()),
+        "pos": (True, truth()),
     }
 
     overwrite: bool
     sentences: bool
+    pos: bool
 
     def __init__(self, name: str = "", *, scorer: Callable | None = tag_score, **given: Any):
         super().__init__(name, scorer=scorer, **given)
@@ -99,12 +112,18 @@ class RecurrentTaggerPipe(ModelPipe):
     def _annotate(self, docs: Sequence[Doc]) -> None:
         tagger = self.configured_parser
         wanted = [doc for doc in docs if len(doc) and self._lacks(doc)]
-        found = tagger.tag([token_texts(doc) for doc in wanted])
-        for doc, (tags, starts) in zip(wanted, found, strict=True):
-            self._write(doc, tagger.names, tags, starts)
+        texts = [token_texts(doc) for doc in wanted]
+        found = tagger.tag(texts)
+        with_pos = self.pos and tagger.meta.get("lang") == "en"
+        for doc, own, (tags, starts) in zip(wanted, texts, found, strict=True):
+            self._write(doc, tagger.names, tags, starts, own if with_pos else None)
+        for doc in docs if with_pos and len(wanted) < len(docs) else ():
+            if len(doc) and not doc.has_annotation("POS", require_complete=True):
+                pos = self._pos(doc, doc.to_array(TAG).reshape(-1), token_texts(doc))
+                doc.from_array([POS], cast(Any, pos.reshape(-1, 1)))
 
     def _lacks(self, doc: Doc) -> bool:
-        """Whether there is something to be set."""
+        """Whether there are tags or sentence starts to be set."""
         return self.overwrite or not doc.has_annotation("TAG", require_complete=True) or self._open(doc)
 
     def _open(self, doc: Doc) -> bool:
@@ -113,7 +132,22 @@ class RecurrentTaggerPipe(ModelPipe):
             return False
         return self.overwrite or not doc.has_annotation("SENT_START")
 
-    def _write(self, doc: Doc, names: Sequence[str], tags: np.ndarray, starts: np.ndarray) -> None:
+    def _pos(self, doc: Doc, tags: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+        """The numbers of the parts of speech for the hashes of tags, 0 for tags of another set; those that the Doc
+        has stay."""
+        hashes = tags.tolist()
+        found = np.fromiter(map(_POS.get, hashes, repeat(0)), np.uint64, len(hashes))
+        special = _POS_OF_WORDS
+        for place in [place for place, text in enumerate(texts) if text in special]:
+            found[place] = special[texts[place]].get(hashes[place], found[place])
+        if not self.overwrite and doc.has_annotation("POS"):
+            had = doc.to_array(POS).reshape(-1)
+            found = np.where(had == 0, found, had)
+        return found
+
+    def _write(
+        self, doc: Doc, names: Sequence[str], tags: np.ndarray, starts: np.ndarray, texts: Sequence[str] | None
+    ) -> None:
         hashes = np.zeros(len(names), dtype=np.uint64)
         add = doc.vocab.strings.add
         for number in set(tags.tolist()):
@@ -122,16 +156,19 @@ class RecurrentTaggerPipe(ModelPipe):
         if not self.overwrite and doc.has_annotation("TAG"):
             had = doc.to_array(TAG).reshape(-1)
             found = np.where(had == 0, found, had)
+        attributes, columns = [TAG], [found]
         if self._open(doc):
-            flags = np.where(starts, 1, -1).astype(np.int64).astype(np.uint64)
-            doc.from_array([TAG, SENT_START], cast(Any, np.stack([found, flags], axis=1)))
-        else:
-            doc.from_array([TAG], cast(Any, found.reshape(-1, 1)))
+            attributes.append(SENT_START)
+            columns.append(np.where(starts, 1, -1).astype(np.int64).astype(np.uint64))
+        if texts is not None:
+            attributes.append(POS)
+            columns.append(self._pos(doc, found, texts))
+        doc.from_array(attributes, cast(Any, np.stack(columns, axis=1)))
 
 
 make_recurrent_tagger = factory_of(
     RecurrentTaggerPipe,
     "spacy_dtparse.tag_scorer.v1",
-    assigns=["token.tag", "token.is_sent_start"],
+    assigns=["token.tag", "token.pos", "token.is_sent_start"],
     default_score_weights=SCORE_WEIGHTS,
 )

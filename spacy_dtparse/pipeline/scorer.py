@@ -20,6 +20,8 @@ from .sentences import sentence_bounds
 
 _RATES = {"p": "precision", "r": "recall", "f": "f1"}
 _REST = {"const_uf": "unlabelled_f1", "const_exact": "exact_match", "const_cross": "crossing"}
+_SPANS = {f"spans_{{}}_{name}": f"const_{name}" for name in (*_RATES, "per_type")}
+"""The scores that `spacy evaluate` prints, by what it calls them for a key of doc.spans."""
 SCORES = (*(f"const_{name}" for name in _RATES), *(f"const_{name}_evalb" for name in _RATES), *_REST, "const_per_type")
 
 
@@ -35,8 +37,10 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
     `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with `_evalb` by
     EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share of sentences without an
     error. `const_cross`: predicted brackets that cross a gold one, per sentence. `const_per_type`: {label: {"p", "r",
-    "f"}}. All but `const_cross` are in [0, 1]. Examples without gold constituents are left out; when none has any,
-    every score is None. Where tokens differ, brackets are compared by the characters they cover (see `tree_pairs`).
+    "f"}}. All but `const_cross` are in [0, 1]. `spans_KEY_p`, `_r`, `_f` and `_per_type` are `const_p` and so on under
+    the names that `spacy evaluate --spans-key KEY` prints. Examples without gold constituents are left out; when none
+    has any, the scores of SCORES are None. Where tokens differ, brackets are compared by the characters they cover (see
+    `tree_pairs`).
 
     Raises DtparseError when the texts of an example differ.
     """
@@ -51,7 +55,7 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
     if not report.sentences:
         return dict.fromkeys(SCORES)
     everything, evalb = (report.totals[name].to_dict() for name in ("all", "evalb"))
-    return {
+    scores = {
         **{f"const_{name}": everything[rate] for name, rate in _RATES.items()},
         **{f"const_{name}_evalb": evalb[rate] for name, rate in _RATES.items()},
         **{name: everything[score] for name, score in _REST.items()},
@@ -60,6 +64,7 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
             for label, values in everything["per_type"].items()
         },
     }
+    return {**scores, **{name.format(spans_key): scores[own] for name, own in _SPANS.items()}}
 
 
 class _Side(NamedTuple):

@@ -14,6 +14,7 @@ from spacy.training import Example
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.parsers.tagging import RecurrentTagger, SequenceTagger
 from spacy_dtparse.pipeline.recurrent_tagger import RecurrentTaggerPipe, tag_score
+from spacy_dtparse.trees.universal import part_of_speech
 
 from ..recurrent_models import TAGS, TEXTS, random_model
 from ..tagger_models import random_tagger
@@ -45,7 +46,7 @@ def nlp(model):
 
 
 def written(doc):
-    return [(token.text, token.tag_, token.is_sent_start) for token in doc]
+    return [(token.text, token.tag_, token.pos_, token.is_sent_start) for token in doc]
 
 
 def test_tokens_get_what_the_tagger_says(nlp, tagger):
@@ -68,7 +69,7 @@ def test_what_a_doc_has_is_kept(model, nlp):
     assert given[0].tag_ == "XYZ" and [t.tag_ for t in given][1:] == [t.tag_ for t in free][1:]
     assert [sent.start for sent in given.sents] == [0, 5]
     full = Doc(nlp.vocab, words=words, tags=["NN"] * len(words), sent_starts=[True] * len(words))
-    assert written(nlp(full.copy())) == written(full)
+    assert [(t.tag_, t.is_sent_start) for t in nlp(full.copy())] == [("NN", True)] * len(words)
     parsed = Doc(nlp.vocab, words=["a", "b", "c"], heads=[1, 1, 1], deps=["x", "ROOT", "y"])
     nlp(parsed)
     assert all(token.tag_ for token in parsed) and [token.head.i for token in parsed] == [1, 1, 1]
@@ -77,6 +78,24 @@ def test_what_a_doc_has_is_kept(model, nlp):
     assert [t.tag_ for t in over(kept)] == [t.tag_ for t in free]
     assert [t.is_sent_start for t in kept] == [t.is_sent_start for t in free]
     assert [t.head.i for t in over(parsed)] == [1, 1, 1]
+
+
+def test_parts_of_speech_go_with_the_tags(nlp, model, tagger, monkeypatch):
+    doc = nlp(TEXT)
+    assert [token.pos_ for token in doc] == [part_of_speech(token.text, token.tag_) for token in doc]
+    assert doc.has_annotation("POS", require_complete=True) and {"SPACE", "NOUN"} < {token.pos_ for token in doc}
+    words = ["It", "is", "a", "cat", "because", "dogs"]
+    own = Doc(nlp.vocab, words=words, tags=["PRP", "VBZ", "", "NOUN", "IN", "NNS"], pos=["X", *[""] * 5])
+    kept = own.copy()
+    assert [token.pos_ for token in nlp(own)][:2] == ["X", "AUX"] and own[2].pos_ == part_of_speech("a", own[2].tag_)
+    assert own[3].pos_ == "" and [token.pos_ for token in own][4:] == ["SCONJ", "NOUN"]
+    tagged = Doc(nlp.vocab, words=words, tags=["PRP", "VBZ", "DT", "NN", "IN", "NNS"], sent_starts=[True] + [False] * 5)
+    assert [token.pos_ for token in nlp(tagged)] == ["PRON", "AUX", "DET", "NOUN", "SCONJ", "NOUN"]
+    assert not make_nlp(model, pos=False)(TEXT).has_annotation("POS")
+    over = make_nlp(model, overwrite=True)(kept)
+    assert [token.pos_ for token in over] == [part_of_speech(token.text, token.tag_) for token in over]
+    monkeypatch.setitem(nlp.get_pipe("recurrent_tagger").parser.meta, "lang", "de")
+    assert not nlp(TEXT).has_annotation("POS")
 
 
 def test_sentence_starts_can_be_left_to_others(model, nlp):

@@ -45,7 +45,8 @@ def test_counts_by_hand(vocab):
     assert scores["const_per_type"]["NP"] == {
         "p": 1.0, "r": pytest.approx(3 / 5), "f": pytest.approx(6 / 8),
     }  # fmt: skip
-    assert set(scores) == set(SCORES)
+    spans = {f"spans_constituents_{name}": scores[f"const_{name}"] for name in ("p", "r", "f", "per_type")}
+    assert set(scores) == {*SCORES, *spans} and {name: scores[name] for name in spans} == spans
 
 
 def test_equals_the_scores_of_the_trees_themselves(vocab):

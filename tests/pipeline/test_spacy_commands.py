@@ -166,13 +166,18 @@ def test_apply(nlp, tmp_path):
 
 
 @both_factories
-def test_convert_and_evaluate(nlp, treebank, tmp_path):
+def test_convert_and_evaluate(nlp, treebank, tmp_path, capsys):
     assert convert_brackets(treebank, tmp_path / "new" / "gold.spacy", sentences_per_doc=2) == 2
     nlp.to_disk(tmp_path / "pipeline")
     scores = evaluate(
         str(tmp_path / "pipeline"), tmp_path / "new" / "gold.spacy", tmp_path / "scores.json", silent=True
     )
     assert scores["const_f"] == 0.5 and set(scores["const_per_type"]) >= {"S", "NP", "VP", "PP"}
+    capsys.readouterr()
+    gold = tmp_path / "new" / "gold.spacy"
+    evaluate(str(tmp_path / "pipeline"), gold, silent=False, spans_key="constituents")
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "SPAN F 50.00" in printed and "SPANS (per type)" in printed
     assert srsly.read_json(tmp_path / "scores.json")["const_f"] == pytest.approx(scores["const_f"])
     with_corpus = nlp.evaluate(Corpus(tmp_path / "new" / "gold.spacy")(nlp))
     assert with_corpus["const_f"] == pytest.approx(scores["const_f"])

@@ -27,6 +27,7 @@ from ...model.ahead import kernels_for
 from ...model.kept import KeptInFile
 from ...model.trees.bundle import KIND, READER, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
+from ...trees.heads import HeadRules, head_rules
 from ...trees.transforms import Removal
 from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
@@ -77,6 +78,8 @@ class DtreeParser(RecipeParser):
             known = {label: number for number, label in enumerate(self.reader.labels)}
             self._readers_labels = np.array([known.get(label, -1) for label in names], dtype=INDEX)
         self._repeated = self._repeating_chains()
+        usual = head_rules(model.meta.get("lang", ""))
+        self._own_heads = None if model.heads == usual else model.heads
         self._local = threading.local()
         self._spines = SpineReader(model.lexicon.labels.strings)
 
@@ -84,6 +87,11 @@ class DtreeParser(RecipeParser):
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
         return self.model.lexicon.labels.strings[:-1]
+
+    @property
+    def head_rules(self) -> HeadRules | None:
+        """The model's head rules; None where they are those of its language."""
+        return self._own_heads
 
     def _known(self) -> tuple[Strings, Strings]:
         return self.model.lexicon.words, self.model.lexicon.tags

@@ -66,8 +66,9 @@ def test_formats(capsys, pipeline):
         "(TOP (S (VP (VB Run) (. .))))",
     ]
     records = [json.loads(line) for line in run(capsys, *arguments, "--format", "json")[1].splitlines()]
-    assert records[1]["tokens"] == ["Run", "."] and records[1]["status"] == "optimal"
-    assert records[1]["constituents"] == [[0, 2, "S", 0.25], [0, 2, "VP", 0.5]]
+    assert [token["text"] for token in records[1]["tokens"]] == ["Run", "."] and records[1]["status"] == "optimal"
+    constituents = [(c["start"], c["end"], c["label"], c["score"]) for c in records[1]["constituents"]]
+    assert constituents == [(0, 2, "S", 0.25), (0, 2, "VP", 0.5)]
     assert records[0]["tree"] == out.splitlines()[0]
 
 

@@ -1,0 +1,160 @@
+"""Phrases by label, clauses, noun chunks and heads, as plain functions over the constituents of a Doc.
+
+`extensions` makes `doc._.phrases`, `doc._.clauses`, `span._.head` and others of them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from spacy.errors import Errors
+from spacy.tokens import Doc, Span, Token
+
+from ..errors import ConfigError, DtparseError
+from ..trees.heads import HeadRules, head_rules
+from ..trees.labels import base_label
+from ..trees.noun_phrases import CLAUSES, noun_phrases
+from .attributes import locate, to_tree
+from .constituents import Constituents, group_key, make_span, read_constituents
+from .sentences import is_blank, visible_tokens
+
+FRAMES = frozenset(("SBAR", "SBARQ"))
+"""Clauses that are another clause with a word before it (that, because, who, why …)."""
+HEAD_RULES = "head_rules"
+"""The attribute of a span group that says which head rules go with its constituents: a language code, or the rules as
+plain data."""
+
+
+def phrases(
+    where: Doc | Span, labels: str | Iterable[str], maximal: bool = False, key: str | None = None
+) -> list[Span]:
+    """The constituents of a Doc, or within a Span, that have one of these labels, in pre-order.
+
+    A label without function tags stands for those with some, too: "NP" for NP-SBJ. `maximal`: without those inside of
+    another one that is found. `key`: see `constituents`. A Span counts among its own phrases; from one member of a
+    unary chain on, so do those below it. Raises NotParsedError when the Doc has no valid parse, ConfigError when no
+    label is given.
+    """
+    wanted = frozenset((labels,) if isinstance(labels, str) else labels)
+    if not wanted or not all(isinstance(label, str) and label for label in wanted):
+        raise ConfigError(f"labels = {labels!r}; give a label, such as 'NP', or several")
+    found, inside = _inside(where, key)
+    numbers, end = [], 0
+    for k in inside:
+        label = found.labels[k]
+        if k >= end and (label in wanted or base_label(label) in wanted):
+            numbers.append(k)
+            end = found.ends_of_subtrees[k] if maximal else end
+    return [make_span(where.doc, found, k, with_level=True) for k in numbers]
+
+
+def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
+    """The clauses of a Doc, or within a Span, in pre-order.
+
+    A clause is a constituent S, SBAR, SBARQ, SINV or SQ. Of a unary chain only the highest counts. A clause that is the
+    only one directly below an SBAR or SBARQ is the same clause without its first words (*that it rains*, *it rains*)
+    and does not count. Clauses may lie within one another. Raises NotParsedError when the Doc has no valid parse.
+    """
+    found, inside = _inside(where, key)
+    kept = {k: base_label(found.labels[k]) for k in inside if base_label(found.labels[k]) in CLAUSES}
+    below: dict[int, int] = {}
+    for k in kept:
+        below[found.parents[k]] = below.get(found.parents[k], 0) + 1
+    numbers, chains = [], set()
+    for k in kept:
+        above, top = found.parents[k], found.chain_tops[k]
+        framed = kept.get(above) in FRAMES and below[above] == 1
+        if top not in chains and not framed:
+            numbers.append(k)
+        chains.add(top)
+    return [make_span(where.doc, found, k, with_level=True) for k in numbers]
+
+
+def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = None) -> Token:
+    """The head of a constituent or sentence: the token that its head rules find. A token is its own head.
+
+    White space is never a head. `rules`: those of the parser's model, else those of the Doc's language. Raises
+    NonConstituentError when `span` is neither a constituent nor one token, NotParsedError when the Doc has no valid
+    parse.
+    """
+    place = locate(span, key)
+    doc, start, end = place.doc, place.start, place.end
+    if place.number < 0:
+        return doc[start]
+    words = [token for token in doc[start:end] if not is_blank(token.text)]
+    return words[(rules or rules_of(doc, key)).heads(to_tree(doc[start:end], key))[0]]
+
+
+def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
+    """The base noun phrases of a Doc, or within a Span, as `trees.noun_phrases` finds them, labelled NP, in order.
+
+    `doc.noun_chunks` is the same behind the parsers of this package. Raises NotParsedError when the Doc has no valid
+    parse.
+    """
+    label = where.doc.vocab.strings.add("NP")
+    return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]
+
+
+def rules_of(doc: Doc, key: str | None = None) -> HeadRules:
+    """The head rules that go with the constituents of a Doc: those of the parser's model, else those of a language."""
+    name = group_key(doc, key)
+    told = None if name is None else doc.spans[name].attrs.get(HEAD_RULES)
+    return HeadRules.from_dict(told) if isinstance(told, dict) else head_rules(told or doc.lang_)
+
+
+def told_rules(parser: Any, doc: Doc) -> Any:
+    """What the group of a parser's constituents says of head rules: see `HEAD_RULES`; None where nothing is known."""
+    rules = getattr(parser, "head_rules", None)
+    return rules.to_dict() if rules is not None else parser.meta.get("lang") or doc.lang_ or None
+
+
+class NounChunks:
+    """What `doc.noun_chunks` calls: constituents where a Doc has some, else what the language had before."""
+
+    def __init__(self, before: Any = None):
+        self.before = before
+
+    def __call__(self, where: Doc | Span) -> Iterator[tuple[int, int, int]]:
+        """The range and label of each chunk. Raises what spaCy raises where there are no constituents."""
+        doc = where.doc
+        try:
+            found = _noun_chunks(where, None)
+        except DtparseError:
+            if self.before is None:
+                raise NotImplementedError(Errors.E894.format(lang=doc.vocab.lang)) from None
+            yield from self.before(where)
+        else:
+            label = doc.vocab.strings.add("NP")
+            yield from ((start, end, label) for start, end in found)
+
+
+def read_noun_chunks(vocab: Any, doc: Any = None) -> None:
+    """Have `doc.noun_chunks` of Docs with this vocabulary, and of `doc`, which it has already, read constituents."""
+    if not isinstance(vocab.get_noun_chunks, NounChunks):
+        vocab.get_noun_chunks = NounChunks(vocab.get_noun_chunks)
+    if doc is not None and not isinstance(doc.noun_chunks_iterator, NounChunks):
+        doc.noun_chunks_iterator = vocab.get_noun_chunks
+
+
+def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
+    """The token ranges of the base noun phrases."""
+    doc, rules = where.doc, rules_of(where.doc, key)
+    read_constituents(doc, key)
+    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
+    found = []
+    for start, end, words in visible_tokens(doc):
+        if words and start < last and end > first:
+            for a, b in noun_phrases(to_tree(doc[start:end], key), rules):
+                found.append((words[a].i, words[b - 1].i + 1))
+    return [(a, b) for a, b in found if first <= a and b <= last]
+
+
+def _inside(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:
+    """The constituents of a Doc, and the numbers of those in it or within a span, in pre-order."""
+    found = read_constituents(where.doc, key)
+    if isinstance(where, Doc):
+        return found, range(len(found.starts))
+    first, last = bisect_left(found.starts, where.start), bisect_left(found.starts, where.end)
+    if where.id and (where.start, where.end) in found.by_extent:
+        first = max(first, locate(where, key).number)
+    return found, [k for k in range(first, last) if found.ends[k] <= where.end]

@@ -1,0 +1,49 @@
+"""Whether the tags of Docs are of the tag set that a parser was trained with."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..parsers.base import UNKNOWN_TAG
+from .sentences import SentenceInput
+
+_LEAST = 20
+"""Words that are looked at before anything is said."""
+_SHARE = 0.5
+"""Share of them from which on their tags count as those of another set."""
+
+
+class TagSetCheck:
+    """Counts words with unknown tags over the Docs of a component, until there are enough to tell."""
+
+    def __init__(self) -> None:
+        self._words = 0
+        self._foreign: Counter[str] = Counter()
+
+    def problem(self, sentences: Sequence[SentenceInput], known: frozenset[str]) -> str:
+        """What is wrong with the tags of most words, "" if nothing is, or there were too few words to tell. `known`:
+        the model's tags, none where that cannot be told."""
+        if not known:
+            return ""
+        for _, _, _, tags, _ in sentences:
+            self._words += len(tags)
+            if not known.issuperset(tags):
+                self._foreign.update(tag for tag in tags if tag not in known and tag != UNKNOWN_TAG)
+        if self._words < _LEAST:
+            return ""
+        words, foreign = self._words, self._foreign
+        self._words, self._foreign = 0, Counter()
+        unknown = sum(foreign.values())
+        if unknown <= _SHARE * words:
+            return ""
+        seen, usual = ", ".join(tag for tag, _ in foreign.most_common(4)), ", ".join(_examples(known))
+        return (
+            f"{unknown} of {words} words have tags (token.tag_) that its model does not know, such as {seen}; it was "
+            f"trained with others, such as {usual}. They are taken for unknown, and trees are likely wrong. "
+            "Put a tagger of that tag set before it (universal tags belong into token.pos_), use spacy_dtparse.load(), "
+            "or train a parser with your tags"
+        )
+
+
+def _examples(known: frozenset[str]) -> list[str]:
+    """Some of the known tags, short ones of letters first."""
+    return sorted(known, key=lambda tag: (not tag.isalpha(), len(tag), tag))[:5]

@@ -1,0 +1,74 @@
+"""Base noun phrases of a tree: what other libraries call noun chunks."""
+
+from __future__ import annotations
+
+from .heads import HeadRules
+from .labels import base_label
+from .tree import Tree
+
+CLAUSES = frozenset(("S", "SBAR", "SBARQ", "SINV", "SQ"))
+"""Labels of clauses in the Penn Treebank."""
+NOUN_PHRASES = frozenset(("NP", "WHNP"))
+_POSSESSIVE = "POS"
+_CONJUNCTION = "CC"
+_MODIFIERS = CLAUSES | {"PP", "WHPP", "VP", "RRC", "PRN"}
+"""What has noun phrases of its own, or might have."""
+
+
+def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
+    """The token ranges of the base noun phrases, from left to right; no two overlap.
+
+    An NP or WHNP whose head is a word of its own, and not of another noun phrase in it, has one. It reaches as far to
+    both sides of that head as there is no prepositional phrase, verb phrase, clause, parenthesis or further noun
+    phrase; a possessive (*the dog's* in *the dog's tail*) before the head belongs to it. Punctuation and conjunctions
+    at its edges are left out.
+    """
+    child_lists = tree.child_lists()
+    labels = [base_label(label) for label in tree.labels]
+    # what a constituent is or holds: bit 1 a noun phrase, bit 2 a modifier
+    holds = [(label in NOUN_PHRASES) + 2 * (label in _MODIFIERS) for label in labels]
+    for k, above in reversed(list(enumerate(tree.parents()))):
+        if above >= 0:
+            holds[above] |= holds[k]
+    found: list[tuple[int, int]] = []
+    stack = [0]
+    while stack:
+        k = stack.pop()
+        children = child_lists[k]
+        kept = range(0)
+        if labels[k] in NOUN_PHRASES:
+            names = [labels[child] if child >= 0 else tree.tags[~child] for child in children]
+            named = names[:-1] if len(names) > 1 and names[-1] == _POSSESSIVE else names  # *'s* is no noun
+            kept = _around_head(tree, rules.head_child(labels[k], named), children, labels, holds)
+            edges = rules.punctuation | {_CONJUNCTION}
+            while len(kept) > 1 and children[kept[0]] < 0 and names[kept[0]] in edges:
+                kept = kept[1:]
+            while len(kept) > 1 and children[kept[-1]] < 0 and names[kept[-1]] in edges:
+                kept = kept[:-1]
+        if kept:
+            first, last = children[kept[0]], children[kept[-1]]
+            start = tree.starts[first] if first >= 0 else ~first
+            found.append((start, tree.ends[last] if last >= 0 else ~last + 1))
+        stack += [child for place, child in enumerate(children) if child >= 0 and place not in kept]
+    return sorted(found)
+
+
+def _around_head(tree: Tree, head: int, children: list[int], labels: list[str], holds: list[int]) -> range:
+    """The places of the children of a base noun phrase with its head at `head`; none where that is in another noun
+    phrase."""
+
+    def possessive(child: int) -> bool:
+        return labels[child] in NOUN_PHRASES and tree.tags[tree.ends[child] - 1] == _POSSESSIVE
+
+    def before(child: int) -> bool:
+        """Whether the child may stand before the head."""
+        return child < 0 or not (holds[child] & 2 or (labels[child] in NOUN_PHRASES and not possessive(child)))
+
+    if children[head] >= 0 and holds[children[head]]:
+        return range(0)
+    start, end = head, head + 1
+    while start and before(children[start - 1]):
+        start -= 1
+    while end < len(children) and (children[end] < 0 or not holds[children[end]]):
+        end += 1
+    return range(start, end)

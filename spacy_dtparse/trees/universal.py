@@ -1,0 +1,51 @@
+"""Universal parts of speech for the tags of the Penn Treebank and its younger relatives."""
+
+from __future__ import annotations
+
+_TAGS = """
+ADJ   AFX JJ JJR JJS
+ADP   IN RP
+ADV   RB RBR RBS WRB
+AUX   MD
+CCONJ CC
+DET   DT PDT
+INTJ  UH
+NOUN  NN NNS
+NUM   CD LS
+PART  POS TO
+PRON  EX PRP PRP$ WDT WP WP$
+PROPN ADD NNP NNPS
+PUNCT '' `` , . : -LRB- -RRB- -LSB- -RSB- -LCB- -RCB- HYPH NFP SU
+SPACE _SP
+SYM   $ # SYM
+VERB  VB VBD VBG VBN VBP VBZ
+X     CODE FW GW XX
+"""
+_WORDS = """
+AUX   VB,VBD,VBG,VBN,VBP,VBZ am are be been being is was were 'm 're 's ’m ’re ’s
+PART  RB not n't n’t nt
+PRON  NN anybody anyone anything everybody everyone everything nobody nothing somebody someone something
+SCONJ IN although because if that though unless whether while
+"""
+
+PARTS_OF_SPEECH = {tag: pos for pos, *tags in map(str.split, _TAGS.strip().splitlines()) for tag in tags}
+"""Tag -> universal part of speech. The usual one, where a tag has several: DT is DET, a verb VERB, IN ADP."""
+
+
+def _written(word: str) -> set[str]:
+    return {word, word.upper(), word[:1].upper() + word[1:]}
+
+
+WORDS = {
+    form: dict.fromkeys(tags.split(","), pos)
+    for pos, tags, *words in map(str.split, _WORDS.strip().splitlines())
+    for word in words
+    for form in _written(word)
+}
+"""Word -> tag -> universal part of speech, of words that differ from the others with their tag whatever stands beside
+them: be is an auxiliary, not a particle, anyone a pronoun, because a conjunction."""
+
+
+def part_of_speech(word: str, tag: str) -> str:
+    """The universal part of speech of a word with its tag; "" for a tag of another set."""
+    return WORDS.get(word, {}).get(tag) or PARTS_OF_SPEECH.get(tag, "")

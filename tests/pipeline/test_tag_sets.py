@@ -1,0 +1,57 @@
+"""A warning where the tags of Docs are of another tag set than the model's: once, of enough words, for most of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from spacy.tokens import Doc
+
+from spacy_dtparse.pipeline.sentences import SentenceInput
+from spacy_dtparse.pipeline.tag_sets import TagSetCheck
+
+from .conftest import make_nlp
+
+KNOWN = frozenset(("DT", "NN", "VBD", "."))
+
+
+def sentence(tags):
+    return SentenceInput(0, len(tags), ("a",) * len(tags), tuple(tags), tuple(range(len(tags))))
+
+
+def problem(check, *sentences, known=KNOWN):
+    return check.problem([sentence(tags) for tags in sentences], known)
+
+
+def test_most_of_enough_words():
+    assert problem(TagSetCheck(), ["DT", "NN"] * 10) == "" == problem(TagSetCheck(), ["NOUN"] * 19)
+    said = problem(TagSetCheck(), ["NOUN"] * 12, ["DET"] * 6 + ["NN"] * 2)
+    assert said.startswith("18 of 20 words have tags (token.tag_) that its model does not know, such as NOUN, DET;")
+    assert "trained with others, such as DT, NN, VBD, .." in said and "token.pos_" in said
+    assert problem(TagSetCheck(), ["NOUN", "NN"] * 10) == "" != problem(TagSetCheck(), ["NOUN"] * 11 + ["NN"] * 9)
+    assert problem(TagSetCheck(), ["XX"] * 30) == "" == problem(TagSetCheck(), ["NOUN"] * 30, known=frozenset())
+    assert problem(TagSetCheck(), [], []) == ""
+
+
+def test_short_docs_are_counted_together():
+    check = TagSetCheck()
+    assert [bool(problem(check, ["NOUN"] * 5)) for _ in range(8)] == [False, False, False, True] * 2
+    mixed = TagSetCheck()
+    assert [bool(problem(mixed, tags)) for tags in (["NN"] * 15, ["NOUN"] * 10, ["NOUN"] * 20)] == [False, False, True]
+
+
+def test_a_component_warns_once(model_file, monkeypatch):
+    nlp = make_nlp(model_file)
+    nlp.remove_pipe("list_tagger")
+    component = nlp.get_pipe("dtparse")
+    doc = Doc(nlp.vocab, words=["a"] * 25, tags=["NOUN"] * 25, sent_starts=[True] + [False] * 24)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        component(doc.copy())  # a parser of another package that does not tell its tags
+        monkeypatch.setattr(type(component.parser), "known_tags", KNOWN, raising=False)
+        component(Doc(nlp.vocab, words=["a"] * 25, tags=["NN"] * 25, sent_starts=[True] + [False] * 24))
+    with pytest.warns(UserWarning, match="dtparse: 25 of 25 words have tags .* such as NOUN"):
+        component(doc.copy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(component.pipe([doc.copy() for _ in range(3)]))) == 3
