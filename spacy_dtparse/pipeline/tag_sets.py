@@ -45,5 +45,6 @@ class TagSetCheck:
 
 
 def _examples(known: frozenset[str]) -> list[str]:
-    """Some of the known tags, short ones of letters first."""
-    return sorted(known, key=lambda tag: (not tag.isalpha(), len(tag), tag))[:5]
+    """Some of the known tags, short ones of letters where there are such."""
+    plain = [tag for tag in known if tag.isalpha() and tag != UNKNOWN_TAG]
+    return sorted(plain or known, key=lambda tag: (len(tag), tag))[:5]

@@ -78,6 +78,25 @@ def test_the_real_thing():
     assert "(NP (DT The) (NN cat))" in next(doc.sents)._.parse_string
 
 
+def test_what_users_ask_of_the_real_thing(tmp_path):
+    nlp = spacy_dtparse.load("en_span")
+    nlp.to_disk(tmp_path / "saved")
+    text = "The dog's tail is what the man with a hat likes.\nI know that it rains."
+    for pipeline in (nlp, spacy.load(tmp_path / "saved")):
+        doc = pipeline(text)
+        assert [chunk.text for chunk in doc.noun_chunks] == [
+            "The dog's tail", "what", "the man", "a hat", "I", "it",
+        ]  # fmt: skip
+        assert [token.pos_ for token in doc][:5] == ["DET", "NOUN", "PART", "NOUN", "AUX"]
+        assert [clause.text for clause in doc._.clauses][-2:] == ["I know that it rains.", "that it rains"]
+        assert [sent._.head.text for sent in doc.sents] == ["is", "know"]
+        assert [phrase._.head.text for phrase in doc._.phrases("NP", maximal=True)] == ["tail", "man", "I", "it"]
+    bare = spacy_dtparse.load("en_span", config={"components.tagger.pos": False})
+    assert not bare(text).has_annotation("POS")
+    linked = spacy_dtparse.load("en_bpm")("The dog's tail is long.")  # constituents come before dependencies
+    assert [chunk.text for chunk in linked.noun_chunks] == ["The dog's tail"] and linked.has_annotation("DEP")
+
+
 def test_the_english_parsers_by_name():
     text = "The old dog sleeps."
     for name, pipe in models.PARSERS.items():

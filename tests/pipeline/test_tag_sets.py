@@ -7,6 +7,7 @@ import warnings
 import pytest
 from spacy.tokens import Doc
 
+import spacy_dtparse
 from spacy_dtparse.pipeline.sentences import SentenceInput
 from spacy_dtparse.pipeline.tag_sets import TagSetCheck
 
@@ -27,7 +28,7 @@ def test_most_of_enough_words():
     assert problem(TagSetCheck(), ["DT", "NN"] * 10) == "" == problem(TagSetCheck(), ["NOUN"] * 19)
     said = problem(TagSetCheck(), ["NOUN"] * 12, ["DET"] * 6 + ["NN"] * 2)
     assert said.startswith("18 of 20 words have tags (token.tag_) that its model does not know, such as NOUN, DET;")
-    assert "trained with others, such as DT, NN, VBD, .." in said and "token.pos_" in said
+    assert "trained with others, such as DT, NN, VBD. They" in said and "token.pos_" in said
     assert problem(TagSetCheck(), ["NOUN", "NN"] * 10) == "" != problem(TagSetCheck(), ["NOUN"] * 11 + ["NN"] * 9)
     assert problem(TagSetCheck(), ["XX"] * 30) == "" == problem(TagSetCheck(), ["NOUN"] * 30, known=frozenset())
     assert problem(TagSetCheck(), [], []) == ""
@@ -55,3 +56,16 @@ def test_a_component_warns_once(model_file, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(list(component.pipe([doc.copy() for _ in range(3)]))) == 3
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_pcfgla"])
+def test_the_english_models_know_penn_s_tags(name):
+    nlp = spacy_dtparse.load(name, exclude=["tagger"])
+    component = nlp.pipeline[-1][1]
+    if name == "en_pcfgla":
+        component = type(component)(parser=component.parser, tags="given")
+    assert component.parser.known_tags >= {"NN", "DT", "VBD", "PRP$", ".", "-LRB-"}
+    words, starts = ["cats"] * 12 + ["sleep"] * 12, [True] + [False] * 23
+    with pytest.warns(UserWarning, match="24 of 24 words have tags .* such as NOUN, VERB; .* such as CC, CD, DT"):
+        component(Doc(nlp.vocab, words=words, tags=["NOUN"] * 12 + ["VERB"] * 12, sent_starts=starts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +85,11 @@ class PcfgParser(RecipeParser):
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
         return tuple(label for label in self.model.labels if label != TOP)
+
+    @cached_property
+    def known_tags(self) -> frozenset[str]:
+        """The parts of speech of the grammar's trees."""
+        return frozenset(self.model.tags.strings)
 
     @property
     def needs_tags(self) -> bool:
