@@ -25,13 +25,16 @@ if TYPE_CHECKING:
         subconstituents,
         to_tree,
     )
+    from .pipeline.explain import explain, explanations
+    from .pipeline.explanation import Explanation
     from .pipeline.extensions import register_extensions
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "__version__", "agreement", "children", "constituents", "is_parsed", "labels", "load", "parent",
-    "parse_string", "register_extensions", "score", "sentence_infos", "subconstituents", "to_tree",
+    "Agreement", "Explanation", "__version__", "agreement", "children", "constituents", "explain", "explanations",
+    "is_parsed", "labels", "load", "parent", "parse_string", "register_extensions", "score", "sentence_infos",
+    "subconstituents", "to_tree",
 ]  # fmt: skip
 
 
@@ -54,7 +57,10 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    rooms = {"Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions"}
+    rooms = {
+        "Agreement": "agreement", "agreement": "agreement", "register_extensions": "extensions", "explain": "explain",
+        "explanations": "explain", "Explanation": "explanation",
+    }  # fmt: skip
     return getattr(import_module(f".pipeline.{rooms.get(name, 'attributes')}", __name__), name)
 
 

@@ -72,7 +72,7 @@ def labels(span: Span | Token) -> tuple[str, ...]:
     For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
     constituent nor one token, NotParsedError when the Doc has no valid parse; so do the functions below.
     """
-    _, found, number, *_ = _locate(span)
+    _, found, number, *_ = locate(span)
     return tuple(found.labels[number : _chain_end(found, number)]) if number >= 0 else ()
 
 
@@ -85,7 +85,7 @@ def parse_string(span: Span | Token) -> str:
     if span.doc and is_blank(span.text):
         read_constituents(span.doc)
         return ""
-    doc, found, number, start, end, _ = _locate(span)
+    doc, found, number, start, end, _ = locate(span)
     close_at: list[int] = []
     parts: list[str] = []
     last = found.ends_of_subtrees[number] if number >= 0 else -1
@@ -106,7 +106,7 @@ def parse_string(span: Span | Token) -> str:
 
 def children(span: Span) -> Iterator[Span]:
     """The constituents and single tokens directly below the chain (or the one constituent) at `span`."""
-    doc, found, number, start, end, exact = _locate(span)
+    doc, found, number, start, end, exact = locate(span)
     if number < 0:
         return
     bottom = _chain_end(found, number) - 1
@@ -128,7 +128,7 @@ def children(span: Span) -> Iterator[Span]:
 
 def parent(span: Span | Token) -> Span | None:
     """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence."""
-    doc, found, number, start, end, exact = _locate(span)
+    doc, found, number, start, end, exact = locate(span)
     if number >= 0:
         above = found.parents[number]
     else:  # a token: the lowest constituent that covers it
@@ -143,7 +143,7 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
     From one member of a chain on, the other members below it come one by one.
     """
-    doc, found, number, start, end, exact = _locate(span)
+    doc, found, number, start, end, exact = locate(span)
     stack = [make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]]
     while stack:
         top = stack.pop()
@@ -156,7 +156,7 @@ def score(span: Span) -> float | None:
 
     Doc.from_docs and JSON drop the scores.
     """
-    place = _locate(span)
+    place = locate(span)
     name = group_key(place.doc)
     scores = place.doc.spans[name].attrs.get("scores", ()) if name is not None else ()
     return scores[place.number] if 0 <= place.number < len(scores) else None
@@ -198,7 +198,7 @@ def _chain_end(found: Constituents, number: int) -> int:
     return bisect_right(found.chain_tops, found.chain_tops[number], number)
 
 
-def _locate(span: Span | Token) -> _Place:
+def locate(span: Span | Token) -> _Place:
     """What `span` points at. Raises NotParsedError, NonConstituentError."""
     doc = span.doc
     if isinstance(span, Token):
