@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from . import convert, evaluate, info, parse, show, warmup
+from . import card, convert, evaluate, explain, info, parse, show, warmup
 
-COMMANDS = {"parse": parse, "evaluate": evaluate, "show": show, "info": info, "convert": convert, "warmup": warmup}
+COMMANDS = {
+    "parse": parse, "evaluate": evaluate, "show": show, "explain": explain, "card": card, "info": info,
+    "convert": convert, "warmup": warmup,
+}  # fmt: skip
 
 EPILOG = """\
 A text instead of a command is parsed and printed:
@@ -20,6 +23,7 @@ examples:
   echo "She saw the dog." | dtparse parse
   dtparse evaluate gold.mrg --tags gold
   dtparse show "She saw the dog." --svg tree.svg
+  dtparse explain "She saw the dog." --span "the dog"
 """
 
 

@@ -87,7 +87,7 @@ class RuleBook:
         each, rest = np.divmod(self._rules.units, np.maximum(size, 1))
         self._shares = each[rule] + (place < rest[rule])  # each rule's add up to its units
         self._rule_of = rule
-        self.label_of_rule, self.bias = self._rules.label, self._rules.bias
+        self.label_of_rule, self.units, self.bias = self._rules.label, self._rules.units, self._rules.bias
         self.tests: Callable[[int], tuple[AtomTest, ...]] = cache(lambda atom: atom_tests(self.atoms[atom]))
         self._numbers: dict[tuple[str, str, str], int] = {}
         self._topics: dict[int, tuple[str, str, str]] = {}
@@ -102,6 +102,10 @@ class RuleBook:
             return np.zeros(0, dtype=np.bool_)
         literal = self._rules.literal
         return np.logical_and.reduceat(there[literal >> 1] == (literal & 1), self._rules.start[:-1])
+
+    def conditions(self, rule: int) -> list[int]:
+        """The conditions of a rule, each 2 · atom + present."""
+        return self._rules.literal[self._rules.start[rule] : self._rules.start[rule + 1]].tolist()
 
     def scores(self, fired: np.ndarray) -> np.ndarray:
         """The score of each label in units of the grid."""
@@ -123,7 +127,7 @@ class RuleBook:
         """The rules of a label that fired, the largest first."""
         found = []
         for number in np.flatnonzero(fired & (self._rules.label == label)).tolist():
-            own = self._rules.literal[self._rules.start[number] : self._rules.start[number + 1]].tolist()
+            own = self.conditions(number)
             present, absent = (tuple(self.atoms[c >> 1] for c in own if c & 1 == kind) for kind in (1, 0))
             found.append(Rule(present, absent, int(self._rules.units[number]) * CONFIDENCE_GRID))
         if self._rules.bias[label]:
