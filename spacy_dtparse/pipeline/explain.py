@@ -21,6 +21,10 @@ from .sentences import SentenceInput, is_blank
 Key = tuple[int, int, str]
 _TOLD = 0.01
 """Probability from which on an alternative is told."""
+_AGREES = 0.9
+"""Probability from which on a network would have said the same."""
+_SAME = 0.01
+"""Scores of the same parser differ by less, compiled or not."""
 _NEAR = 1e-6
 
 
@@ -99,10 +103,15 @@ class _Sentence:
         self.first = next((k for k, start in enumerate(found.starts) if given.start <= start < given.end), 0)
         there = range(self.first, self.first + len(own))
         rows = zip(found.labels, found.starts, found.ends, strict=True)
-        if own != list(rows)[there.start : there.stop]:
+        told = doc.spans[str(group_key(doc))].attrs.get("scores", ())[there.start : there.stop]
+        alike = own == list(rows)[there.start : there.stop] and not any(
+            before is not None and abs(before - now) > _SAME * max(1.0, abs(now))
+            for before, now in zip(told, self.result.scores[self._top :], strict=False)
+        )
+        if not alike:
             raise OtherPipelineError(
-                "this pipeline parses the sentence otherwise than the Doc has it, so the tree is from another model, "
-                "other settings or other tags: give the pipeline that parsed the Doc, or parse its text again"
+                "this pipeline parses the sentence otherwise than the Doc has it, or with other scores, so the tree is from "
+                "another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its text again"
             )
         self._reasons: dict[Key, Any] | None = None
         self._posteriors: Mapping[Key, float] | None = None
@@ -111,7 +120,7 @@ class _Sentence:
     def posteriors(self) -> Mapping[Key, float]:
         """The probabilities of constituents; {} where the parser has none."""
         if self._posteriors is None:
-            has = self.parser.name != "dtree" or self.parser.reader is not None
+            has = hasattr(self.parser, "span_posteriors") and getattr(self.parser, "reader", self) is not None
             self._posteriors = self.parser.span_posteriors(self.given.words, self.given.tags) if has else {}
         return self._posteriors
 
@@ -133,7 +142,7 @@ class _Sentence:
             if self._reasons is None:
                 self._reasons = reasons(self.parser, self.given.words, self.given.tags, key if only else None)
             why = self._reasons.get(key) if not self._replaced() else None
-            decided = self._who_decided(why, score)
+            decided = self._who_decided(why, score, probability)
             return Explanation(
                 **about, method="rules", decided=decided, probability=probability, alternatives=others, reasons=why
             )
@@ -143,6 +152,11 @@ class _Sentence:
                 "en_dtparse, have rules)."
             )
             return Explanation(**about, method="network", decided=said, probability=probability, alternatives=others)
+        if self.parser.name != "pcfg":
+            said = f"A parser of kind {self.parser.name!r} decided; it gives no reasons, only the score {score:.2f}."
+            return Explanation(
+                **about, method=self.parser.name, decided=said, probability=probability, alternatives=others
+            )
         below = self._children(own)
         said = f"A grammar decided by the tree as a whole; {key[2]} → {below} costs {score:.2f} in it (0 is certain)."
         return Explanation(**about, method="grammar", decided=said, probability=probability, alternatives=others)
@@ -151,7 +165,7 @@ class _Sentence:
         """Whether the tree is the reader's, since the search found none."""
         return self.result.status == "fallback" and self.parser.reader is not None
 
-    def _who_decided(self, why: Any, cost: float) -> str:
+    def _who_decided(self, why: Any, cost: float, probability: float | None) -> str:
         if why is None:
             if self._replaced():
                 return "The network's tree: the search found none of its own, so no rule built it."
@@ -165,6 +179,8 @@ class _Sentence:
             return "The network was sure, so the rules were not asked. What they would have said:"
         if cost > alone + _NEAR:
             return f"The rules decided, against doubts of the network (which cost {cost - alone:.2f})."
+        if probability is not None and probability >= _AGREES:
+            return "The rules decided; the network would have said the same."
         return "The network left it open; the rules decided."
 
     def _children(self, own: int) -> str:

@@ -372,11 +372,19 @@ def within(limits: Sequence[tuple[AtomTest, bool]]) -> str:
     return phrase(AtomTest(subject, "<", str(most or least)), holds=most is not None)
 
 
+_COUNTED = re.compile(r"((?:(?:first|head|last) child of )*)(start|end|front|head) item (-?\d+) (\w+)$")
+
+
+def is_counted(subject: str) -> bool:
+    """Whether a subject is an item counted from somewhere, so that `same_place` may name it otherwise."""
+    return _COUNTED.match(subject) is not None
+
+
 @lru_cache(1 << 16)
 def same_place(subject: str, arity: int, head: int) -> str:
     """A subject by one name: children are counted from the first, items beyond the last from the right. `head`: which
     child is the head."""
-    found = re.match(r"((?:(?:first|head|last) child of )*)(start|end|front|head) item (-?\d+) (\w+)$", subject)
+    found = _COUNTED.match(subject)
     if not found:
         return subject
     children, where, offset, attribute = found.groups()

@@ -18,7 +18,7 @@ import numpy as np
 from ...dtypes import CONFIDENCE_GRID
 from ...features.trees.names import NOTHING, READER
 from ...features.trees.templates import BELIEFS
-from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, fact, group_of, same_place, topic_of
+from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, fact, group_of, is_counted, same_place, topic_of
 from ...kernels.trees import beliefs as b
 from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.features import BELIEF, Nodes
@@ -92,6 +92,7 @@ class RuleBook:
         self._numbers: dict[tuple[str, str, str], int] = {}
         self._topics: dict[int, tuple[str, str, str]] = {}
         """Group, topic, and the value where that makes a topic of its own, by number."""
+        self._moves = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
         self._parts = lru_cache(1 << 17)(self._parts_of)
 
     def fired(self, active: np.ndarray) -> np.ndarray:
@@ -134,11 +135,11 @@ class RuleBook:
             found.append(Rule((), (), int(self._rules.bias[label]) * CONFIDENCE_GRID))
         return tuple(sorted(found, key=lambda rule: -abs(rule.value)))
 
-    def _parts_of(self, atom: int, held: bool, window: _Window) -> tuple[tuple[int, AtomTest], ...]:
+    def _parts_of(self, atom: int, held: bool, window: _Window | None) -> tuple[tuple[int, AtomTest], ...]:
         """The tests of an atom, each with the number of its topic."""
         parts = []
         for subject, operator, value in self.tests(atom):
-            name = window.name(subject)
+            name = subject if window is None else window.name(subject)
             alone = value if held and operator == "has" else ""
             topic = group_of(name), topic_of(name), alone
             number = self._numbers.setdefault(topic, len(self._numbers))
@@ -159,7 +160,8 @@ class RuleBook:
         for condition in dict.fromkeys([*own, *other]):
             value = own.get(condition, 0)
             over, held = value - other.get(condition, 0), bool(condition & 1)
-            parts = self._parts(condition >> 1, held, window) if condition >= 0 else _ALWAYS
+            atom = condition >> 1
+            parts = self._parts(atom, held, window if self._moves(atom) else None) if condition >= 0 else _ALWAYS
             if len(parts) == 1:
                 topics.setdefault(parts[0][0], []).append((value, over, parts[0][1], held))
                 continue
