@@ -110,8 +110,9 @@ class _Sentence:
         )
         if not alike:
             raise OtherPipelineError(
-                "this pipeline parses the sentence otherwise than the Doc has it, or with other scores, so the tree is from "
-                "another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its text again"
+                "this pipeline parses the sentence otherwise than the Doc has it, or with other scores, so the tree is "
+                "from another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its "
+                "text again"
             )
         self._reasons: dict[Key, Any] | None = None
         self._posteriors: Mapping[Key, float] | None = None

@@ -125,10 +125,11 @@ def test_what_cannot_be_explained(nlp, doc):
         token.tag_ = "NN"
     with pytest.raises(OtherPipelineError, match="parses the sentence otherwise than the Doc has it"):
         explain(nlp, changed[0:3])
-    alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"sure": 1.0}}})
-    assert alike(TEXT)._.constituents[1].text == "The old man"
+    alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"trust": 0.6}}})
+    assert [(s.label_, s.text) for s in alike(TEXT)._.constituents] == [(s.label_, s.text) for s in doc._.constituents]
+    assert explain(alike, doc[0:3]).label == "NP"  # its sentence has no doubts that trust weighs
     with pytest.raises(OtherPipelineError, match="with other scores"):
-        explain(alike, doc[0:3])
+        explain(alike, doc[13:15])
 
 
 def test_a_network_has_no_rules():
