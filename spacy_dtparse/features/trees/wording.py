@@ -37,7 +37,7 @@ TAGS = {
 """Parts of speech of the Penn Treebank."""
 
 _ORDINAL = ("", "second ", "third ", "fourth ")
-_FROM_END = ("last {}", "last {} but one", "last {} but two", "last {} but three")
+_BUT = ("", " but one", " but two", " but three")
 
 
 class AtomTest(NamedTuple):
@@ -168,17 +168,25 @@ def _place(place: str) -> str:
     if where == "head":
         if k == 0:
             return "its head word" if space == "terminal" else "its head"
-        far = _ORDINAL[min(abs(k), 4) - 1]
+        far = _ordinal(abs(k) - 1)
         return f"the {far}{noun} {'before' if k < 0 else 'after'} its head"
     if where in ("left", "right"):
         noun = "item" if space == "item" else "word"
-        return f"the {_ORDINAL[k] or 'next '}{noun} on the {where}"
+        return f"the {_ordinal(k) or 'next '}{noun} on the {where}"
     if where == "end":
-        return "its " + _FROM_END[k].format(noun)
-    first = "its first " if k == 0 else f"its {_ORDINAL[k]}"
+        return f"its last {noun}{_but(k)}"
     if where == "front" and k:  # counted from the first child on, and it may lie beyond the last
-        return f"the {('', 'next item', 'next item but one', 'next item but two')[k]} after its first child"
-    return first + noun
+        return f"the next item{_but(k - 1)} after its first child"
+    return f"its {'first ' if k == 0 else _ordinal(k)}{noun}"
+
+
+def _ordinal(k: int) -> str:
+    """The k-th from 0 on, but nothing for the first."""
+    return _ORDINAL[k] if k < len(_ORDINAL) else f"{k + 1}th "
+
+
+def _but(k: int) -> str:
+    return _BUT[k] if k < len(_BUT) else f" but {k}"
 
 
 def _region(region: str, space: str) -> str:
