@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,7 @@ class RuleBook:
         self.label_of_rule, self.units, self.bias = self._rules.label, self._rules.units, self._rules.bias
         self.tests: Callable[[int], tuple[AtomTest, ...]] = cache(lambda atom: atom_tests(self.atoms[atom]))
         self._numbers: dict[tuple[str, str, str], int] = {}
+        self._counter = count()
         self._topics: dict[int, tuple[str, str, str]] = {}
         """Group, topic, and the value where that makes a topic of its own, by number."""
         self._moves = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
@@ -142,7 +144,7 @@ class RuleBook:
             name = subject if window is None else window.name(subject)
             alone = value if held and operator == "has" else ""
             topic = group_of(name), topic_of(name), alone
-            number = self._numbers.setdefault(topic, len(self._numbers))
+            number = self._numbers.setdefault(topic, next(self._counter))  # also with several threads
             self._topics[number] = topic
             parts.append((number, AtomTest(name, operator, value)))
         return tuple(parts)
