@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     )
     from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.drawings import render
+    from .pipeline.explain import explain, explanations
+    from .pipeline.explanation import Explanation
     from .pipeline.extensions import register_extensions
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
@@ -35,10 +37,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "__version__", "agreement", "children", "clauses", "constituents",
-    "from_nltk", "head", "is_parsed", "labels", "load", "noun_chunks", "parent", "parse_string", "phrases",
-    "register_extensions", "render", "score", "sentence_infos", "sentence_record", "serve", "subconstituents",
-    "to_conllu", "to_nltk", "to_tree",
+    "Agreement", "ConstituentMatcher", "Explanation", "__version__", "agreement", "children", "clauses",
+    "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "labels", "load", "noun_chunks",
+    "parent", "parse_string", "phrases", "register_extensions", "render", "score", "sentence_infos",
+    "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree",
 ]  # fmt: skip
 
 
@@ -66,6 +68,7 @@ def __getattr__(name: str) -> Any:
         "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
+        **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
 

@@ -20,6 +20,7 @@ import pytest
 from spacy.cli._util import app
 
 import spacy_dtparse
+from spacy_dtparse.cli import COMMANDS
 from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.cli import main as dtparse
 from spacy_dtparse.pipeline import component, corpus  # noqa: F401 (registers what is not installed)
@@ -169,7 +170,7 @@ def test_commands_exist(name):
             words = shlex.split(part.replace(".venv/bin/", ""))
             if words[:3] == ["python", "-m", "training"] and words[3] not in ("tag", "jackknife"):
                 assert training_parser().parse_args(words[3:]).command == words[3]
-            elif words[0] == "dtparse" and words[1] in ("parse", "show", "evaluate", "grep", "info", "convert"):
+            elif words[0] == "dtparse" and words[1] in COMMANDS:
                 assert dtparse_parser().parse_args(words[1:]).command == words[1]
             elif words[0] == "python" and words[1].endswith(".py"):
                 for option in (word for word in words if word.startswith("--")):

@@ -73,7 +73,7 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     model: DtreeModel = parser.model
     record = parser.recipe.prepare(words, tags)
     tokens = parser.encode([words[k] for k in record.kept], [tags[k] for k in record.kept])
-    nodes, status = _search(parser, tokens)
+    nodes, status = search(parser, tokens)
     n, used = count_tokens(tokens), int(nodes.used[0])
     if used - n != m:
         raise DtparseError(
@@ -87,7 +87,7 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     number, items = np.arange(n, used), nodes.item[n:used]
     order = np.lexsort((-number, -items["end"], items["start"]))  # as in the parser: of equal spans the later is upper
     node = int(number[order[constituent]])
-    active = _atoms_of(model, tokens, nodes, n, used - (status == FALLBACK), node)
+    active = frozenset(atoms_of(model, tokens, nodes, n, used - (status == FALLBACK))[node].tolist())
     rules = _sorted_rules(model, model.lexicon.labels[int(nodes.item[node]["label"])])
     return [rule for rule, present, absent in rules if present <= active and not absent & active]
 
@@ -126,12 +126,20 @@ _TOLD = 0.01
 """Probability from which on a belief is told."""
 
 
+def names_of(model: DtreeModel) -> tuple[str, ...]:
+    """`atom_names`, kept with the model."""
+    kept: dict[str, Any] = vars(model)
+    if "_names_of_atoms" not in kept:
+        kept["_names_of_atoms"] = atom_names(model)
+    return kept["_names_of_atoms"]
+
+
 def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[int], frozenset[int]]]:
     """Rules with the numbers of their present and absent atoms."""
     if label not in model.names:
         raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
     found = conjunctions([model.ensembles[model.names.index(label)]])
-    literals, names = np.split(found.literal, found.start[1:-1]) if len(found.units) else [], atom_names(model)
+    literals, names = np.split(found.literal, found.start[1:-1]) if len(found.units) else [], names_of(model)
     rules: list[tuple[int, list[int], list[int]]] = [(int(found.bias[0]), [], [])] if found.bias[0] else []
     for units, own in zip(found.units.tolist(), literals, strict=True):
         rules.append((units, (own[own & 1 == 1] >> 1).tolist(), (own[own & 1 == 0] >> 1).tolist()))
@@ -142,7 +150,7 @@ def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[i
     return readable
 
 
-def _search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
+def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     """The nodes of the parse, its items in the order of their inference, and the status."""
     n, model = count_tokens(tokens), parser.compiled.search
     budget = parser.settings.budget_for(n)
@@ -179,8 +187,9 @@ def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.nda
     return np.array(actions, dtype=INDEX).reshape(len(actions), 3), items
 
 
-def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int, node: int) -> frozenset[int]:
-    """The atoms (model's numbers) of the window over which `node` was inferred, from a replay of the parse."""
+def atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int) -> dict[int, np.ndarray]:
+    """The atoms (model's numbers) of the window over which each of the items n … last - 1 was inferred, from a replay
+    of the parse."""
     actions, items = _actions(model, nodes, n, last)
     grammar, (table, _) = model.grammar(), compile_templates(model.templates, model.lexicon.sizes)
     windows = (n + 1) * int(grammar.options[1]) + 1
@@ -200,6 +209,10 @@ def _atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last:
         if rows >= 0:
             break
         room *= 2
-    step = items.index(node)
-    row = int(np.flatnonzero((state[:rows] == step) & (gold[:rows] == nodes.item[node]["label"]))[0])
-    return frozenset(atoms[indptr[row] : indptr[row + 1]].tolist())
+    found: dict[int, np.ndarray] = {}
+    step_of = {step: item for step, item in enumerate(items) if item >= 0}
+    for row in range(rows):
+        item = step_of.get(int(state[row]), -1)
+        if item >= 0 and item not in found and gold[row] == nodes.item[item]["label"]:
+            found[item] = atoms[indptr[row] : indptr[row + 1]].copy()
+    return found

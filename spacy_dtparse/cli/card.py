@@ -1,0 +1,38 @@
+"""Show what a model of boosted trees has learnt: the strongest rules of each label, in words."""
+
+import argparse
+import json
+from dataclasses import asdict
+
+from ..errors import DtparseError
+from .pipelines import add_pipeline_arguments, get_component, load_pipeline, positive_number, quiet_warnings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse card`."""
+    parser.add_argument("--label", metavar="LABEL", help="only this label (*shift*: what leaves a state as it is)")
+    parser.add_argument(
+        "--most", type=positive_number, default=5, metavar="N", help="rules per label (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="a JSON object per line and label")
+    add_pipeline_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the cards."""
+    quiet_warnings()
+    parser = get_component(load_pipeline(options.pipeline, options.model, options.budget)).parser
+    if parser.name != "dtree":
+        raise DtparseError(
+            f"this parser is of kind {parser.name!r}, which has no rules to show; boosted trees have (en_dtparse, "
+            "en_trees)"
+        )
+    from ..model.trees.card import label_card
+
+    labels = [options.label] if options.label is not None else parser.model.names
+    cards = [label_card(parser.model, label, options.most) for label in labels]
+    print(
+        "\n".join(json.dumps(asdict(card), ensure_ascii=False) for card in cards)
+        if options.json
+        else "\n\n".join(map(str, cards))
+    )

@@ -1,0 +1,68 @@
+"""Say what spoke for each constituent of a text, and what against."""
+
+import argparse
+import json
+from typing import Any
+
+from ..errors import DtparseError
+from .pipelines import add_pipeline_arguments, get_component, load_pipeline, natural_number, quiet_warnings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `dtparse explain`."""
+    parser.add_argument("text", metavar="TEXT", help="a text to parse")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--span", metavar="WORDS", help="only the constituents over these words, as they stand in TEXT")
+    chosen.add_argument("--label", metavar="LABEL", help="only constituents with this label")
+    parser.add_argument("--all", action="store_true", help="every fact and every rule, not ten lines")
+    parser.add_argument(
+        "--rules",
+        type=natural_number,
+        default=0,
+        metavar="N",
+        help="the N strongest rules of each, as the model has them",
+    )
+    parser.add_argument("--json", action="store_true", help="a JSON object per line and constituent")
+    add_pipeline_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Parse and explain."""
+    from ..pipeline.explain import explain, explanations
+
+    quiet_warnings()
+    if not options.text.strip():
+        raise DtparseError("the text is empty; give a sentence in quotes")
+    nlp = load_pipeline(options.pipeline, options.model, options.budget)
+    doc, pipe = nlp(options.text), get_component(nlp)
+    if options.span is not None:
+        span = _find(doc, options.span)
+        explain(pipe, span)  # says why not where it is none
+        found = [one for one in explanations(pipe, doc) if (one.start, one.end) == (span.start, span.end)]
+    else:
+        found = explanations(pipe, doc)
+    if options.label is not None:
+        labels = sorted({one.label for one in found})
+        found = [one for one in found if one.label == options.label]
+        if not found:
+            raise DtparseError(
+                f"no constituent has the label {options.label!r}; there are {', '.join(labels) or 'none'}"
+            )
+    if options.json:
+        for one in found:
+            rules = len(one.rules) if options.all else options.rules
+            print(json.dumps(one.to_dict(rules), ensure_ascii=False))
+        return
+    print("\n\n".join(one.to_text(all=options.all, rules=options.rules) for one in found))
+
+
+def _find(doc: Any, words: str) -> Any:
+    """The span of a Doc over these words; the first where they stand there several times."""
+    at = doc.text.find(words.strip())
+    if at < 0 or not words.strip():
+        raise DtparseError(f"{words!r} does not stand in the text; give words as they are there")
+    span = doc.char_span(at, at + len(words.strip()))
+    if span is None:
+        span = doc.char_span(at, at + len(words.strip()), alignment_mode="expand")
+        raise DtparseError(f"{words!r} begins or ends within a token; the tokens there are “{span.text}”")
+    return span

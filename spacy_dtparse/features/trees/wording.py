@@ -1,0 +1,405 @@
+"""Atoms in words that a linguist reads, made from their names: what a condition looks at, and what it finds there."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from .names import NOTHING, READER
+
+NETWORK, NEIGHBOURS, HEAD, EDGES, INSIDE, LEFT, RIGHT, LENGTH, ALWAYS, OTHER = GROUPS = (
+    "network on this span",
+    "network on its neighbours",
+    "head",
+    "first and last child",
+    "among the children",
+    "to the left",
+    "to the right",
+    "length",
+    "always",
+    "other",
+)
+"""What tests look at."""
+
+TAGS = {
+    "CC": "conjunction", "CD": "number", "DT": "determiner", "EX": "existential there", "FW": "foreign word",
+    "IN": "preposition", "JJ": "adjective", "JJR": "comparative adjective",
+    "JJS": "superlative adjective", "MD": "modal", "NN": "noun", "NNS": "plural noun", "NNP": "name",
+    "NNPS": "plural name", "PDT": "predeterminer", "POS": "possessive ending", "PRP": "pronoun",
+    "PRP$": "possessive pronoun", "RB": "adverb", "RBR": "comparative adverb", "RBS": "superlative adverb",
+    "RP": "particle", "TO": "to", "UH": "interjection", "VB": "bare verb", "VBD": "past verb",
+    "VBG": "-ing form", "VBN": "past participle", "VBP": "present verb", "VBZ": "verb in -s", "WDT": "wh-determiner",
+    "WP": "wh-pronoun", "WP$": "possessive wh-pronoun", "WRB": "wh-adverb", ",": "comma", ".": "full stop",
+    ":": "colon or dash", "``": "opening quote", "''": "closing quote", "-LRB-": "opening bracket",
+    "-RRB-": "closing bracket", "HYPH": "hyphen", "SYM": "symbol", "$": "currency sign", "LS": "list mark",
+    "NFP": "odd punctuation", "ADD": "address",
+}  # fmt: skip
+"""Parts of speech of the Penn Treebank."""
+
+_ORDINAL = ("", "second ", "third ", "fourth ")
+_BUT = ("", " but one", " but two", " but three")
+
+
+class AtomTest(NamedTuple):
+    """One test of an atom. `subject`: what it looks at, the same text for the same thing. `operator`: "=", "<", ">=",
+    ">" or "has" (a group of items has such a member). `value`: as in the atom's name."""
+
+    subject: str
+    operator: str
+    value: str
+
+
+def atom_tests(name: str) -> tuple[AtomTest, ...]:
+    """The tests that an atom's name (of `names.atom_names`) joins."""
+    return tuple(_test(part) for part in name.split(" & "))
+
+
+def _test(text: str) -> AtomTest:
+    if text.startswith("labels = "):
+        return AtomTest("labels", "=", text[9:])
+    group = re.match(r"(some item|some terminal) of (.+?): (\w+) = (.*)$", text)
+    if group:
+        return AtomTest(f"{group[1]} of {group[2]}: {group[3]}", "has", group[4])
+    limit = re.match(r"(.+?) (=|>=|<|>) (.*)$", text)
+    if limit:
+        return AtomTest(limit[1], limit[2], limit[3])
+    if text.endswith(f": {NOTHING}"):
+        return AtomTest(text.removesuffix(f": {NOTHING}"), "=", NOTHING)
+    return AtomTest(text, "=", "")
+
+
+@lru_cache(1 << 14)
+def group_of(subject: str) -> str:
+    """Which of GROUPS a test belongs to, by its subject."""
+    if subject.startswith(READER):
+        return NETWORK if subject.startswith(f"{READER}window") else NEIGHBOURS
+    if subject in ("labels", ALWAYS):
+        return INSIDE if subject == "labels" else ALWAYS
+    if re.match(r"(items|terminals) of ", subject):
+        return RIGHT if "right context" in subject else LEFT if "left context" in subject else LENGTH
+    some = re.match(r"some (item|terminal) of (.+): ", subject)
+    if some:
+        return LEFT if "left context" in some[2] else RIGHT if "right context" in some[2] else INSIDE
+    root = re.sub(r"^((first|head|last) child of )+", "", subject)
+    place = re.match(r"(first|last|head|start|end|left|right|front)\b(?: (item|terminal) (-?\d+))?", root)
+    if place is None:
+        return OTHER
+    where, space, offset = place.groups()
+    if where in ("left", "right"):
+        return LEFT if where == "left" else RIGHT
+    if where == "head":
+        return HEAD
+    outer = space is None or int(offset) == 0 or space == "terminal"
+    return EDGES if where in ("first", "last") or outer else INSIDE
+
+
+def phrase(test: AtomTest, holds: bool = True) -> str:
+    """A test, or its negation, as a clause."""
+    subject, operator, value = test
+    if subject.startswith(READER):
+        return _belief(subject.removeprefix(READER), operator, value, holds)
+    if subject == "labels":
+        return f"its children are {'' if holds else 'not '}{value}"
+    some = re.match(r"some (item|terminal) of (.+): (\w+)$", subject)
+    if some:
+        what = _thing(some[3], value)
+        what = re.sub(r"^an? ", "", what) if not holds else what
+        return f"{'' if holds else 'no '}{what} {_region(some[2], some[1])}"
+    count = re.match(r"(items|terminals) of (.+)$", subject)
+    if count:
+        return _length(count[1], count[2], operator, int(value), holds)
+    if not value:
+        return f"{'' if holds else 'not '}{subject}"
+    place, _, attribute = subject.rpartition(" ")
+    if value == NOTHING and not place.endswith("child"):
+        if holds:
+            inner = re.match(r"(?:first|head|last) child of (.+)$", place)
+            return f"{_place(inner[1])} is a single word" if inner else f"there is no {_bare(_place(place))}"
+        inner = re.match(r"(?:first|head|last) child of (.+)$", place)
+        return f"{_place(inner[1])} is a phrase, not a single word" if inner else f"there is a {_bare(_place(place))}"
+    return f"{_place(place)} {_verb(attribute, ' terminal ' in f' {place} ', holds)}{_thing(attribute, value)}"
+
+
+def _verb(attribute: str, of_word: bool, holds: bool) -> str:
+    no = "" if holds else "not "
+    if attribute in ("label", "shape", "cluster", "class"):
+        return f"is {no}"
+    if attribute == "word":
+        return f"is {no}" if of_word else f"is {no}headed by "
+    return f"is {no}" if of_word else f"is {no}headed by "
+
+
+def _thing(attribute: str, value: str) -> str:
+    """A value as a noun phrase."""
+    if value == NOTHING:
+        return "anything"
+    if attribute in ("label", "tag"):
+        known = TAGS.get(value)
+        if known:
+            return f"{_article(known)} {known} ({value})" if value not in ("TO", "EX") else f"a “{known}” ({value})"
+        return f"{'an' if value[:1] in 'AEFILMNORSX' and value[:2] not in ('UC', 'FR') else 'a'} {value}"
+    if attribute == "class":
+        return f"of the class {value}"
+    if attribute == "shape":
+        return f"written like {value}"
+    if attribute == "cluster":
+        return f"of the word cluster {value}"
+    return "a rare word" if value == '"*rare*"' else f"“{value[1:-1]}”" if value[:1] == '"' else value
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
+
+
+def _bare(place: str) -> str:
+    return re.sub(r"^(its|the) ", "", place)
+
+
+def _place(place: str) -> str:
+    """A place as a noun phrase."""
+    inner = re.match(r"(first|head|last) child of (.+)$", place)
+    if inner:
+        return f"{'the head' if inner[1] == 'head' else f'the {inner[1]} child'} of {_place(inner[2])}"
+    simple = {"first": "its first child", "last": "its last child", "head": "its head"}
+    if place in simple:
+        return simple[place]
+    where, space, offset = re.match(r"(\w+) (item|terminal) (-?\d+)$", place).groups()  # type: ignore[union-attr]
+    k, noun = int(offset), "child" if space == "item" else "word"
+    if where == "head":
+        if k == 0:
+            return "its head word" if space == "terminal" else "its head"
+        far = _ordinal(abs(k) - 1)
+        return f"the {far}{noun} {'before' if k < 0 else 'after'} its head"
+    if where in ("left", "right"):
+        noun = "item" if space == "item" else "word"
+        return f"the {_ordinal(k) or 'next '}{noun} on the {where}"
+    if where == "end":
+        return f"its last {noun}{_but(k)}"
+    if where == "front" and k:  # counted from the first child on, and it may lie beyond the last
+        return f"the next item{_but(k - 1)} after its first child"
+    return f"its {'first ' if k == 0 else _ordinal(k)}{noun}"
+
+
+def _ordinal(k: int) -> str:
+    """The k-th from 0 on, but nothing for the first."""
+    return _ORDINAL[k] if k < len(_ORDINAL) else f"{k + 1}th "
+
+
+def _but(k: int) -> str:
+    return _BUT[k] if k < len(_BUT) else f" but {k}"
+
+
+def _region(region: str, space: str) -> str:
+    noun = "children" if space == "item" else "words"
+    words = {
+        "span": f"among its {noun}",
+        "left of head": f"among its {noun} before the head",
+        "right of head": f"among its {noun} after the head",
+        "left context": "anywhere to the left",
+        "right context": "anywhere to the right",
+        "all but the first": f"among its {noun} after the first",
+        "all but the last": f"among its {noun} before the last",
+        "all but the head": f"among its {noun} beside the head",
+    }
+    plain = region.removesuffix(" with head")
+    if plain in words:
+        return words[plain] + (" or as the head" if plain != region else "")
+    return f"among the {region}"
+
+
+def _length(unit: str, region: str, operator: str, n: int, holds: bool) -> str:
+    noun = {"items": "child", "terminals": "word"}[unit]
+    right = re.match(r"(?:(\d+) of )?(right|left) context", region)
+    if right:
+        noun = "item"
+    plural = f"{noun}ren" if noun == "child" else f"{noun}s"
+    where = f" to the {right[2]}" if right else "" if region == "span" else f" ({region})"
+    start = "there are " if right else "it has "
+    if right and operator == ">" and n == 0:
+        return f"there is {'something' if holds else 'nothing'}{where}"
+    if operator == "=":
+        return f"{start}{'' if holds else 'not '}{n} {noun if n == 1 else plural}{where}"
+    bound = f"more than {n}" if holds else f"at most {n}"
+    return f"{start}{bound} {noun if n == 1 else plural}{where}"
+
+
+_SPANS = {
+    "window": "this span",
+    "with right": "this span and the next item",
+    "with left": "this span and the word before it",
+    "of right": "the next item",
+}
+
+
+def _belief(subject: str, operator: str, value: str, holds: bool) -> str:
+    span = next(name for name in ("with right", "with left", "of right", "window") if subject.startswith(name))
+    what, where = subject.removeprefix(span).strip(), _SPANS[span]
+    no = "" if holds else "not "
+    if what in ("chain", "second chain"):
+        if value == NOTHING:
+            second = "no second choice" if what == "second chain" else "no constituent"
+            some = "some second choice" if what == "second chain" else "some constituent"
+            return f"it sees {second if holds else some} in {where}"
+        if what == "second chain":
+            return f"its second choice for {where} is {no}{_chain(value)}"
+        return f"it {'reads' if holds else 'does not read'} {where} as {_chain(value)}"
+    if value == NOTHING:
+        return f"it {'gives nothing' if holds else 'gives something'} for {where}"
+    amount = _amount(operator, value, holds)
+    nouns = {
+        "mass": f"it gives {where} a probability {amount} of being a constituent",
+        "sure": f"it gives its first choice for {where} a probability {amount}",
+        "second sure": f"it gives its second choice for {where} a probability {amount}",
+        "starting": f"it expects longer constituents to begin with {where} ({amount})",
+        "ending": f"it expects longer constituents to end with {where} ({amount})",
+        "crossing": f"it expects constituents to cross {where} ({amount})",
+    }
+    return nouns[what]
+
+
+def _chain(value: str) -> str:
+    return " over ".join(value.split())
+
+
+def _amount(operator: str, value: str, holds: bool) -> str:
+    if operator == "=":
+        low, high = value.split(" to ")
+        inside = f"above {low}" if high == "1" else f"below {high}" if low == "0" else f"from {low} to {high}"
+        return inside if holds else f"not {inside}"
+    below = (operator == "<") == holds
+    return f"below {value}" if below else f"of at least {value}"
+
+
+@lru_cache(1 << 14)
+def topic_of(subject: str) -> str:
+    """What facts are about: the place, or the span of a belief; a thing of its own for what is neither."""
+    spans = "window|with right|with left|of right"
+    belief = re.match(rf"({READER}(?:{spans})) (chain|sure|mass|second chain|second sure)$", subject)
+    if belief:
+        return f"{belief[1]}{' second' if belief[2].startswith('second') else ''}"
+    if subject.startswith((READER, "some ", "items of ", "terminals of ")) or " " not in subject:
+        return subject
+    return subject.rpartition(" ")[0]
+
+
+def fact(topic: str, known: Mapping[str, str], asked: Sequence[tuple[AtomTest, bool]]) -> str:
+    """One clause for what conditions `asked` about a topic, with whether each test holds, the weightiest first.
+    `known`: subject to value."""
+    subjects = list(dict.fromkeys(test.subject for test, _ in asked))
+    told = {subject: known[subject] for subject in subjects if subject in known}
+    if topic.startswith(READER) and told:
+        return _belief_fact(topic, told, known)
+    if told and topic not in told and not topic.startswith("some "):
+        return _place_fact(topic, {subject.rpartition(" ")[2]: value for subject, value in told.items()}, known)
+    test, holds = asked[0]
+    if test.operator == "has":
+        values = [other.value for other, there in asked if there == holds]
+        return phrase(test) if holds else none_of(test.subject, values)
+    if told:
+        return phrase(AtomTest(topic, "=", told[topic]))
+    own = [(other, there) for other, there in asked if other.subject == test.subject]
+    if all(other.operator != "=" or other.value == NOTHING for other, _ in own):
+        return within(own)
+    return none_of(test.subject, [other.value for other, _ in own if other.operator == "="])
+
+
+def _place_fact(place: str, told: dict[str, str], known: Mapping[str, str]) -> str:
+    """What is known of a place, its label, part of speech and word in one clause."""
+    if NOTHING in told.values():
+        name = next(name for name, value in told.items() if value == NOTHING)
+        return phrase(AtomTest(f"{place} {name}", "=", NOTHING))
+    label = known.get(f"{place} label", "")
+    of_word = " terminal " in f" {place} " or label in TAGS or told.get("tag") == label
+    word = _thing("word", told["word"]) if "word" in told else ""
+    kind = label if "label" in told or (label and label not in TAGS) else ""
+    tag = told["tag"] if "tag" in told and told["tag"] != kind else ""
+    if of_word:
+        parts = [part for part in (word, _thing("tag", kind or tag) if kind or tag else "") if part]
+    else:
+        inner = word + (f" ({tag})" if word and tag else "") or (_thing("tag", tag) if tag else "")
+        parts = [" ".join(filter(None, (_thing("label", kind) if kind else "", f"headed by {inner}" if inner else "")))]
+    if not any(parts):
+        name, value = next(iter(told.items()))
+        parts = [_thing(name, value)]
+    return f"{_place(place)} is {', '.join(filter(None, parts))}"
+
+
+def _belief_fact(topic: str, told: dict[str, str], known: Mapping[str, str]) -> str:
+    """What a reader believes of a span, its choice and how sure it is in one clause."""
+    span = topic.removesuffix(" second")
+    second = "second " if topic != span else ""
+    chain, sure = known.get(f"{span} {second}chain"), known.get(f"{span} {second}sure")
+    if not any(subject.endswith(("chain", "sure")) for subject in told):
+        subject, value = next(iter(told.items()))
+        return phrase(AtomTest(subject, "=", value))
+    if chain in (None, NOTHING):
+        return (
+            phrase(AtomTest(f"{span} {second}chain", "=", NOTHING))
+            if chain
+            else phrase(AtomTest(f"{span} {second}sure", "=", str(sure)))
+        )
+    amount = "" if sure in (None, NOTHING) else f" (probability {_amount('=', str(sure), True)})"
+    return phrase(AtomTest(f"{span} {second}chain", "=", str(chain))) + amount
+
+
+def none_of(subject: str, values: Sequence[str], most: int = 3) -> str:
+    """That a thing has none of the values; the first `most` are named."""
+    operator = "has" if subject.startswith("some ") else "="
+    told = phrase(AtomTest(subject, operator, values[0]), holds=False)
+    more = [value for value in values[1:] if value != NOTHING]
+    if not more or values[0] == NOTHING or subject.startswith(("items of ", "terminals of ", READER)):
+        return told
+    short = [TAGS.get(value, f"“{value[1:-1]}”" if value[:1] == '"' else value) for value in [values[0], *more][:most]]
+    rest = ["…"] if len(more) >= most else []
+    listed = ", ".join([*short, *rest]) if rest else f"{', '.join(short[:-1])} or {short[-1]}"
+    if operator == "has":
+        _, found, where = told.partition(" among ")
+        return f"no {listed}{found}{where}" if found else f"{told} nor {listed}"
+    place, _, attribute = subject.rpartition(" ")
+    return f"{_place(place)} {_verb(attribute, ' terminal ' in f' {place} ', False)}{listed}" if place else told
+
+
+def within(limits: Sequence[tuple[AtomTest, bool]]) -> str:
+    """What tests of one number, which hold or do not, say of it together."""
+    subject, least, most = limits[0][0].subject, None, None
+    for (_, operator, value), holds in limits:
+        if operator == "=":
+            if holds:
+                return phrase(AtomTest(subject, "=", value))
+        elif (operator == "<") == holds:
+            most = value if most is None or float(value) < float(most) else most
+        else:
+            least = value if least is None or float(value) > float(least) else least
+    if least is None and most is None:
+        return phrase(*limits[0])
+    if subject.startswith(("items of ", "terminals of ")):
+        bounds = [] if least is None else [phrase(AtomTest(subject, ">", least))]
+        return " and ".join(bounds + ([] if most is None else [phrase(AtomTest(subject, ">", most), holds=False)]))
+    if least is not None and most is not None:
+        return phrase(AtomTest(subject, "=", f"{least} to {most}"))
+    return phrase(AtomTest(subject, "<", str(most or least)), holds=most is not None)
+
+
+_COUNTED = re.compile(r"((?:(?:first|head|last) child of )*)(start|end|front|head) item (-?\d+) (\w+)$")
+
+
+def is_counted(subject: str) -> bool:
+    """Whether a subject is an item counted from somewhere, so that `same_place` may name it otherwise."""
+    return _COUNTED.match(subject) is not None
+
+
+@lru_cache(1 << 16)
+def same_place(subject: str, arity: int, head: int) -> str:
+    """A subject by one name: children are counted from the first, items beyond the last from the right. `head`: which
+    child is the head."""
+    found = _COUNTED.match(subject)
+    if not found:
+        return subject
+    children, where, offset, attribute = found.groups()
+    k = int(offset)
+    place = arity - 1 - k if where == "end" else head + k if where == "head" else k
+    if not 0 <= place < arity and where != "front":
+        return subject
+    name = f"right item {place - arity}" if place >= arity else f"start item {place}"
+    name = "first" if place == 0 else "last" if place == arity - 1 else name
+    return f"{children}{name} {attribute}"

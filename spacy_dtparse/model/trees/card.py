@@ -1,0 +1,75 @@
+"""What a model has learnt of each label: what its rules look at, and the strongest of them in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...dtypes import CONFIDENCE_GRID
+from ...errors import ConfigError
+from ...features.trees.wording import GROUPS, group_of, phrase
+from .model import DtreeModel
+from .reasons import rule_book
+
+_CONDITIONS = 4
+"""Conditions of a rule that are told; most have many, and most of these say what must not be."""
+
+
+@dataclass(frozen=True)
+class LabelCard:
+    """`n_rules` of a `label`; `weights`: what share of the rules' absolute values lies on conditions of each group, the
+    largest first; `constant`: what the label gets always; `rules`: (value, words), the strongest first."""
+
+    label: str
+    n_rules: int
+    constant: float
+    weights: tuple[tuple[str, float], ...]
+    rules: tuple[tuple[float, str], ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {self.n_rules} rules, and {self.constant:+.2f} always"]
+        lines.append("  looks at " + ", ".join(f"{name} {share:.0%}" for name, share in self.weights))
+        return "\n".join([*lines, *(f"  {value:+.2f} {words}" for value, words in self.rules)])
+
+
+def label_card(model: DtreeModel, label: str, most: int = 5) -> LabelCard:
+    """The card of a label with its `most` strongest rules. Raises ConfigError for a label that the model has not."""
+    if label not in model.names:
+        raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
+    book, number = rule_book(model), model.names.index(label)
+    own = np.flatnonzero(book.label_of_rule == number)
+    units = np.abs(book.units[own])
+    sums = dict.fromkeys(GROUPS, 0.0)
+    for rule, size in zip(own.tolist(), units.tolist(), strict=True):
+        conditions = book.conditions(rule)
+        for condition in conditions:
+            tests = book.tests(condition >> 1)
+            for test in tests:
+                sums[group_of(test.subject)] += size / len(conditions) / len(tests)
+    total = sum(sums.values()) or 1.0
+    weights = sorted(((name, value / total) for name, value in sums.items() if value), key=lambda one: -one[1])
+    strongest = own[np.argsort(-units, kind="stable")[:most]]
+    return LabelCard(
+        label,
+        len(own),
+        int(book.bias[number]) * CONFIDENCE_GRID,
+        tuple(weights),
+        tuple((int(book.units[rule]) * CONFIDENCE_GRID, _words(model, rule)) for rule in strongest.tolist()),
+    )
+
+
+def _words(model: DtreeModel, rule: int) -> str:
+    """A rule in words: what must be, then what must not be."""
+    book = rule_book(model)
+    conditions = sorted(book.conditions(rule), key=lambda condition: not condition & 1)
+    told = [_condition(book.tests(condition >> 1), bool(condition & 1)) for condition in conditions[:_CONDITIONS]]
+    more = len(conditions) - len(told)
+    return "if " + ", ".join(told) + (f", and {more} more condition{'s' if more > 1 else ''}" if more else "")
+
+
+def _condition(tests: tuple, holds: bool) -> str:
+    if len(tests) == 1:
+        return phrase(tests[0], holds)
+    joined = " and ".join(phrase(test) for test in tests)
+    return joined if holds else f"not ({joined})"

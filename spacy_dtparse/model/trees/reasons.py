@@ -1,0 +1,379 @@
+"""The rules of a decision in groups and in plain words, beside those of the label that came second.
+
+A rule's value is shared among its conditions in equal parts, whole units of the values' grid, so that what the
+conditions have adds up to the score exactly; a condition that joins several tests shares its part among them likewise.
+Tests of the same thing are one fact: "the next word on the right is a full stop" stands for all that ask what the next
+word is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache, partial
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import CONFIDENCE_GRID
+from ...features.trees.names import NOTHING, READER
+from ...features.trees.templates import BELIEFS
+from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, fact, group_of, is_counted, same_place, topic_of
+from ...kernels.trees import beliefs as b
+from ...kernels.trees.beliefs import count_tokens
+from ...kernels.trees.features import BELIEF, Nodes
+from ...kernels.trees.pruning import AFTER, CERTAIN, LIKELY
+from ...kernels.trees.search import FALLBACK
+from .explain import Rule, atoms_of, names_of, search
+from .model import DtreeModel
+from .rules import Conjunctions, conjunctions
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that the rules looked at. `value`: its part of the score; `over`: by how much this is more than its
+    part of the runner-up's score."""
+
+    words: str
+    value: float
+    over: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """The facts about one thing, the largest first; their values and their differences add up to the group's."""
+
+    name: str
+    value: float
+    over: float
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why rules gave a window its label.
+
+    `score`: h, the sum of the rules that fired, and of the groups' values. `runner_up`: the label with the next score
+    over this window, of those that the reader leaves to it if it leaves others, None where there is none; `margin`: by
+    how much it is less, the sum of the groups' `over`. `scores`: of all labels. `n_rules`: how many fired for the
+    label.
+    """
+
+    label: str
+    score: float
+    runner_up: str | None
+    margin: float
+    scores: Mapping[str, float]
+    groups: tuple[Group, ...]
+    n_rules: int
+    make_rules: Callable[[], tuple[Rule, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that fired for the label, the largest first."""
+        return self.make_rules()
+
+
+class RuleBook:
+    """A model's rules, unpacked once, and the words for its atoms. `rule_book` keeps one with its model."""
+
+    def __init__(self, model: DtreeModel):
+        self.names = model.names
+        self.atoms = names_of(model)
+        self._rules: Conjunctions = conjunctions(list(model.ensembles))
+        size = np.diff(self._rules.start)
+        rule = np.repeat(np.arange(len(size)), size)
+        place = np.arange(len(rule)) - self._rules.start[rule]
+        each, rest = np.divmod(self._rules.units, np.maximum(size, 1))
+        self._shares = each[rule] + (place < rest[rule])  # each rule's add up to its units
+        self._rule_of = rule
+        self.label_of_rule, self.units, self.bias = self._rules.label, self._rules.units, self._rules.bias
+        self.tests: Callable[[int], tuple[AtomTest, ...]] = cache(lambda atom: atom_tests(self.atoms[atom]))
+        self._numbers: dict[tuple[str, str, str], int] = {}
+        self._counter = count()
+        self._topics: dict[int, tuple[str, str, str]] = {}
+        """Group, topic, and the value where that makes a topic of its own, by number."""
+        self._moves = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
+        self._parts = lru_cache(1 << 17)(self._parts_of)
+
+    def fired(self, active: np.ndarray) -> np.ndarray:
+        """bool (R,): which rules hold; `active`: the numbers of the atoms that are present."""
+        there = np.zeros(len(self.atoms), dtype=np.int8)
+        there[active] = 1
+        if not len(self._rules.units):
+            return np.zeros(0, dtype=np.bool_)
+        literal = self._rules.literal
+        return np.logical_and.reduceat(there[literal >> 1] == (literal & 1), self._rules.start[:-1])
+
+    def conditions(self, rule: int) -> list[int]:
+        """The conditions of a rule, each 2 · atom + present."""
+        return self._rules.literal[self._rules.start[rule] : self._rules.start[rule + 1]].tolist()
+
+    def scores(self, fired: np.ndarray) -> np.ndarray:
+        """The score of each label in units of the grid."""
+        units = self._rules.bias.copy()
+        np.add.at(units, self._rules.label[fired], self._rules.units[fired])
+        return units
+
+    def shares(self, fired: np.ndarray, label: int) -> dict[int, int]:
+        """What the conditions (2 · atom + present) of a label's rules have together, in units; -1: its constant."""
+        own = fired & (self._rules.label == label)
+        taken = own[self._rule_of] if len(own) else np.zeros(0, dtype=np.bool_)
+        conditions, at = np.unique(self._rules.literal[taken], return_inverse=True)
+        sums = np.zeros(len(conditions), dtype=np.int64)
+        np.add.at(sums, at, self._shares[taken])
+        found = dict(zip(conditions.tolist(), sums.tolist(), strict=True))
+        return {-1: int(self._rules.bias[label]), **found} if self._rules.bias[label] else found
+
+    def rules(self, fired: np.ndarray, label: int) -> tuple[Rule, ...]:
+        """The rules of a label that fired, the largest first."""
+        found = []
+        for number in np.flatnonzero(fired & (self._rules.label == label)).tolist():
+            own = self.conditions(number)
+            present, absent = (tuple(self.atoms[c >> 1] for c in own if c & 1 == kind) for kind in (1, 0))
+            found.append(Rule(present, absent, int(self._rules.units[number]) * CONFIDENCE_GRID))
+        if self._rules.bias[label]:
+            found.append(Rule((), (), int(self._rules.bias[label]) * CONFIDENCE_GRID))
+        return tuple(sorted(found, key=lambda rule: -abs(rule.value)))
+
+    def _parts_of(self, atom: int, held: bool, window: _Window | None) -> tuple[tuple[int, AtomTest], ...]:
+        """The tests of an atom, each with the number of its topic."""
+        parts = []
+        for subject, operator, value in self.tests(atom):
+            name = subject if window is None else window.name(subject)
+            alone = value if held and operator == "has" else ""
+            topic = group_of(name), topic_of(name), alone
+            number = self._numbers.setdefault(topic, next(self._counter))  # also with several threads
+            self._topics[number] = topic
+            parts.append((number, AtomTest(name, operator, value)))
+        return tuple(parts)
+
+    def known(self, active: np.ndarray, window: _Window) -> dict[str, str]:
+        """What the present atoms say of each thing that they look at."""
+        tests = (test for atom in active.tolist() for test in self.tests(atom))
+        return {window.name(test.subject): test.value for test in tests if test.operator == "="}
+
+    def groups(
+        self, own: Mapping[int, int], other: Mapping[int, int], known: Mapping[str, str], window: _Window
+    ) -> tuple[Group, ...]:
+        """Groups of facts from what conditions have in the score of a label and in that of the `other`."""
+        topics: dict[int, list[tuple[int, int, AtomTest, bool]]] = {}
+        for condition in dict.fromkeys([*own, *other]):
+            value = own.get(condition, 0)
+            over, held = value - other.get(condition, 0), bool(condition & 1)
+            atom = condition >> 1
+            parts = self._parts(atom, held, window if self._moves(atom) else None) if condition >= 0 else _ALWAYS
+            if len(parts) == 1:
+                topics.setdefault(parts[0][0], []).append((value, over, parts[0][1], held))
+                continue
+            (each, rest), (each_over, rest_over) = divmod(value, len(parts)), divmod(over, len(parts))
+            for place, (key, test) in enumerate(parts):
+                topics.setdefault(key, []).append((each + (place < rest), each_over + (place < rest_over), test, held))
+        found: dict[str, list[tuple[str, int, int]]] = {}
+        for number, asked in topics.items():
+            group, topic, _ = self._topics[number] if number >= 0 else (ALWAYS, ALWAYS, "")
+            value, over = sum(part[0] for part in asked), sum(part[1] for part in asked)
+            asked.sort(key=_size, reverse=True)
+            words = _CONSTANT if group == ALWAYS else fact(topic, known, [part[2:] for part in asked])
+            found.setdefault(group, []).append((words, value, over))
+        made = []
+        for group, facts in found.items():
+            facts.sort(key=lambda one: -max(abs(one[1]), abs(one[2])))
+            sums = [sum(one[1] for one in facts) * CONFIDENCE_GRID, sum(one[2] for one in facts) * CONFIDENCE_GRID]
+            told = tuple(Fact(words, own * CONFIDENCE_GRID, more * CONFIDENCE_GRID) for words, own, more in facts)
+            made.append(Group(group, sums[0], sums[1], told))
+        return tuple(sorted(made, key=lambda group: -max(abs(group.value), abs(group.over))))
+
+
+def _size(part: tuple[int, int, AtomTest, bool]) -> int:
+    """How much a part of a fact counts at most."""
+    return max(abs(part[0]), abs(part[1]))
+
+
+_ALWAYS = ((-1, AtomTest(ALWAYS, "=", "")),)
+_CONSTANT = "what this label gets, however the span looks"
+
+
+class _Window(NamedTuple):
+    """How many children a window has, and which is the head."""
+
+    arity: int
+    head: int
+
+    def name(self, subject: str) -> str:
+        return same_place(subject, self.arity, self.head)
+
+
+def rule_book(model: DtreeModel) -> RuleBook:
+    """The model's RuleBook, made at the first call."""
+    kept: dict[str, Any] = vars(model)
+    if "_rule_book" not in kept:
+        kept["_rule_book"] = RuleBook(model)
+    return kept["_rule_book"]
+
+
+def reasons(
+    parser: Any, words: Sequence[str], tags: Sequence[str], only: tuple[int, int, str] | None = None
+) -> dict[tuple[int, int, str], Reasons]:
+    """{(start, end, label): reasons} of each inference in the parse of a sentence by a `DtreeParser`, or of `only` one.
+
+    The spans are those of the words given. What no inference built is not among them: what the reader put there in the
+    end, what preprocessing put back, the root of pieces that were joined.
+    """
+    model: DtreeModel = parser.model
+    book, record = rule_book(model), parser.recipe.prepare(words, tags)
+    own_words, own_tags = [words[k] for k in record.kept], [tags[k] for k in record.kept]
+    tokens = parser.encode(own_words, own_tags)
+    nodes, status = search(parser, tokens)
+    n, last = count_tokens(tokens), int(nodes.used[0]) - (status == FALLBACK)
+    found = {}
+    for node, active in atoms_of(model, tokens, nodes, n, last).items():
+        item = nodes.item[node]
+        start, end, at, arity = (int(item[name]) for name in ("start", "end", "child_at", "arity"))
+        key = record.kept[start], record.kept[end - 1] + 1, book.names[int(item["label"])]
+        if only not in (None, key):
+            continue
+        children = nodes.pool[at : at + arity].tolist()
+        window = _Window(arity, children.index(int(item["middle"])))
+        known = book.known(active, window) | _plain_facts(model, nodes, node, n, children, own_words, own_tags)
+        known |= _items_right(model, nodes, node, n, own_words, own_tags)
+        row, right = (
+            _row(tokens, start, end),
+            int(nodes.item[_next_item(nodes, node, n, end)]["end"]) if end < n else -1,
+        )
+        spans = {"window": row, "with left": _row(tokens, start - 1, end)}
+        spans |= {"with right": _row(tokens, start, right), "of right": _row(tokens, end, right)}
+        for name, at_row in spans.items() if model.reader else ():
+            known |= _believed(model, tokens, at_row, f"{READER}{name}")
+        fired, label = book.fired(active), int(item["label"])
+        units, below = book.scores(fired), _labels_below(nodes, node)
+        allowed = {k for k in range(len(model.lexicon.labels) - 1)} - below - {label}
+        left = allowed & _left_by_reader(model, tokens, row, bool(below))
+        second = max(left or allowed, key=lambda k: int(units[k]), default=None)
+        other = {} if second is None else book.shares(fired, second)
+        found[key] = Reasons(
+            book.names[label],
+            int(units[label]) * CONFIDENCE_GRID,
+            None if second is None else book.names[second],
+            int(units[label] - (0 if second is None else units[second])) * CONFIDENCE_GRID,
+            {name: int(score) * CONFIDENCE_GRID for name, score in zip(book.names[:-1], units[:-1], strict=True)},
+            book.groups(book.shares(fired, label), other, known, window),
+            int((fired & (book.label_of_rule == label)).sum()) + bool(book.bias[label]),
+            partial(book.rules, fired, label),
+        )
+    return found
+
+
+def _row(tokens: np.ndarray, start: int, end: int) -> int:
+    """The row of what the reader believes of a span, -1 where it believes nothing."""
+    if tokens.shape[1] != b.COLUMNS or start < 0 or end < 0:
+        return -1
+    rows = range(int(tokens[start, b.FIRST_SPAN]), int(tokens[start, b.LAST_SPAN]))
+    return next((row for row in rows if tokens[row, b.END] == end), -1)
+
+
+def _left_by_reader(model: DtreeModel, tokens: np.ndarray, row: int, unary: bool) -> set[int]:
+    """The labels that the reader leaves to a window over the span of a row (see `kernels.trees.pruning`)."""
+    if row < 0:
+        return set()
+    level = int(tokens[row, b.SURE] >= LIKELY) + int(tokens[row, b.SURE] >= CERTAIN)
+    found = int(model.labels[int(unary), level, tokens[row, b.CHAIN]])
+    if level < 2:
+        found |= int(model.labels[int(unary), AFTER, tokens[row, b.CHAIN_2]])
+    return {k for k in range(len(model.lexicon.labels)) if found >> k & 1}
+
+
+def _believed(model: DtreeModel, tokens: np.ndarray, row: int, place: str) -> dict[str, str]:
+    """What the reader believes of the span of a row, by the names of atoms about the `place`."""
+    names = ("chain", "second chain", "mass", "sure", "second sure", "starting", "ending", "crossing")
+    if row < 0:
+        return {f"{place} {name}": NOTHING for name in names}
+    facts = {}
+    for name, column in (("chain", b.CHAIN), ("second chain", b.CHAIN_2)):
+        number = int(tokens[row, column])
+        facts[name] = model.lexicon.chains[number] if number >= 0 else NOTHING
+    for name in names[2:]:
+        low, high = ((0.0, *b.LIMITS, 1.0)[int(tokens[row, BELIEFS[name] - BELIEF]) + k] for k in (0, 1))
+        facts[name] = f"{low:g} to {high:g}"
+    return {f"{place} {name}": value for name, value in facts.items()}
+
+
+def _labels_below(nodes: Nodes, node: int) -> set[int]:
+    """The labels of the unary chain below a node, which it cannot have."""
+    found, item = set(), nodes.item
+    while item[node]["arity"] == 1 and item[item[node]["first"]]["first"] >= 0:
+        node = int(item[node]["first"])
+        found.add(int(item[node]["label"]))
+    return found
+
+
+def _plain_facts(
+    model: DtreeModel,
+    nodes: Nodes,
+    node: int,
+    n: int,
+    children: Sequence[int],
+    words: Sequence[str],
+    tags: Sequence[str],
+) -> dict[str, str]:
+    """What is so of a node and the words beside it, by the names of atoms."""
+    symbols, arity = model.lexicon.symbols, len(children)
+    start, end = int(nodes.item[node]["start"]), int(nodes.item[node]["end"])
+    labels = [symbols[int(nodes.item[child]["label"])] for child in children]
+    facts = {"labels": " ".join(labels), "items of span": str(arity), "terminals of span": str(end - start)}
+    places = dict.fromkeys((f"{side} terminal {k}" for side in ("left", "right") for k in range(4)), -1)
+    for k in range(4):
+        places |= {f"left terminal {k}": start - 1 - k, f"right terminal {k}": end + k}
+        if k < end - start:
+            places |= {f"start terminal {k}": start + k, f"end terminal {k}": end - 1 - k}
+    for k, child in enumerate(children):
+        name = "first" if k == 0 else "last" if k == arity - 1 else f"start item {k}"
+        places[name], facts[f"{name} label"] = int(nodes.item[child]["head"]), labels[k]
+    middle = int(nodes.item[node]["middle"])
+    places["head"], facts["head label"] = int(nodes.item[node]["head"]), symbols[int(nodes.item[middle]["label"])]
+    inner = {"first": children[0], "last": children[-1], "head": middle}
+    if int(nodes.item[node]["end"]) < n:
+        inner["right item 0"] = _next_item(nodes, node, n, end)
+    for name, child in inner.items():
+        for which, column in (("first", "first"), ("head", "middle"), ("last", "last")):
+            below, inside = int(nodes.item[child][column]), f"{which} child of {name}"
+            facts[f"{inside} label"] = symbols[int(nodes.item[below]["label"])] if below >= 0 else NOTHING
+            places[inside] = int(nodes.item[below]["head"]) if below >= 0 else -1
+    for k in range(arity, 4):
+        for side in ("start", "end"):
+            places[f"{side} item {k}"], facts[f"{side} item {k} label"] = -1, NOTHING
+    if arity == 1:
+        places["last"], facts["last label"] = places["first"], labels[0]
+    for name, place in places.items():
+        there = 0 <= place < len(words)
+        facts[f"{name} tag"] = tags[place] if there else NOTHING
+        facts[f"{name} word"] = f'"{words[place]}"' if there else NOTHING
+    return facts
+
+
+def _next_item(nodes: Nodes, node: int, n: int, at: int) -> int:
+    """The item of the frontier that begins at token `at` when `node` was inferred: the last built there before."""
+    built = np.flatnonzero(nodes.item["start"][n:node] == at)
+    return n + int(built[-1]) if len(built) else at
+
+
+def _items_right(
+    model: DtreeModel, nodes: Nodes, node: int, n: int, words: Sequence[str], tags: Sequence[str]
+) -> dict[str, str]:
+    """What is so of the next items to the right of a node, by the names of atoms."""
+    facts: dict[str, str] = {}
+    at, count = int(nodes.item[node]["end"]), 0
+    for k in range(_COUNTED):
+        values = (NOTHING, NOTHING, NOTHING)
+        if at < n:
+            item = nodes.item[_next_item(nodes, node, n, at)]
+            head, at = int(item["head"]), int(item["end"])
+            values = model.lexicon.symbols[int(item["label"])], tags[head], f'"{words[head]}"'
+            count += 1
+        facts |= {f"right item {k} {name}": value for name, value in zip(("label", "tag", "word"), values, strict=True)}
+    return facts | {f"items of {_COUNTED} of right context": str(count)}
+
+
+_COUNTED = 4
+"""Items on the right, as the standard tables count them."""

@@ -1,0 +1,274 @@
+"""Why the parser of a pipeline built a constituent, or why it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp, log1p
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from ..errors import DtparseError
+from ..parsers.base import ParseResult
+from ..trees.tree import TOP
+from .attributes import locate
+from .component import ConstituentPipe
+from .constituents import Constituents, NonConstituentError, group_key, read_constituents
+from .explanation import Alternative, Explanation
+from .sentences import SentenceInput, is_blank
+
+Key = tuple[int, int, str]
+_TOLD = 0.01
+"""Probability from which on an alternative is told."""
+_AGREES = 0.9
+"""Probability from which on a network would have said the same."""
+_SAME = 0.01
+"""Scores of the same parser differ by less, compiled or not."""
+_NEAR = 1e-6
+
+
+class OtherPipelineError(DtparseError):
+    """A Doc was parsed by something else than the pipeline that is asked."""
+
+
+def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
+    """Why the constituent `span` of a Doc that `nlp` parsed is in the tree.
+
+    `span`: one of `doc._.constituents`, or any span over the same tokens, which stands for the highest constituent
+    there. Raises NonConstituentError for a span that is no constituent and says what stands in its way and how probable
+    it is, NotParsedError for a Doc without constituents, OtherPipelineError for a Doc that another pipeline parsed.
+    """
+    pipe, found = _component(nlp, span.doc)
+    try:
+        place = locate(span)
+        if place.number < 0:
+            raise NonConstituentError("one word")
+    except NonConstituentError:
+        raise NonConstituentError(_why_not(pipe, span, found)) from None
+    sentence = _sentence_of(pipe, span.doc, found, place.start)
+    return sentence.explain(place.number, only=True)
+
+
+def explanations(nlp: Language | ConstituentPipe, doc: Doc) -> list[Explanation]:
+    """`explain` of each of `doc._.constituents`, in order; what a sentence's have in common is computed once."""
+    pipe, found = _component(nlp, doc)
+    sentence: _Sentence | None = None
+    explained = []
+    for number, start in enumerate(found.starts):
+        if sentence is None or start >= sentence.end:
+            sentence = _sentence_of(pipe, doc, found, start)
+        explained.append(sentence.explain(number))
+    return explained
+
+
+def _component(nlp: Language | ConstituentPipe, doc: Doc) -> tuple[ConstituentPipe, Constituents]:
+    """The component that wrote a Doc's constituents, and these."""
+    found = read_constituents(doc)
+    key = str(group_key(doc))
+    pipes = [nlp] if isinstance(nlp, ConstituentPipe) else [pipe for _, pipe in nlp.components]
+    own = [pipe for pipe in pipes if isinstance(pipe, ConstituentPipe)]
+    if not own:
+        raise DtparseError(
+            f"this pipeline has no constituent parser that could explain anything, only {', '.join(nlp.pipe_names)}"
+            if isinstance(nlp, Language)
+            else f"{nlp!r} is no pipeline"
+        )
+    wrote = doc.spans[key].attrs.get("parser", "")
+    for pipe in own:
+        if pipe.spans_key == key and pipe.parser.name == wrote:
+            return pipe, found
+    by = f"by a parser of kind {wrote!r}" if wrote else "by hand or from a treebank"
+    here = ", ".join(f"{pipe.name!r} of kind {pipe.parser.name!r}" for pipe in own)
+    raise OtherPipelineError(
+        f"the constituents of this Doc (doc.spans[{key!r}]) were made {by}, and this pipeline has {here}: give the "
+        "pipeline that parsed the Doc, or parse its text again"
+    )
+
+
+class _Sentence:
+    """One sentence of a Doc, parsed again, with what is known of its constituents."""
+
+    def __init__(self, pipe: ConstituentPipe, doc: Doc, found: Constituents, given: SentenceInput, offers: Mapping):
+        self.doc, self.found, self.given, self.end = doc, found, given, given.end
+        self.parser: Any = pipe.configured_parser
+        spines = [offers.get(place, ()) for place in given.places]
+        more = (spines,) if offers and all(spines) else ()
+        self.result: ParseResult = self.parser.parse(given.words, given.tags, *more)
+        tree = self.result.tree
+        own = [(label, *self._in_doc(s, e)) for s, e, label in tree.spans()]
+        if len(own) > 1 and own[0][0] == TOP and own[0][1:] == own[1][1:]:
+            del own[0]
+        self._top = len(tree.labels) - len(own)
+        self.first = next((k for k, start in enumerate(found.starts) if given.start <= start < given.end), 0)
+        there = range(self.first, self.first + len(own))
+        rows = zip(found.labels, found.starts, found.ends, strict=True)
+        told = doc.spans[str(group_key(doc))].attrs.get("scores", ())[there.start : there.stop]
+        alike = own == list(rows)[there.start : there.stop] and not any(
+            before is not None and abs(before - now) > _SAME * max(1.0, abs(now))
+            for before, now in zip(told, self.result.scores[self._top :], strict=False)
+        )
+        if not alike:
+            raise OtherPipelineError(
+                "this pipeline parses the sentence otherwise than the Doc has it, or with other scores, so the tree is "
+                "from another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its "
+                "text again"
+            )
+        self._reasons: dict[Key, Any] | None = None
+        self._posteriors: Mapping[Key, float] | None = None
+
+    @property
+    def posteriors(self) -> Mapping[Key, float]:
+        """The probabilities of constituents; {} where the parser has none."""
+        if self._posteriors is None:
+            has = hasattr(self.parser, "span_posteriors") and getattr(self.parser, "reader", self) is not None
+            self._posteriors = self.parser.span_posteriors(self.given.words, self.given.tags) if has else {}
+        return self._posteriors
+
+    def _in_doc(self, start: int, end: int) -> tuple[int, int]:
+        return self.given.places[start], self.given.places[end - 1] + 1
+
+    def explain(self, number: int, only: bool = False) -> Explanation:
+        """Of constituent `number` of the Doc; `only` this one will be asked for."""
+        tree, own = self.result.tree, number - self.first + self._top
+        key = tree.starts[own], tree.ends[own], tree.labels[own]
+        start, end = self.found.starts[number], self.found.ends[number]
+        about: dict[str, Any] = {"label": key[2], "text": self.doc[start:end].text, "start": start, "end": end}
+        probability = self.posteriors.get(key, 0.0) if self.posteriors else None
+        others = self._alternatives(own)
+        score = self.result.scores[own]
+        if self.parser.name == "dtree":
+            from ..model.trees.reasons import reasons  # numba
+
+            if self._reasons is None:
+                self._reasons = reasons(self.parser, self.given.words, self.given.tags, key if only else None)
+            why = self._reasons.get(key) if not self._replaced() else None
+            decided = self._who_decided(why, score, probability)
+            return Explanation(
+                **about, method="rules", decided=decided, probability=probability, alternatives=others, reasons=why
+            )
+        if self.parser.name == "span":
+            said = (
+                "A network decided: it has no rules and gives no reasons, only probabilities (boosted trees, as in "
+                "en_dtparse, have rules)."
+            )
+            return Explanation(**about, method="network", decided=said, probability=probability, alternatives=others)
+        if self.parser.name != "pcfg":
+            said = f"A parser of kind {self.parser.name!r} decided; it gives no reasons, only the score {score:.2f}."
+            return Explanation(
+                **about, method=self.parser.name, decided=said, probability=probability, alternatives=others
+            )
+        below = self._children(own)
+        said = f"A grammar decided by the tree as a whole; {key[2]} → {below} costs {score:.2f} in it (0 is certain)."
+        return Explanation(**about, method="grammar", decided=said, probability=probability, alternatives=others)
+
+    def _replaced(self) -> bool:
+        """Whether the tree is the reader's, since the search found none."""
+        return self.result.status == "fallback" and self.parser.reader is not None
+
+    def _who_decided(self, why: Any, cost: float, probability: float | None) -> str:
+        if why is None:
+            if self._replaced():
+                return "The network's tree: the search found none of its own, so no rule built it."
+            if self.parser.reader is not None:
+                return "No rule built it: the network put it there afterwards, around a word that would stand bare."
+            return "No rule built it: pieces were joined, or preprocessing was undone."
+        alone = log1p(exp(-why.score)) if why.score > -700 else -why.score
+        if self.parser.reader is None:
+            return "The rules decided."
+        if cost < alone - _NEAR or (cost == 0.0 and alone < _NEAR):
+            return "The network was sure, so the rules were not asked. What they would have said:"
+        if cost > alone + _NEAR:
+            return f"The rules decided, against doubts of the network (which cost {cost - alone:.2f})."
+        if probability is not None and probability >= _AGREES:
+            return "The rules decided; the network would have said the same."
+        return "The network left it open; the rules decided."
+
+    def _children(self, own: int) -> str:
+        """The labels and tags directly below a constituent of the tree."""
+        tree, told = self.result.tree, []
+        at, k = tree.starts[own], own + 1
+        while at < tree.ends[own]:
+            if k < len(tree.labels) and tree.starts[k] == at and tree.ends[k] <= tree.ends[own]:
+                told.append(tree.labels[k])
+                at = tree.ends[k]
+                while k < len(tree.labels) and tree.starts[k] < at:
+                    k += 1
+            else:
+                told.append(tree.tags[at])
+                at += 1
+        return " ".join(told)
+
+    def _alternatives(self, own: int) -> tuple[Alternative, ...]:
+        """What is not in the tree and would be instead: another label, or a bracket that crosses the constituent, takes
+        it in with what stands beside it, or has the same label over less of it."""
+        tree = self.result.tree
+        start, end = tree.starts[own], tree.ends[own]
+        built = set(tree.spans())
+        extents = {span[:2] for span in built}
+        above = [k for k in range(own) if tree.starts[k] <= start and end <= tree.ends[k]]
+        around = [(tree.starts[k], tree.ends[k]) for k in above if (tree.starts[k], tree.ends[k]) != (start, end)]
+        low, high = around[-1] if around else (start, end)
+        found = []
+        for (first, last, label), probability in self.posteriors.items():
+            if probability < _TOLD or label == TOP or (first, last, label) in built:
+                continue
+            if (first, last) == (start, end):
+                relation = "same span"
+            elif first < start < last < end or start < first < end < last:
+                relation = "crosses"
+            elif low <= first <= start and end <= last <= high and (first, last) not in extents:
+                relation = "contains"
+            elif (
+                label == tree.labels[own]
+                and (first, last) not in extents
+                and ((first == start and last < end) or (start < first and last == end))
+            ):
+                relation = "shorter"
+            else:
+                continue
+            place = self._in_doc(first, last)
+            text = self.doc[place[0] : place[1]].text
+            found.append(Alternative(label, *place, text, min(float(probability), 1.0), relation))
+        return tuple(sorted(found, key=lambda other: -other.probability))
+
+
+def _sentence_of(pipe: ConstituentPipe, doc: Doc, found: Constituents, token: int) -> _Sentence:
+    """The sentence that a token is in."""
+    read = pipe.begin(doc)
+    given = next(one for one in read.sentences if one.start <= token < one.end)
+    return _Sentence(pipe, doc, found, given, read.offers)
+
+
+def _why_not(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:
+    """Why a span is no constituent: what crosses it or is around it, and how probable it would be."""
+    doc, (start, end) = span.doc, (span.start, span.end)
+    while start < end and is_blank(doc[start].text):
+        start += 1
+    while end > start and is_blank(doc[end - 1].text):
+        end -= 1
+    if start == end:
+        return f"tokens {span.start} to {span.end} are white space only; they are in no constituent"
+    rows = list(zip(found.starts, found.ends, found.labels, strict=True))
+
+    def told(kept: Sequence[tuple[int, int, str]]) -> str:
+        return ", ".join(f"{label} “{doc[s:e].text[:60]}”" for s, e, label in kept)
+
+    crossing = [(s, e, label) for s, e, label in rows if s < start < e < end or start < s < end < e]
+    around = [(s, e, label) for s, e, label in rows if s <= start and end <= e]
+    said = f"“{span.text[:60]}” is not a constituent"
+    if crossing:
+        said += f"; of the tree cross it: {told(crossing[:4])}"
+    if around:
+        said += f"; the smallest constituent around it is {told(around[-1:])}"
+    sentence = _sentence_of(pipe, doc, found, start)
+    if end > sentence.end:
+        return f"{said}; it reaches over the end of a sentence, and no constituent does"
+    if sentence.posteriors:
+        place_of = {place: k for k, place in enumerate(sentence.given.places)}
+        own = place_of[start], place_of[end - 1] + 1
+        by_label = {key[2]: p for key, p in sentence.posteriors.items() if key[:2] == own and key[2] != TOP}
+        likely = sorted(by_label.items(), key=lambda item: -item[1])[:3]
+        named = ", ".join(f"{label} {min(p, 1.0):.3f}" for label, p in likely if p >= 0.001)
+        said += f"; the parser's probability of a constituent there: {named or 'below 0.001'}"
+    return said

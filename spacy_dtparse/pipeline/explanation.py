@@ -1,0 +1,170 @@
+"""What is said of a constituent: `Explanation`, plain data and text. `explain` makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..model.trees.explain import Rule
+    from ..model.trees.reasons import Fact, Group, Reasons
+
+MOST_LINES = 10
+"""Lines of an explanation, unless all is asked for."""
+_SMALL = 0.05
+"""A fact or a group that counts less is not told, unless all is."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another bracket or label. `relation`: "same span", "crosses" (it goes over an edge of the constituent),
+    "contains" (it takes the constituent in with what stands beside it) or "shorter" (the same label over less of the
+    words)."""
+
+    label: str
+    start: int
+    end: int
+    text: str
+    probability: float
+    relation: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a constituent is in the tree.
+
+    `start`, `end`: tokens of the Doc. `method`: "rules" (boosted trees), "network" or "grammar". `decided`: a sentence
+    that says who decided, and what cannot be said. `probability`: by the network or the grammar, None where there is
+    none. `score`: h, the sum of the rules, above 0 for yes; None without rules. `runner_up`: the label that comes
+    second, `margin`: by how much. `groups`: what the rules looked at, with its part of the score and of the margin;
+    these add up to `score` and `margin`. `alternatives`: other labels and brackets, the most probable first.
+
+    `str()` is at most ten lines; `to_text(all=True)` has every fact and every rule.
+    """
+
+    label: str
+    text: str
+    start: int
+    end: int
+    method: str
+    decided: str
+    probability: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    reasons: Reasons | None = field(default=None, repr=False)
+
+    @property
+    def score(self) -> float | None:
+        return None if self.reasons is None else self.reasons.score
+
+    @property
+    def runner_up(self) -> str | None:
+        """The label with the next score; without rules the next probable label of the same span."""
+        if self.reasons is not None:
+            return self.reasons.runner_up
+        return next((other.label for other in self.alternatives if other.relation == "same span"), None)
+
+    @property
+    def margin(self) -> float | None:
+        return None if self.reasons is None else self.reasons.margin
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return () if self.reasons is None else self.reasons.groups
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that fired, the largest first."""
+        return () if self.reasons is None else self.reasons.rules
+
+    @property
+    def reasons_for(self) -> tuple[Fact, ...]:
+        """The facts that speak for the label, the strongest first."""
+        return tuple(sorted((f for g in self.groups for f in g.facts if f.value > 0), key=lambda f: -f.value))
+
+    @property
+    def reasons_against(self) -> tuple[Fact, ...]:
+        """The facts that speak against it, the strongest first."""
+        return tuple(sorted((f for g in self.groups for f in g.facts if f.value < 0), key=lambda f: f.value))
+
+    def to_text(self, all: bool = False, rules: int | None = None) -> str:
+        """Lines of plain text: at most ten; with `all` every group, fact and rule. `rules`: how many rules to add."""
+        lines = [self._title(), f"  {self.decided}"]
+        if self.alternatives:
+            told = self.alternatives if all else self.alternatives[:2]
+            lines.append("  instead: " + "; ".join(_alternative(other) for other in told))
+        if self.reasons is not None:
+            lines += self._all_groups() if all else self._main_groups(MOST_LINES - len(lines))
+        n = len(self.rules) if all else rules or 0
+        return "\n".join([*lines, *(f"  {rule}" for rule in self.rules[:n])])
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_dict(self, rules: int = 0) -> dict[str, Any]:
+        """As plain data; `rules`: how many rules, the largest first."""
+        return {
+            "label": self.label, "text": self.text, "start": self.start, "end": self.end, "method": self.method,
+            "decided": self.decided, "probability": self.probability, "score": self.score,
+            "runner_up": self.runner_up, "margin": self.margin,
+            "alternatives": [vars(other) for other in self.alternatives],
+            "groups": [{**vars(group), "facts": [vars(fact) for fact in group.facts]} for group in self.groups],
+            "rules": [str(rule) for rule in self.rules[:rules]],
+        }  # fmt: skip
+
+    def _title(self) -> str:
+        title = f"{self.label} “{_short(self.text)}”"
+        if self.probability is not None:
+            title += f": probability {_probability(self.probability)}"
+        if self.reasons is not None:
+            title += f"{',' if self.probability is not None else ':'} rules {self.reasons.score:+.2f}"
+            if self.runner_up is not None:
+                title += f" (next label {self.runner_up} {self.reasons.score - self.reasons.margin:+.2f})"
+        return title
+
+    def _main_groups(self, room: int) -> list[str]:
+        """The groups that say most, what speaks against, and what is left out, in at most `room` lines."""
+        assert self.reasons is not None
+        ordered = [group for group in self.groups if group.name != "always" and abs(group.value) >= _SMALL]
+        shown = sorted(ordered, key=lambda group: -max(abs(group.value), abs(group.over)))[: room - 2]
+        lines = [self._line(group, 2) for group in shown]
+        always = [fact for group in self.groups if group.name == "always" for fact in group.facts]
+        against = [fact for fact in self.reasons_against if fact.value <= -_SMALL and fact not in always]
+        if against:
+            lines.append("  most against it: " + "; ".join(f"{fact.words} {fact.value:+.2f}" for fact in against[:2]))
+        rest = [group for group in self.groups if group not in shown]
+        left = sum(group.value for group in rest)
+        lines.append(f"  {left:+.2f} the rest: {', '.join(group.name for group in rest) or 'nothing'}; {self._count()}")
+        return lines
+
+    def _all_groups(self) -> list[str]:
+        lines = []
+        for group in self.groups:
+            lines.append(self._line(group, 0))
+            lines += [f"    {fact.value:+.4f} ({fact.over:+.4f}) {fact.words}" for fact in group.facts]
+        return [*lines, f"  {self._count()}:"]
+
+    def _count(self) -> str:
+        n = self.reasons.n_rules if self.reasons is not None else 0
+        return f"{n} rule{'s' if n != 1 else ''} fired"
+
+    def _line(self, group: Group, most: int) -> str:
+        over = f" ({group.over:+.2f} over {self.runner_up})" if self.runner_up is not None else ""
+        same = [f for f in group.facts if f.value * group.value > 0 and abs(f.value) >= _SMALL]
+        facts = "; ".join(f"{f.words} {f.value:+.2f}" for f in sorted(same, key=lambda f: -abs(f.value))[:most])
+        return f"  {group.value:+.2f}{over} {group.name}{': ' if facts else ''}{facts}"
+
+
+def _alternative(other: Alternative) -> str:
+    where = "of the same words" if other.relation == "same span" else f"“{_short(other.text)}”"
+    crossing = ", which crosses it" if other.relation == "crosses" else ""
+    return f"{other.label} {where}{crossing} ({_probability(other.probability)})"
+
+
+def _probability(value: float) -> str:
+    return "below 0.001" if value < 0.001 else "above 0.999" if value > 0.999 else f"{value:.3f}"
+
+
+def _short(text: str, most: int = 60) -> str:
+    """A text on one line, its middle left out where it is long."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most // 2 - 2].rstrip()} … {text[-most // 2 + 2 :].lstrip()}"

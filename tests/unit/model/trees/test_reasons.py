@@ -1,0 +1,136 @@
+"""Reasons: rules in groups and in words; the groups add up to the scores, exactly."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from spacy_dtparse.features.trees.wording import (
+    ALWAYS,
+    GROUPS,
+    OTHER,
+    AtomTest,
+    atom_tests,
+    fact,
+    group_of,
+    none_of,
+    phrase,
+    same_place,
+    topic_of,
+)
+from spacy_dtparse.model.trees.explain import explain
+from spacy_dtparse.model.trees.reasons import reasons, rule_book
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
+
+pytestmark = KERNEL_MARKS
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_groups_add_up_to_the_score_and_the_margin(strategy):
+    made = hand_made(strategy, ("NP", "VP", "TOP"), 1, n_trees=10)
+    parser = DtreeParser(made.model, SearchSettings(budget=0))
+    seen = 0
+    for n in (1, 3 if SLOW else 7):
+        words, tags = sentence(random.Random(n), n)
+        result = parser.parse(words, tags)
+        found = reasons(parser, words, tags)
+        assert set(found) == set(result.tree.spans())
+        for number, key in enumerate(result.tree.spans()):
+            own = found[key]
+            rules = explain(parser, words, tags, number)
+            assert own.score == sum(rule.value for rule in rules) == own.scores[key[2]]
+            assert sorted(map(str, own.rules)) == sorted(map(str, rules)) and own.n_rules == len(rules)
+            assert sum(group.value for group in own.groups) == own.score
+            assert own.runner_up not in (key[2], "TOP")
+            second = 0.0 if own.runner_up is None else own.scores[own.runner_up]
+            assert sum(group.over for group in own.groups) == own.margin == own.score - second
+            for group in own.groups:
+                assert group.name in GROUPS
+                assert sum(one.value for one in group.facts) == group.value
+                assert sum(one.over for one in group.facts) == group.over
+                seen += len(group.facts)
+            if own.runner_up is not None:
+                chain = {span[2] for span in list(result.tree.spans())[number:] if span[:2] == key[:2]}
+                allowed = {"NP", "VP"} - chain
+                assert own.scores[own.runner_up] == max(own.scores[label] for label in allowed & set(own.scores))
+            assert reasons(parser, words, tags, only=key)[key].groups == own.groups
+    assert seen > 10
+
+
+def test_a_model_keeps_its_book():
+    made = hand_made("shift_reduce", ("NP", "VP", "TOP"), 2)
+    book = rule_book(made.model)
+    assert rule_book(made.model) is book
+    assert {group_of(test.subject) for atom in range(len(book.atoms)) for test in book.tests(atom)} <= set(GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("name", "present", "absent"),
+    [
+        ("head label = VP", "its head is a VP", "its head is not a VP"),
+        ("some item of span: label = NP", "an NP among its children", "no NP among its children"),
+        ("first child of first label = nothing", "its first child is a single word",
+         "its first child is a phrase, not a single word"),
+        ("start item 1 label = nothing", "there is no second child", "there is a second child"),
+        ("end item 1 tag = CC", "its last child but one is headed by a conjunction (CC)",
+         "its last child but one is not headed by a conjunction (CC)"),
+        ("left terminal 0 tag = IN", "the next word on the left is a preposition (IN)",
+         "the next word on the left is not a preposition (IN)"),
+        ('right terminal 1 word = "bank"', "the second word on the right is “bank”",
+         "the second word on the right is not “bank”"),
+        ("reader: window chain = S VP", "it reads this span as S over VP", "it does not read this span as S over VP"),
+        ("reader: window sure < 0.2", "it gives its first choice for this span a probability below 0.2",
+         "it gives its first choice for this span a probability of at least 0.2"),
+        ("reader: of right starting >= 0.9",
+         "it expects longer constituents to begin with the next item (of at least 0.9)",
+         "it expects longer constituents to begin with the next item (below 0.9)"),
+        ("items of span > 3", "it has more than 3 children", "it has at most 3 children"),
+        ("terminals of span = 1", "it has 1 word", "it has not 1 word"),
+        ("items of 4 of right context > 0", "there is something to the right", "there is nothing to the right"),
+        ("start item 6 label = NP", "its 7th child is an NP", "its 7th child is not an NP"),
+        ("end item 5 label = NP", "its last child but 5 is an NP", "its last child but 5 is not an NP"),
+        ("front item 2 label = NP", "the next item but one after its first child is an NP",
+         "the next item but one after its first child is not an NP"),
+        ("labels = DT NN", "its children are DT NN", "its children are not DT NN"),
+        ("head item -1 label = TO", "the child before its head is a “to” (TO)",
+         "the child before its head is not a “to” (TO)"),
+    ],
+)  # fmt: skip
+def test_a_test_in_words(name, present, absent):
+    (test,) = atom_tests(name)
+    assert (phrase(test), phrase(test, holds=False)) == (present, absent)
+
+
+def test_tests_joined_in_an_atom():
+    tests = atom_tests('left terminal 0 word = "&" & first label = DT & some item of 2 left of head: tag = CC')
+    assert [test.subject for test in tests] == [
+        "left terminal 0 word", "first label", "some item of 2 left of head: tag",
+    ]  # fmt: skip
+    assert tests[0].value == '"&"' and tests[2].operator == "has"
+    assert [group_of(test.subject) for test in tests] == ["to the left", "first and last child", "among the children"]
+    assert group_of(ALWAYS) == ALWAYS and group_of("hashed atom 17") == OTHER
+
+
+def test_names_of_the_same_child_are_one():
+    assert same_place("end item 1 label", 2, 0) == "first label"
+    assert same_place("front item 2 tag", 2, 0) == "right item 0 tag"
+    assert same_place("head item -1 word", 3, 2) == "start item 1 word"
+    assert same_place("first child of end item 0 label", 3, 2) == "first child of last label"
+    assert same_place("start item 3 label", 2, 0) == "start item 3 label"
+    assert topic_of("reader: window sure") == topic_of("reader: window chain") == "reader: window"
+    assert topic_of("reader: window second chain") == "reader: window second"
+
+
+def test_a_fact_tells_what_is_there_and_else_what_is_not():
+    asked = [(AtomTest("right item 0 label", "=", "CC"), False), (AtomTest("right item 0 word", "=", '"and"'), False)]
+    known = {"right item 0 label": "PP", "right item 0 word": '"in"'}
+    assert fact("right item 0", known, asked) == "the next item on the right is a PP headed by “in”"
+    assert fact("right item 0", {}, asked) == "the next item on the right is not a conjunction (CC)"
+    assert none_of("some item of span: label", ["NN", "PRP", "NP", "X"]) == "no noun, pronoun, NP, … among its children"
+    assert none_of("first label", ["NN", "CC"]) == "its first child is not noun or conjunction"
+    mass = "reader: with right mass"
+    limits = [(AtomTest(mass, "<", "0.5"), True), (AtomTest(mass, "<", "0.1"), False)]
+    said = "it gives this span and the next item a probability from 0.1 to 0.5 of being a constituent"
+    assert fact("reader: with right", {}, limits) == said
