@@ -20,7 +20,7 @@ from ..viz import draw
 MOST_CHARACTERS = 5000
 """Of a text."""
 MOST_ALTERNATIVES = 15
-MOST_RULES = 12
+MOST_RULES, MOST_FACTS, MOST_AGAINST = 12, 7, 3
 MOST_TREES = 20
 LEAST = 0.001
 """Probability from which on an alternative is told."""
@@ -209,11 +209,13 @@ def alternatives(tree: Tree, number: int, posteriors: Probabilities) -> list[dic
 
 
 def why(parser: Any, words: Sequence[str], tags: Sequence[str], number: int, span: tuple[Any, ...]) -> dict[str, Any]:
-    """Why a parser built constituent `number` of its tree of a sentence: `rules` of boosted trees with the largest
-    values, `sources` of the score, what the `reader` says; or a `note` why there is nothing to tell."""
+    """Why a parser built constituent `number` of its tree of a sentence: for boosted trees the `facts` that spoke most
+    for it and against it, the `runner_up` label, the `rules` with the largest values, `sources` of the score, what the
+    `reader` says; or a `note` why there is nothing to tell."""
     if parser.name != "dtree":
         return {"note": "Only boosted decision trees decide by rules that can be told (en_dtparse, en_trees)."}
     from ..model.trees.explain import by_source, explain, reader_says
+    from ..model.trees.reasons import reasons as reasons_of
 
     told: dict[str, Any] = {}
     if parser.reader is not None:
@@ -232,6 +234,17 @@ def why(parser: Any, words: Sequence[str], tags: Sequence[str], number: int, spa
     told["rules"] = [
         {"value": rule.value, "present": rule.present, "absent": rule.absent} for rule in rules[:MOST_RULES]
     ]
+    reasons = reasons_of(parser, words, tags, span).get(span)
+    if reasons is not None:
+        facts: list[dict[str, Any]] = [
+            {"value": fact.value, "words": f"the network{fact.words[2:]}" if told_by else fact.words}
+            for group in reasons.groups
+            for fact in group.facts
+            for told_by in [group.name.startswith("network") and fact.words.startswith("it ")]
+        ]
+        facts.sort(key=lambda fact: -fact["value"])
+        told["facts"] = [*facts[:MOST_FACTS], *facts[max(MOST_FACTS, len(facts) - MOST_AGAINST) :]]
+        told["runner_up"] = reasons.runner_up
     if not rules:
         told["note"] = "No rule fired: the trees had nothing to decide here."
     return told

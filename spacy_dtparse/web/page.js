@@ -184,13 +184,19 @@ function why(told) {
   if (!told.rules || !told.rules.length) return parts;
   const from = Object.entries(told.sources).map(([name, value]) => `${SOURCES[name]} ${signed(value)}`).join(", ");
   parts.push(make("p", "", `The trees' score is ${signed(told.score)} (probability of the decision ${percent(told.decision)}), `
-    + `from ${told.n_rules} rules that fired: ${from}. The largest are:`));
+    + `from ${told.n_rules} rules that fired`
+    + `${told.runner_up ? `; the next label is ${told.runner_up}` : ""}. What counted most:`));
+  for (const fact of told.facts || []) parts.push(counted(fact.value, ` ${fact.words}`));
+  const rules = make("details", "", make("summary", "", "The largest rules"), make("p", "faint", `The score: ${from}.`));
   for (const rule of told.rules) {
     const tests = [...rule.present, ...rule.absent.map((atom) => `not ${atom}`)];
-    parts.push(make("p", "rule", make("b", rule.value < 0 ? "minus" : "plus", signed(rule.value)),
-      tests.length ? ` if ${tests.join(" and ")}` : " always"));
+    rules.append(counted(rule.value, tests.length ? ` if ${tests.join(" and ")}` : " always"));
   }
-  return parts;
+  return [...parts, rules];
+}
+
+function counted(value, text) {
+  return make("p", "rule", make("b", value < 0 ? "minus" : "plus", signed(value)), text);
 }
 
 function signed(value) {

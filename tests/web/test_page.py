@@ -63,6 +63,7 @@ def test_a_click_tells_alternatives_and_why(browser, shots):
         details = browser.text("#details")
         assert "NP: the man" in details and "the man with the telescope" in details and "longer" in details
         assert "The reader gives these words NP" in details and "rules that fired" in details
+        assert "its last child is “man”" in details and "The largest rules" in details
         hot = "return [...document.querySelectorAll('.hot')].map(e => e.textContent).join(' ')"
         assert browser.run(hot) == "the man"
         browser.click("#details tr.choice")

@@ -29,7 +29,7 @@ TAGS = {
     "PRP$": "possessive pronoun", "RB": "adverb", "RBR": "comparative adverb", "RBS": "superlative adverb",
     "RP": "particle", "TO": "to", "UH": "interjection", "VB": "bare verb", "VBD": "past verb",
     "VBG": "-ing form", "VBN": "past participle", "VBP": "present verb", "VBZ": "verb in -s", "WDT": "wh-determiner",
-    "WP": "wh-pronoun", "WP$": "possessive wh-pronoun", "WRB": "wh-adverb", ",": "comma", ".": "full stop",
+    "WP": "wh-pronoun", "WP$": "possessive wh-pronoun", "WRB": "wh-adverb", ",": "comma", ".": "final mark",
     ":": "colon or dash", "``": "opening quote", "''": "closing quote", "-LRB-": "opening bracket",
     "-RRB-": "closing bracket", "HYPH": "hyphen", "SYM": "symbol", "$": "currency sign", "LS": "list mark",
     "NFP": "odd punctuation", "ADD": "address",
@@ -218,7 +218,8 @@ def _length(unit: str, region: str, operator: str, n: int, holds: bool) -> str:
     if right and operator == ">" and n == 0:
         return f"there is {'something' if holds else 'nothing'}{where}"
     if operator == "=":
-        return f"{start}{'' if holds else 'not '}{n} {noun if n == 1 else plural}{where}"
+        start = start if holds else "there are not just " if right else "it does not have "
+        return f"{start}{n} {noun if n == 1 else plural}{where}"
     bound = f"more than {n}" if holds else f"at most {n}"
     return f"{start}{bound} {noun if n == 1 else plural}{where}"
 

@@ -87,7 +87,7 @@ def test_a_model_keeps_its_book():
          "it expects longer constituents to begin with the next item (of at least 0.9)",
          "it expects longer constituents to begin with the next item (below 0.9)"),
         ("items of span > 3", "it has more than 3 children", "it has at most 3 children"),
-        ("terminals of span = 1", "it has 1 word", "it has not 1 word"),
+        ("terminals of span = 1", "it has 1 word", "it does not have 1 word"),
         ("items of 4 of right context > 0", "there is something to the right", "there is nothing to the right"),
         ("start item 6 label = NP", "its 7th child is an NP", "its 7th child is not an NP"),
         ("end item 5 label = NP", "its last child but 5 is an NP", "its last child but 5 is not an NP"),
