@@ -18,8 +18,10 @@ from typing import Any
 
 from common import ROOT, arguments, save
 
-from spacy_dtparse.models import DEFAULT, WHOLE
+from spacy_dtparse.models import DEFAULT, HERE, WHOLE
 
+SHARED = [WHOLE]
+"""Folders that every pipeline is made of, beside its own."""
 CHILD = """
 import json, sys, time
 def rss():
@@ -81,6 +83,10 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
         fact: statistics.median(run[fact] for run in runs) for fact in runs[0] if fact != flag
     }
     facts[flag] = any(run[flag] for run in runs)
+    folders = {*SHARED, name}
+    facts["bytes"] = sum(
+        path.stat().st_size for folder in folders for path in (HERE / folder).rglob("*") if path.is_file()
+    )
     # beside spaCy's own import, before spaCy looks for plugins
     facts["import_spacy_dtparse"] = statistics.median(float(child(IMPORT).split()[0]) for _ in range(repeats))
     print(name)
