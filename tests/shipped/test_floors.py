@@ -53,7 +53,10 @@ def tagged(treebank: str) -> tuple[list, list]:
     return gold, tag_lists(pipeline("en_span"), (sentence.tree.words for sentence in gold))
 
 
-@pytest.mark.parametrize(("name", "treebank"), LEAST_F1)
+@pytest.mark.parametrize(
+    ("name", "treebank"),
+    [pytest.param(*key, marks=[pytest.mark.slow] if key[0] == "en_pcfgla" else []) for key in LEAST_F1],
+)
 def test_constituents(name: str, treebank: str) -> None:
     gold, tags = tagged(treebank)
     parser = pipeline(name).get_pipe(PARSERS[name]).parser
