@@ -18,7 +18,7 @@ from spacy_dtparse.pipeline.explanation import MOST_LINES
 
 TEXT = "The old man saw the dog with the telescope in the garden. Visiting relatives can be boring."
 
-pytestmark = pytest.mark.embedded
+pytestmark = [pytest.mark.slow, pytest.mark.embedded]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from spacy_dtparse.errors import ConfigError, DtparseError
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.web.answers import MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_RULES, Answers, alternatives
 
+pytestmark = pytest.mark.slow
+
 TEXT = "I saw the man with the telescope yesterday. It slept."
 
 

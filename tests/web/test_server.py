@@ -24,6 +24,8 @@ from spacy_dtparse.web.server import MOST_BYTES, is_local, make_server
 from ..documents import ROOT
 from .conftest import running
 
+pytestmark = pytest.mark.slow
+
 
 def request(url, data=None, headers=None, method=None):
     """Status, headers and content of a reply."""

@@ -15,7 +15,10 @@ from spacy_dtparse.query import Forest, compile_pattern
 from spacy_dtparse.trees.bracket_writer import write_tree
 from spacy_dtparse.trees.brackets import read_trees
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the library that nltk reads patterns with
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of the library that nltk reads patterns with
+]
 tgrep = pytest.importorskip("nltk.tgrep")
 nltk_tree = pytest.importorskip("nltk.tree")
 pytest.importorskip("pyparsing")
