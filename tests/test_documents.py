@@ -293,6 +293,15 @@ def test_use_runs(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.embedded
+def test_moving_runs(capsys):
+    namespace: dict = {}
+    for block in blocks("docs/moving.md", "python"):
+        run_python(block, "docs/moving.md", namespace)
+    said = capsys.readouterr().out
+    assert "14 6\n" in said and "NP 1 8\n" in said and said.count("['She', 'the old dog', 'the garden', 'It']") == 2
+
+
+@pytest.mark.embedded
 def test_readme_first_command_parses(capsys):
     line = commands("README.md")[0].rpartition("&&")[2]
     words = shlex.split(line)

@@ -161,7 +161,11 @@ def test_names_of_this_machine():
 def test_the_command_ends_with_ctrl_c():
     """`dtparse serve` in a process of its own: it says where the page is, answers, and ends without a traceback."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "spacy_dtparse", "serve", "--port", "0", "--pipeline", "en_span"]
+    program = (  # as in a terminal: a shell's background jobs ignore Ctrl-C
+        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from spacy_dtparse.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "serve", "--port", "0", "--pipeline", "en_span"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
     try:
         line = next(line for line in process.stderr if "the page is at" in line)
@@ -169,8 +173,12 @@ def test_the_command_ends_with_ctrl_c():
         assert "(TOP (S" in request(address + "/parse", {"text": "She sat."})[2]
     finally:
         process.send_signal(signal.SIGINT)
+        try:
+            code = process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
         said = process.stderr.read()
-        code = process.wait(30)
         process.stderr.close()
     assert code == 0 and "Traceback" not in said and "ended" in said
 

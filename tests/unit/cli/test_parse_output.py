@@ -113,8 +113,15 @@ def test_a_short_run_says_nothing(monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
-def test_interrupts_are_given_back():
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+@pytest.fixture
+def heeded_interrupts():
+    """Ctrl-C as in a terminal: a shell's background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupts_are_given_back(heeded_interrupts):
     with pytest.raises(KeyboardInterrupt), ended_together():
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         os.kill(os.getpid(), signal.SIGINT)
