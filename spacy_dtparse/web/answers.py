@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, isfinite
+from math import isfinite
 from threading import Lock
 from typing import Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 
 from ..checks import Setting, one_of, truth, whole_number
 from ..errors import ConfigError, DtparseError
-from ..pipeline.attributes import sentence_infos
+from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.component import ConstituentPipe
 from ..pipeline.drawings import drawn_trees
+from ..pipeline.explain import explain
 from ..trees.tree import TOP, Tree
 from ..viz import draw
 
 MOST_CHARACTERS = 5000
 """Of a text."""
 MOST_ALTERNATIVES = 15
-MOST_RULES, MOST_FACTS, MOST_AGAINST = 12, 7, 3
+MOST_RULES = 12
 MOST_TREES = 20
-LEAST = 0.001
-"""Probability from which on an alternative is told."""
 
 Probabilities = Mapping[tuple[int, int, str], float]
 
@@ -159,95 +159,26 @@ class Answers:
         return found, f"The numbers are the probabilities that the sentence has such a constituent{whose}."
 
     def ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What there is to know of a constituent: `alternatives` and `why`. `asked`: `words`, `tags`, and its `start`,
-        `end` and `label`.
+        """What there is to know of a constituent, as `Explanation.to_dict` has it. `asked`: `words`, `tags`, and its
+        `start`, `end` and `label`.
 
         Raises ConfigError where the sentence is not of words and tags or has no such constituent.
         """
         words, tags = _strings(asked, "words"), _strings(asked, "tags")
         if len(words) != len(tags):
             raise ConfigError(f"{len(words)} words and {len(tags)} tags; give a tag for each word")
-        span: Any = asked.get("start"), asked.get("end"), asked.get("label")
+        wanted: Any = asked.get("start"), asked.get("end"), asked.get("label")
         with self._lock:
-            parser: Any = self.component.configured_parser
-            tree = parser.parse(words, tags).tree
-            posteriors, note = self._posteriors(words, tags)
-            if span not in tree.spans():
-                raise ConfigError(f"the tree has no constituent {span}; parse the text again")
-            number = tree.spans().index(span)
-            return {
-                "alternatives": [] if posteriors is None else alternatives(tree, number, posteriors),
-                "probability": None if posteriors is None else posteriors.get(span, 0.0),
-                "note": note,
-                "why": why(parser, words, tags, number, span),
-            }
-
-
-def alternatives(tree: Tree, number: int, posteriors: Probabilities) -> list[dict[str, Any]]:
-    """Constituents that the tree does not have and that bear on its constituent `number`, the most probable first.
-
-    Those over the same words with another label, those that cross it, and longer or shorter ones with its label and
-    one of its edges.
-    """
-    start, end, label = tree.starts[number], tree.ends[number], tree.labels[number]
-    own = set(tree.spans())
-    found: list[dict[str, Any]] = []
-    for (first, last, name), probability in posteriors.items():
-        if (first, last, name) in own or probability < LEAST:
-            continue
-        if (first, last) == (start, end):
-            kind = "another label"
-        elif first < start < last < end or start < first < end < last:
-            kind = "crosses it"
-        elif name == label and (first == start or last == end):
-            kind = "longer" if last - first > end - start else "shorter"
-        else:
-            continue
-        found.append({"start": first, "end": last, "label": name, "probability": probability, "kind": kind})
-    found.sort(key=lambda one: (-one["probability"], one["start"], one["end"], one["label"]))
-    return found[:MOST_ALTERNATIVES]
-
-
-def why(parser: Any, words: Sequence[str], tags: Sequence[str], number: int, span: tuple[Any, ...]) -> dict[str, Any]:
-    """Why a parser built constituent `number` of its tree of a sentence: for boosted trees the `facts` that spoke most
-    for it and against it, the `runner_up` label, the `rules` with the largest values, `sources` of the score, what the
-    `reader` says; or a `note` why there is nothing to tell."""
-    if parser.name != "dtree":
-        return {"note": "Only boosted decision trees decide by rules that can be told (en_dtparse, en_trees)."}
-    from ..model.trees.explain import by_source, explain, reader_says
-    from ..model.trees.reasons import reasons as reasons_of
-
-    told: dict[str, Any] = {}
-    if parser.reader is not None:
-        kept = parser.recipe.prepare(words, tags).kept
-        first, last = (sum(place < edge for place in kept) for edge in span[:2])
-        said = reader_says(parser, [words[k] for k in kept], [tags[k] for k in kept], first, last)
-        told["reader"] = said.replace(f"[{first}, {last})", "these words")
-    try:
-        rules = explain(parser, words, tags, number)
-    except DtparseError as error:
-        return {**told, "note": str(error)}
-    total = sum(rule.value for rule in rules)
-    told["score"], told["decision"] = total, 1 / (1 + exp(-total)) if total > -700 else 0.0
-    told["sources"] = {name: value for name, value in by_source(rules).items() if value}
-    told["n_rules"] = len(rules)
-    told["rules"] = [
-        {"value": rule.value, "present": rule.present, "absent": rule.absent} for rule in rules[:MOST_RULES]
-    ]
-    reasons = reasons_of(parser, words, tags, span).get(span)
-    if reasons is not None:
-        facts: list[dict[str, Any]] = [
-            {"value": fact.value, "words": f"the network{fact.words[2:]}" if told_by else fact.words}
-            for group in reasons.groups
-            for fact in group.facts
-            for told_by in [group.name.startswith("network") and fact.words.startswith("it ")]
-        ]
-        facts.sort(key=lambda fact: -fact["value"])
-        told["facts"] = [*facts[:MOST_FACTS], *facts[max(MOST_FACTS, len(facts) - MOST_AGAINST) :]]
-        told["runner_up"] = reasons.runner_up
-    if not rules:
-        told["note"] = "No rule fired: the trees had nothing to decide here."
-    return told
+            starts: list[Any] = [word == 0 for word in range(len(words))]
+            doc = self.component(Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
+            found = (span for span in constituents(doc) if (span.start, span.end, span.label_) == wanted)
+            span = next(found, None)
+            if span is None and wanted == (0, len(words), TOP):
+                return {"decided": "The root, which every tree has.", "alternatives": [], "groups": [], "rules": []}
+            if span is None:
+                raise ConfigError(f"the tree has no constituent {wanted}; parse the text again")
+            told = explain(self.component, span).to_dict(rules=MOST_RULES)
+            return {**told, "alternatives": told["alternatives"][:MOST_ALTERNATIVES]}
 
 
 def _difference(tree: Tree, other: Tree) -> list[str]:

@@ -151,19 +151,18 @@ async function show(place, number, drawing) {
   }
   if (panel.lastChild !== asked) return; // another label was clicked meanwhile
   asked.remove();
-  if (answer.probability !== null) panel.append(make("p", "", `Probability ${percent(answer.probability)}`));
-  panel.append(make("p", "faint", answer.note), make("h3", "", "Alternatives"));
-  panel.append(answer.alternatives.length
+  if (typeof answer.probability === "number") panel.append(make("p", "", `Probability ${percent(answer.probability)}`));
+  panel.append(make("h3", "", "Alternatives"), answer.alternatives.length
     ? alternatives(answer.alternatives, words, drawing)
-    : make("p", "faint", "None with a probability of 0.1 % or more."));
-  panel.append(make("h3", "", "Why"), ...why(answer.why));
+    : make("p", "faint", "None that is probable enough to tell."));
+  panel.append(make("h3", "", "Why"), ...why(answer));
 }
 
 function alternatives(found, words, drawing) {
   const table = make("table", "alternatives");
   for (const one of found) {
     const row = make("tr", "choice", make("td", "number", percent(one.probability)),
-      make("td", "", make("b", "", one.label), ` ${words(one.start, one.end)}`), make("td", "faint", one.kind));
+      make("td", "", make("b", "", one.label), ` ${words(one.start, one.end)}`), make("td", "faint", RELATIONS[one.relation]));
     row.tabIndex = 0;
     const choose = () => mark(drawing, one.start, one.end);
     row.addEventListener("click", choose);
@@ -173,25 +172,23 @@ function alternatives(found, words, drawing) {
   return table;
 }
 
-const SOURCES = {
-  reader: "about the reader's beliefs", words: "about words and tags", both: "about both together", nothing: "the label's constant",
-};
+const RELATIONS = { "same span": "another label", crosses: "crosses it", contains: "takes it in", shorter: "shorter" };
+const SMALL = 0.05, MOST_FACTS = 3;
 
 function why(told) {
-  const parts = [];
-  if (told.reader) parts.push(make("p", "", `${told.reader[0].toUpperCase()}${told.reader.slice(1)}.`));
-  if (told.note) parts.push(make("p", "faint", told.note));
-  if (!told.rules || !told.rules.length) return parts;
-  const from = Object.entries(told.sources).map(([name, value]) => `${SOURCES[name]} ${signed(value)}`).join(", ");
-  parts.push(make("p", "", `The trees' score is ${signed(told.score)} (probability of the decision ${percent(told.decision)}), `
-    + `from ${told.n_rules} rules that fired`
-    + `${told.runner_up ? `; the next label is ${told.runner_up}` : ""}. What counted most:`));
-  for (const fact of told.facts || []) parts.push(counted(fact.value, ` ${fact.words}`));
-  const rules = make("details", "", make("summary", "", "The largest rules"), make("p", "faint", `The score: ${from}.`));
-  for (const rule of told.rules) {
-    const tests = [...rule.present, ...rule.absent.map((atom) => `not ${atom}`)];
-    rules.append(counted(rule.value, tests.length ? ` if ${tests.join(" and ")}` : " always"));
+  const parts = [make("p", "", told.decided)];
+  if (!told.groups.length) return parts;
+  const next = told.runner_up ? ` (next label ${told.runner_up}, ${signed(told.score - told.margin)})` : "";
+  parts.push(make("p", "", `The rules' score is ${signed(told.score)}${next}. What they looked at:`));
+  const size = (one) => -Math.abs(one.value);
+  for (const group of [...told.groups].sort((a, b) => size(a) - size(b))) {
+    if (Math.abs(group.value) < SMALL) continue;
+    parts.push(counted(group.value, ` ${group.name}`));
+    const facts = group.facts.filter((fact) => Math.abs(fact.value) >= SMALL).sort((a, b) => size(a) - size(b));
+    for (const fact of facts.slice(0, MOST_FACTS)) parts.push(make("p", "fact", `${fact.words} ${signed(fact.value)}`));
   }
+  const rules = make("details", "", make("summary", "", "The largest rules"));
+  for (const rule of told.rules) rules.append(make("p", "rule", rule));
   return [...parts, rules];
 }
 
@@ -200,7 +197,7 @@ function counted(value, text) {
 }
 
 function signed(value) {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 }
 
 $("form").addEventListener("submit", (event) => {

@@ -9,8 +9,7 @@ import spacy
 
 import spacy_dtparse
 from spacy_dtparse.errors import ConfigError, DtparseError
-from spacy_dtparse.trees import parse_tree
-from spacy_dtparse.web.answers import MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_RULES, Answers, alternatives
+from spacy_dtparse.web.answers import MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_RULES, Answers
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +41,7 @@ def test_any_constituent_parser_will_do(nlp):
     assert "no probabilities" in sentence["probabilities"] and "best tree alone" in sentence["k_note"]
     assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None}
     answer = ask(answers, json.loads(json.dumps(sentence)), "NP", "the old cat")
-    assert answer["alternatives"] == [] and answer["probability"] is None and "note" in answer["why"]
+    assert answer["alternatives"] == [] and answer["probability"] is None and "gives no reasons" in answer["decided"]
 
 
 def test_the_drawing_is_as_asked_and_numbered(nlp):
@@ -106,21 +105,6 @@ def test_a_pipeline_without_a_parser():
         Answers(nlp)
 
 
-def test_alternatives_bear_on_the_constituent():
-    tree = parse_tree("(S (NP (DT a) (NN b)) (VP (VB c) (NP (NN d))))")
-    number = tree.labels.index("NP")
-    told = {
-        (0, 2, "NP"): 0.9, (0, 2, "S"): 0.01, (0, 3, "NP"): 0.2, (1, 3, "X"): 0.3, (1, 2, "NP"): 0.4, (1, 2, "X"): 0.5,
-        (2, 4, "NP"): 0.6, (0, 3, "X"): 0.7, (0, 2, "QP"): 0.0001,
-    }  # fmt: skip
-    found = [(one["start"], one["end"], one["label"], one["kind"]) for one in alternatives(tree, number, told)]
-    assert found == [
-        (1, 2, "NP", "shorter"), (1, 3, "X", "crosses it"), (0, 3, "NP", "longer"), (0, 2, "S", "another label"),
-    ]  # fmt: skip
-    many = {(0, 2, f"L{i}"): 0.5 for i in range(40)}
-    assert len(alternatives(tree, number, many)) == MOST_ALTERNATIVES
-
-
 @pytest.mark.embedded
 def test_trees_over_a_reader_tell_all():
     answers = Answers(spacy_dtparse.load())
@@ -129,24 +113,24 @@ def test_trees_over_a_reader_tell_all():
     answer = ask(answers, sentence, "NP", "the man")
     assert answer["probability"] == pytest.approx(sentence["constituents"][4]["probability"])
     longer = answer["alternatives"][0]
-    assert (longer["kind"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("longer", "telescope")
-    why = answer["why"]
-    assert why["reader"].startswith("the reader gives these words NP") and len(why["rules"]) == MOST_RULES
-    assert sum(why["sources"].values()) == pytest.approx(why["score"]) and 0.5 < why["decision"] <= 1
-    values = [abs(rule["value"]) for rule in why["rules"]]
-    assert values == sorted(values, reverse=True)
+    assert (longer["relation"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("contains", "telescope")
+    assert sum(group["value"] for group in answer["groups"]) == pytest.approx(answer["score"])
+    assert len(answer["rules"]) == MOST_RULES and "network" in answer["decided"]
+    root = {**sentence["constituents"][0], "words": sentence["words"], "tags": sentence["tags"]}
+    assert root["label"] == "TOP" and answers.ask(root)["decided"] == "The root, which every tree has."
 
 
 @pytest.mark.embedded
 def test_other_parsers_tell_what_they_have():
     network = Answers(spacy_dtparse.load("en_span"))
     answer = ask(network, first_sentence(network), "NP", "the man")
-    assert answer["alternatives"] and "rules" in answer["why"]["note"]
+    assert answer["alternatives"] and "no rules" in answer["decided"] and not answer["groups"]
+    assert len(answer["alternatives"]) <= MOST_ALTERNATIVES
     trees = Answers(spacy_dtparse.load("en_trees"))
     sentence = first_sentence(trees)
     assert "decisions that built the tree" in sentence["probabilities"] and "NP" in sentence["drawing"]
     answer = ask(trees, sentence, "PP", "with the telescope")
-    assert answer["probability"] is None and answer["why"]["rules"] and "reader" not in answer["why"]
+    assert answer["probability"] is None and answer["rules"] and answer["decided"] == "The rules decided."
 
 
 @pytest.mark.embedded
