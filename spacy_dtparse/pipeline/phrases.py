@@ -121,6 +121,7 @@ class NounChunks:
             found = _noun_chunks(where, None)
         except DtparseError:
             if self.before is None:
+                # as spaCy's `Doc.noun_chunks` does for a language without chunks
                 raise NotImplementedError(Errors.E894.format(lang=doc.vocab.lang)) from None
             yield from self.before(where)
         else:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID
+from ...features.trees.facts import fact, topic_of
 from ...features.trees.names import NOTHING, READER
 from ...features.trees.templates import BELIEFS
-from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, fact, group_of, is_counted, same_place, topic_of
+from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, group_of, is_counted, same_place
 from ...kernels.trees import beliefs as b
 from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.features import BELIEF, Nodes

@@ -6,18 +6,16 @@ import random
 
 import pytest
 
+from spacy_dtparse.features.trees.facts import fact, none_of, topic_of
 from spacy_dtparse.features.trees.wording import (
     ALWAYS,
     GROUPS,
     OTHER,
     AtomTest,
     atom_tests,
-    fact,
     group_of,
-    none_of,
     phrase,
     same_place,
-    topic_of,
 )
 from spacy_dtparse.model.trees.explain import explain
 from spacy_dtparse.model.trees.reasons import reasons, rule_book

@@ -1,0 +1,31 @@
+"""Time of a sentence while kernels are interpreted, and once they are compiled: microseconds of wall time per token.
+
+    python benchmarks/bench_interpreted.py
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+
+import spacy_dtparse
+from spacy_dtparse.kernels.jit import interpreted
+
+SENTENCE = (
+    "After the committee had met for the third time in as many weeks, its chair told reporters that she would resign."
+)
+
+
+def main() -> None:
+    """Measure and print; the first parse of each kind is not counted."""
+    nlp = spacy_dtparse.load()
+    for name, context in (("compiled", nullcontext), ("interpreted", interpreted)):
+        with context():
+            nlp(SENTENCE)
+            began = time.perf_counter()
+            doc = nlp(SENTENCE)
+            print(f"{name}: {1e6 * (time.perf_counter() - began) / len(doc):,.0f} µs per token")
+
+
+if __name__ == "__main__":
+    main()
