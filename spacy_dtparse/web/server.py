@@ -185,8 +185,8 @@ def serve(nlp: Language | None = None, port: int = 5000, host: str = "localhost"
     """Serve a page on which one types a sentence and sees its tree, until Ctrl-C.
 
     The page has the probability of each constituent, the k best trees where the parser lists them, and, on a click, the
-    alternatives to a constituent and why it is there (see `explain`). `nlp`: a pipeline with a constituent parser (default:
-    that of `load()`). `port`: 0 takes any that is free. `host`: by default only this machine gets an answer.
+    alternatives to a constituent and why it is there (see `explain`). `nlp`: a pipeline with a constituent parser
+    (default: that of `load()`). `port`: 0 takes any that is free. `host`: by default only this machine gets an answer.
 
     Raises ConfigError when the port cannot be had, DtparseError for a pipeline without a constituent parser.
     """
