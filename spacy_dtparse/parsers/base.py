@@ -31,6 +31,8 @@ class ParseResult:
     `n_states`: states taken from the agenda; `n_scored`: inferences scored. `greedy_optimal`: whether the greedy parse
     was already the best one, None when that was not established. `n_searches`: searches until one gave a whole tree; 1
     unless spines were offered. `ambiguity`: spines that a token had in the last search, None where it was not pruned.
+    `probabilities`: of each constituent, that it is right; `tree_probability`: that the whole tree is (see
+    `parsers.calibration`); None where nobody asked.
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
     """
@@ -44,6 +46,8 @@ class ParseResult:
     greedy_optimal: bool | None = None
     n_searches: int = 1
     ambiguity: float | None = None
+    probabilities: tuple[float, ...] | None = None
+    tree_probability: float | None = None
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.tree.labels):
