@@ -69,7 +69,9 @@ def plot(found: dict[str, Any], out: Path) -> None:
     figure = Figure(figsize=(8, 4 * len(found)), layout="constrained")
     axes = figure.subplots(len(found), 2, squeeze=False)
     for row, (name, facts) in zip(axes, found.items(), strict=True):
-        for axis, curve, when in zip(row, ("curve_raw", "curve"), ("as the parser has them", "calibrated"), strict=True):
+        for axis, curve, when in zip(
+            row, ("curve_raw", "curve"), ("as the parser has them", "calibrated"), strict=True
+        ):
             axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             for record in facts["treebanks"]:
                 points = [one for one in record["constituents"][curve] if one["count"] >= 30]
@@ -77,7 +79,9 @@ def plot(found: dict[str, Any], out: Path) -> None:
                     [one["mean"] for one in points], [one["right"] for one in points], marker="o", markersize=3,
                     linewidth=1, label=record["treebank"],
                 )  # fmt: skip
-            axis.set(title=f"{name}, {when}", xlabel="probability", ylabel="share of right constituents", aspect="equal")
+            axis.set(
+                title=f"{name}, {when}", xlabel="probability", ylabel="share of right constituents", aspect="equal"
+            )
         row[0].legend(frameon=False, fontsize=8)
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, metadata={"Date": None})

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DtparseError, ModelFormatError
-from ..model.container import container_digest
 from ..trees.tree import TOP, Tree
 from .base import ParseResult
 
@@ -119,20 +118,9 @@ def expected(parser: Any, words: Sequence[str], tags: Sequence[str], tree: Tree)
     return Expected(tuple(own), len(own) - sum(own) + sum(posteriors[span] for span in missing))
 
 
-def calibration_of(parser: Any) -> Calibration | None:
-    """The calibration in the meta of the parser's model, or that of a model of the package; None where it has none.
-
-    Raises ModelFormatError for one that is none.
-    """
-    stored = parser.meta.get(CALIBRATION)
-    if stored is None and hasattr(parser, "to_bytes"):
-        stored = packaged().get(container_digest(parser.to_bytes()))
-    return None if stored is None else Calibration.from_dict(stored)
-
-
 @cache
 def packaged() -> dict[str, Any]:
-    """The calibrations of the package's models by `container_digest`, as plain data."""
+    """The calibrations of the package's models by the digests of their files, as plain data."""
     return json.loads(PACKAGED.read_text(encoding="utf8"))
 
 
@@ -143,11 +131,11 @@ class Calibrated:
     """
 
     def __init__(self, parser: Any):
-        found = calibration_of(parser)
+        found: Calibration | None = getattr(parser, "calibration", None)
         if found is None:
             raise DtparseError(
-                f"the model of this parser (kind {parser.name!r}) has no calibration, so it cannot say how probable its "
-                "constituents are: python -m training calibrate MODEL --dev TREES --out MODEL writes one"
+                f"the model of this parser (kind {parser.name!r}) has no calibration, so it cannot say how probable "
+                "its constituents are: python -m training calibrate MODEL --dev TREES --out MODEL writes one"
             )
         self.parser, self.calibration = parser, found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
@@ -15,7 +16,9 @@ from .declaring import READ_SPEC, choice, declare, option, path, size
     "Parsers",
     "calibrate build/span.model --dev build/corpus/sample/dev.mrg --tags gold --out build/calibrated.model",
     path("source", "a model file, or the folder of a spaCy pipeline"),
-    option("--dev", "bracketed gold trees that the model was not trained on", nargs="+", required=True, metavar=READ_SPEC),
+    option(
+        "--dev", "bracketed gold trees that the model was not trained on", nargs="+", required=True, metavar=READ_SPEC
+    ),
     choice(
         "--tags",
         ("gold", "predicted"),
@@ -33,11 +36,14 @@ def calibrate(options: argparse.Namespace) -> None:
     from training.data.evaluate import load_source, tags_of
     from training.data.treebanks import TreebankFile
 
+    parser: Any
     parser, nlp = load_source(options.source)
     files = [TreebankFile.parse(text) for text in options.dev]
     names = [file.name for file in files]
     if len(set(names)) < len(names):
-        raise ConfigError(f"two treebanks have one name, of {', '.join(names)}; give them as folders or files of their own")
+        raise ConfigError(
+            f"two treebanks have one name, of {', '.join(names)}; give them as folders or files of their own"
+        )
     judged = {}
     for file in files:
         gold = replace(file, tags=None).read()

@@ -109,12 +109,12 @@ def _likeliest(parts: Sequence[np.ndarray], right: Sequence[np.ndarray], signs: 
 
 
 def reliability(said: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
-    """In each of BINS equal parts of [0, 1] with probabilities: their `mean`, the share of `right` ones, the `count`."""
+    """In each of BINS equal parts of [0, 1] with probabilities: their `mean`, the share of `right` ones, `count`."""
     bins = np.minimum((said * BINS).astype(int), BINS - 1)
+    parts = [bins == k for k in range(BINS) if (bins == k).any()]
     return [
-        {"mean": float(said[bins == k].mean()), "right": float(right[bins == k].mean()), "count": int((bins == k).sum())}
-        for k in range(BINS)
-        if (bins == k).any()
+        {"mean": float(said[part].mean()), "right": float(right[part].mean()), "count": int(part.sum())}
+        for part in parts
     ]  # fmt: skip
 
 
@@ -158,7 +158,11 @@ def errors_by_treebank(judged: Mapping[str, Judged], calibration: Calibration) -
 
 def table(records: Sequence[Mapping[str, Any]]) -> str:
     """The records as a table in Markdown."""
-    heads = [f"{what}, {name}" for what in ("constituents", "trees") for name in ("right", "raw", "fitted", "others", "chance")]
+    heads = [
+        f"{what}, {name}"
+        for what in ("constituents", "trees")
+        for name in ("right", "raw", "fitted", "others", "chance")
+    ]
     lines = [f"| treebank | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for record in records:
         cells = []
