@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import DtparseError
 
-from . import calibrating, data, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
+from . import data, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
+from . import calibrating  # noqa: F401, I001 (after the parsers' others)
 from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")

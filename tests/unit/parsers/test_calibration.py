@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -127,3 +128,26 @@ def test_each_constituent_parser_of_the_package_is_calibrated():
 
     digests = {container_digest(Path(embedded_model(name)).read_bytes()) for name in PARSERS if name != "en_bpm"}
     assert digests == set(packaged())
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_a_model_is_calibrated_by_command(tmp_path, capsys):
+    from pathlib import Path
+
+    import spacy
+
+    from training.cli import main
+
+    dev = Path(__file__).resolve().parents[3] / "assets" / "sample" / "dev.mrg"
+    source = Path(embedded_model("en_span")).parent.parent
+    out, told = tmp_path / "pipeline", tmp_path / "told.json"
+    assert main(["calibrate", str(source), "--dev", str(dev), "--out", str(out), "--json", str(told)]) == 0
+    assert "| sample |" in capsys.readouterr().out
+    facts = json.loads(told.read_text())
+    found = spacy.load(out).get_pipe("span_parser").parser.calibration
+    assert found == Calibration.from_dict(facts[CALIBRATION]) != packaged()
+    record = facts["treebanks"][0]["constituents"]
+    assert record["fitted"] < record["raw"] and record["others"] is None
+    assert main(["calibrate", str(Path(embedded_model("en_span"))), "--dev", str(dev)]) == 1
+    assert "tags=PATH" in capsys.readouterr().err
