@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import one_of, whole_number
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
-from ...features.recurrent.tokenparts import TokenParts
+from ...features.recurrent.forms import PATTERNS
+from ...features.recurrent.tokenparts import KINDS, TokenParts
 from ...kernels.recurrent.tagging import TaggingNetwork
-from ..packing import shapes_of_layers, unpack
+from ..packing import declared, shapes_of_layers, unpack
 from ..reading import FETCH, ModelFormat
+from ..schema import TAG, WORD, Schema, a, finite, listed, record, row, text, texts
 
 KIND = "recurrent"
 VERSION = 1
@@ -80,10 +83,20 @@ def _parts(model: RecurrentModel) -> tuple[dict[str, Any], dict[str, np.ndarray]
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> RecurrentModel:
     packed = {n: a.view(STORED_REAL) if a.dtype == np.uint16 else a for n, a in arrays.items()}
-    forms = tuple((str(form), str(tag)) for form, tag in meta["forms"])
+    forms = tuple((form, tag) for form, tag in meta["forms"])
     parts = TokenParts.from_dict(meta["parts"])
-    return RecurrentModel(parts, tuple(meta["tags"]), packed, forms, str(meta["space"]), dict(meta["meta"]))
+    return RecurrentModel(parts, tuple(meta["tags"]), packed, forms, meta["space"], dict(meta["meta"]))
 
 
-FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, "zlib")
+SCHEMA = Schema(
+    fields={
+        "parts": record({name: texts(WORD) for name in KINDS}),
+        "tags": texts(TAG, 1, 10_000),
+        "forms": listed(row(a(one_of(*PATTERNS)), text(TAG)), 0, 1000),
+        "space": text(TAG),
+    },
+    arrays=lambda fields, arrays: declared(arrays, "", outputs=("read", "scores"), output_bias=("scores",)),
+    proof={"tags": listed(a(whole_number(0))), "starts": listed(finite())},
+)
+FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write
