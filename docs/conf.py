@@ -39,6 +39,9 @@ smartquotes = False  # quotes and dashes stand as they were written
 myst_heading_anchors = 4
 """Anchors as GitHub makes them; a link to one that is not there is a warning, and so a failed build."""
 
+myst_disable_syntax = ["myst_line_comment", "myst_block_break", "myst_role", "myst_target"]
+"""What only MyST knows: a line that begins with a per cent sign, say, would be a comment and be lost."""
+
 default_role = "py:obj"  # docstrings have names in single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -133,9 +136,9 @@ class SettingsTable(SphinxDirective):
         module, _, name = self.arguments[0].rpartition(".")
         kind = getattr(import_module(module), name)
         defaults = defaults_of(kind.SETTINGS)
-        rows = [("model", "``None``", "the path of a model file")]
+        rows = [("model", "``None``", "a path of a model file")]
         if hasattr(kind, "EMBEDDED"):
-            rows = [("model", f"that of {kind.EMBEDDED}", "the path of a model file, or the name of an English pipeline")]
+            rows = [("model", f"that of {kind.EMBEDDED}", "a path of a model file, or a name of an English pipeline")]
         rows += [(name, f"``{defaults[name]!r}``", setting.allowed) for name, setting in kind.SETTINGS.items()]
         rows += [(name, f"``{default!r}``", setting.allowed) for name, (default, setting) in kind.OWN.items()]
         lines = [".. list-table::", "   :header-rows: 1", "", "   * - setting", "     - default", "     - allowed"]
