@@ -55,7 +55,7 @@ def load(name: str | None = None, **overrides: Any) -> Language:
     `exclude`, `disable`, `config`, … . Raises ConfigError for another name, ModelFormatError when this installation has
     no model.
 
-    The first time on a machine kernels are compiled, in other processes; see `model.ahead`.
+    The first time on a machine kernels are compiled, in other processes; `dtparse warmup` does it beforehand.
     """
     from .pipeline.embedded import load_embedded
 

@@ -186,8 +186,9 @@ class DtParse(ConstituentPipe):
     `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken without a look at
     the other inferences. `gate`: share of the right windows that may be dropped unscored. `trust`: what the beliefs of
     the model's reader count beside the trees. `sure`: probability from which on its word is taken unscored. `whole`:
-    whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `parsers.settings`. A
-    pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
+    whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `SearchSettings`.
+
+    A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"
@@ -240,7 +241,9 @@ class SpanParse(ConstituentPipe):
     `max_tokens`: longer sentences are parsed by windows. `networks`: how many of the model's networks read.
     `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
     that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
-    `parsers.settings`). Spines have no meaning here.
+    `SpanSettings`).
+
+    Spines have no meaning here.
     """
 
     factory = "span_parser"
@@ -254,7 +257,7 @@ class PcfgLa(ConstituentPipe):
     `tags`: "own" lets the grammar choose the words' tags, so that the Doc needs none and those it has are not looked
     at, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to the Doc.
     `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out nothing),
-    `candidates_n`, `betas`: see `parsers.settings`. `max_tokens`: longer sentences are parsed in pieces. Raises
+    `candidates_n`, `betas`: see `PcfgSettings`. `max_tokens`: longer sentences are parsed in pieces. Raises
     ConfigError for a decoder that the model has not what it needs for.
 
     (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
