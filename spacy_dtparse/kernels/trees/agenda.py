@@ -21,22 +21,28 @@ cost, and (under BOTTOM_UP) a hash of its items in any order."""
 MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
 """An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
 
+END = np.dtype([("cost", np.float64), ("key", np.uint64), ("state", np.int64)], align=True)
+"""A whole parse that was met: its cost, what tells its tree from others (`tree_key`), and its last state."""
+
 # Where a search stands, kept between two calls of the kernel.
 CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
 BEST, BEST_GLUED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
 RESUMED, NEED_STATES, NEED_MET, NEED_CACHE, BEGUN = 13, 14, 15, 16, 17
-_MARKS = 18
+BEST_KEY, N_ENDS, TRIED, SETTLED, SPENT, STATUS = 18, 19, 20, 21, 22, 23
+_MARKS = 24
 
 
 class Agenda(NamedTuple):
     """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
-    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands."""
+    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands; `ends` END (k,): of the k
+    best parses met those that are known, cheapest first, where more than one is asked for."""
 
     states: np.ndarray
     heap: np.ndarray
     met: np.ndarray
     path: np.ndarray
     mark: np.ndarray
+    ends: np.ndarray
 
 
 _H1 = np.uint64(0x9E3779B97F4A7C15)
@@ -125,6 +131,47 @@ def meet(met, key, cost):
     return False
 
 
+@inner_kernel
+def tree_key(nodes, n_tokens):
+    """Hash of the items of the current state, whatever the order that they were made in."""
+    item, key = nodes.item, EMPTY
+    for node in range(n_tokens, np.int64(nodes.used[0])):
+        below = np.int64(item[item[node]["first"]]["label"]) if item[node]["arity"] == 1 else np.int64(-1)
+        key ^= item_hash(item[node]["start"], item[node]["end"], item[node]["label"], below)
+    return key
+
+
+@inner_kernel
+def dearest_end(agenda):
+    """The cost that a parse must stay below to be one of the k best met; infinity while there are fewer."""
+    k = agenda.ends.shape[0]
+    return agenda.ends[k - 1]["cost"] if agenda.mark[N_ENDS] == k else np.inf
+
+
+@inner_kernel
+def keep_end(agenda, cost, key, state):
+    """Keep a parse if it is among the k best, of two of the same tree the cheaper; of equal costs the first met."""
+    ends, mark = agenda.ends, agenda.mark
+    at = mark[N_ENDS]
+    for place in range(mark[N_ENDS]):
+        if ends[place]["key"] == key:
+            if ends[place]["cost"] <= cost:
+                return
+            at = place
+    if at == mark[N_ENDS]:
+        if at < ends.shape[0]:
+            mark[N_ENDS] += 1
+        elif cost < ends[at - 1]["cost"]:
+            at -= 1
+        else:
+            return
+    while at > 0 and cost < ends[at - 1]["cost"]:
+        ends[at]["cost"], ends[at]["key"] = ends[at - 1]["cost"], ends[at - 1]["key"]
+        ends[at]["state"] = ends[at - 1]["state"]
+        at -= 1
+    ends[at]["cost"], ends[at]["key"], ends[at]["state"] = cost, key, state
+
+
 @bare_kernel
 def _rehash(met, bigger):
     """Enter all of `met` in an empty larger table."""
@@ -163,12 +210,13 @@ def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agend
         np.zeros(8192 if track else 2, dtype=MET),
         np.empty(n_tokens + node_room + 1, dtype=np.int32),  # all shifts and all items
         mark,
+        np.zeros(1, dtype=END),
     )
 
 
 def with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
     """The same agenda and cache, the arrays that were too short replaced by longer ones."""
-    states, heap, met, path, mark = agenda
+    states, heap, met, path, mark, ends = agenda
     if mark[NEED_STATES] > len(states):
         states = np.empty(2 * int(mark[NEED_STATES]), dtype=STATE)
         states[: len(agenda.states)] = agenda.states
@@ -180,4 +228,4 @@ def with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
         _rehash(agenda.met, met)
     while mark[NEED_CACHE] > len(cache.scores):
         cache = grow_cache(cache)
-    return Agenda(states, heap, met, path, mark), cache
+    return Agenda(states, heap, met, path, mark, ends), cache

@@ -7,10 +7,10 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ..jit import bare_kernel, inner_kernel
 from . import agenda as at
-from .agenda import Agenda, begin, make_agenda, with_room
+from .agenda import END, Agenda, begin, make_agenda, with_room
 from .features import Nodes
 from .score import ScoreCache, SearchModel, SearchScratch, make_cache
-from .search import MORE_ROOM, advance
+from .search import MORE_ROOM, advance, end_after, end_status, make_parse
 from .spines import Offers
 from .state import BOTTOM_UP, make_nodes
 
@@ -18,21 +18,24 @@ from .state import BOTTOM_UP, make_nodes
 class Sentences(NamedTuple):
     """The sentences of a batch, one behind the other. `tokens` int32 (rows, columns): the matrix of each, the rows
     [rows[s], rows[s + 1]); `tags` int32 (tokens,): symbol of each token's tag; `firsts` int64 (S + 1,): where the
-    tokens of each begin, and their number; `budgets` int64 (S,)."""
+    tokens of each begin, and their number; `budgets` int64 (S,): of the best parse; `more` int64 (S,): of those after
+    it, where some are asked for."""
 
     tokens: np.ndarray
     rows: np.ndarray
     tags: np.ndarray
     firsts: np.ndarray
     budgets: np.ndarray
+    more: np.ndarray
 
 
 class Parses(NamedTuple):
-    """What is found for S sentences. `items` int32 (I, 3): start, end, label in pre-order, the root first, those of
-    sentence s from firsts[s] to firsts[s + 1] (`firsts` int64 (S + 1,)); `item_costs` float64 (I,): of each item's
-    inference. `costs` float64 (S,): of the parses. `statuses` int64 (S,): OPTIMAL, COMPLETE, GREEDY or FALLBACK.
-    `counts` int64 (S, 4): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned, states
-    made."""
+    """What is found for S sentences; where the k best parses are asked for, parse r of sentence s counts as that of
+    sentence s k + r. `items` int32 (I, 3): start, end, label in pre-order, the root first, those of sentence s from
+    firsts[s] to firsts[s + 1] (`firsts` int64 (S + 1,)), none of a parse that there is not; `item_costs` float64 (I,):
+    of each item's inference. `costs` float64 (S,): of the parses. `statuses` int64 (S,): OPTIMAL, COMPLETE, GREEDY or
+    FALLBACK. `counts` int64 (S, 4): states expanded, inferences scored, 1 if the first (greedy) parse is the one
+    returned, states made; of the parses after the best of a sentence there are none."""
 
     items: np.ndarray
     item_costs: np.ndarray
@@ -90,7 +93,7 @@ def search_each(
     model, sentences, sentence, confident, least, offers, nodes, scratch, agenda, cache, node_costs, parses
 ):  # fmt: skip
     """Parse the sentences from `sentence` on; the number of the one that needs more room, or how many there are."""
-    mark = agenda.mark
+    mark, k = agenda.mark, agenda.ends.shape[0]
     while sentence < len(sentences.budgets):
         first, last = sentences.firsts[sentence], sentences.firsts[sentence + 1]
         tokens = sentences.tokens[sentences.rows[sentence] : sentences.rows[sentence + 1]]
@@ -102,18 +105,28 @@ def search_each(
             if scratch.features.mark[0] > _LAST_STAMP:
                 scratch.features.mark[0] = 0
                 scratch.features.stamp[:] = 0
+        tags, best = sentences.tags[first:last], k * sentence
         status = advance(
-            model, tokens, sentences.tags[first:last], n, sentences.budgets[sentence], confident, least, offers, own,
-            scratch, agenda, cache, node_costs, parses.counts[sentence],
+            model, tokens, tags, n, sentences.budgets[sentence], sentences.more[sentence], confident, least, offers,
+            own, scratch, agenda, cache, node_costs, parses.counts[best],
         )  # fmt: skip
         if status == MORE_ROOM:
             break
         mark[at.BEGUN] = 0
-        parses.firsts[sentence + 1] = _write_items(
-            own, n, node_costs, scratch.frontier, parses, parses.firsts[sentence]
-        )
-        parses.costs[sentence] = node_costs[-1]
-        parses.statuses[sentence] = status
+        parses.costs[best], parses.statuses[best] = node_costs[-1], status
+        state, glued, after = mark[at.BEST], mark[at.BEST_GLUED] == 1, np.int64(-1)
+        for place in range(best, best + k):
+            parses.firsts[place + 1] = parses.firsts[place]
+            if place > best:
+                after = end_after(agenda, after + 1)
+                if after >= mark[at.N_ENDS]:
+                    continue
+                state, glued = agenda.ends[after]["state"], False
+                parses.costs[place], parses.statuses[place] = agenda.ends[after]["cost"], end_status(agenda, after)
+            make_parse(model, tokens, tags, n, offers, own, scratch, agenda, state, glued, node_costs)
+            parses.firsts[place + 1] = _write_items(
+                own, n, node_costs, scratch.frontier, parses, parses.firsts[place]
+            )
         sentence += 1
     return sentence
 
@@ -131,13 +144,14 @@ def make_room(model: SearchModel, n_tokens: int, scratch: SearchScratch, keep: b
 
 
 def search_all(
-    model: SearchModel, sentences: Sentences, confident: float, least: int, offers: Offers, room: Room
+    model: SearchModel, sentences: Sentences, confident: float, least: int, offers: Offers, room: Room, k: int = 1
 ) -> tuple[Parses, Room]:
-    """Parse sentences of at least one token each. Returns the parses, and the room, which may have grown; the nodes of
+    """The k best parses of sentences of at least one token each, the best that which there is for k = 1, the others of
+    other trees, cheapest first. Returns the parses, and the room, which may have grown; the nodes of
     the last sentence are left in it, its root is the last node.
 
     A budget: stop once so many inferences were scored and some parse exists, a state with offers counting as as many
-    inferences as there are labels; 0: greedy only, in a room that keeps no states. `confident`: a shift
+    inferences as there are labels; 0: greedy only, for k = 1 in a room that keeps no states. `confident`: a shift
     that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a window
     that scores more without scoring the shift (infinity: never); then OPTIMAL means the
     cheapest of the parses that are left. `least`: least margin (in the gate's units) of the windows that are scored, if
@@ -145,11 +159,12 @@ def search_all(
     head, with room for the nodes, for a single sentence; where they leave one inference only, it costs nothing.
     """
     n = len(sentences.budgets)
-    most = _ITEMS * int(sentences.firsts[-1]) + _MORE * n
+    most = k * (_ITEMS * int(sentences.firsts[-1]) + _MORE * n)
     parses = Parses(
-        np.empty((most, 3), dtype=INDEX), np.empty(most, dtype=SCORE), np.zeros(n + 1, dtype=OFFSET),
-        np.empty(n, dtype=SCORE), np.empty(n, dtype=OFFSET), np.zeros((n, 4), dtype=OFFSET),
+        np.empty((most, 3), dtype=INDEX), np.empty(most, dtype=SCORE), np.zeros(k * n + 1, dtype=OFFSET),
+        np.empty(k * n, dtype=SCORE), np.empty(k * n, dtype=OFFSET), np.zeros((k * n, 4), dtype=OFFSET),
     )  # fmt: skip
+    room = room._replace(agenda=room.agenda._replace(ends=np.zeros(k, dtype=END)))
     room.agenda.mark[at.BEGUN] = 0
     done = 0
     while True:

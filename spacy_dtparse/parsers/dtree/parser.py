@@ -141,11 +141,12 @@ class DtreeParser(RecipeParser):
 
     def _search_all(
         self, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, budgets: Sequence[int],
-        settings: SearchSettings, pruning: Pruning | None = None,
+        settings: SearchSettings, pruning: Pruning | None = None, k: int = 1, more: Sequence[int] | None = None,
     ) -> Parses:  # fmt: skip
         """The parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their tokens,
-        added up from 0. Either all or none of the budgets are 0. `pruning`: of a single sentence."""
-        local, keep = self._local, budgets[0] > 0
+        added up from 0. Either all or none of the budgets are 0. `pruning`: of a single sentence. `k`: parses of each
+        sentence; `more`: budgets of those after the first."""
+        local, keep = self._local, budgets[0] > 0 or k > 1
         n = int(np.diff(firsts).max())
         if getattr(local, "room", 0) < n:
             local.room, local.rooms = max(64, 2 * n) if n <= 4096 else n, {}
@@ -158,10 +159,11 @@ class DtreeParser(RecipeParser):
         offers = no_offers()
         if pruning is not None:
             offers = Offers(pruning.levels, np.zeros(len(room.nodes.item), dtype=CHAIN))
+        numbers = np.array(budgets, OFFSET), np.array(more or budgets, OFFSET)
         parses, room = search_all(
             self.compiled.search,
-            Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, np.array(budgets, OFFSET)),
-            float(settings.confident), self.model.gate.least(settings.gate), offers, room,
+            Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, *numbers),
+            float(settings.confident), self.model.gate.least(settings.gate), offers, room, k,
         )  # fmt: skip
         if len(room.agenda.states) <= _KEPT_STATES and len(room.cache.entries) <= _KEPT_ENTRIES:
             local.rooms[keep] = room
