@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 
 from ..checks import Setting, one_of, truth, whole_number
 from ..errors import ConfigError, DtparseError
+from ..parsers.base import KBestParser
 from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.component import ConstituentPipe
 from ..pipeline.drawings import drawn_trees
@@ -35,6 +36,9 @@ _LOOK: dict[str, Setting] = {
     "k": whole_number(1, MOST_TREES),
 }
 _USUAL = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5}
+
+_MARGIN = {True: "constituents that are expected to be right", False: "in minus logarithms of probabilities"}
+"""What margins are, by whether they come from a chart of spans."""
 
 
 class Answers:
@@ -61,7 +65,7 @@ class Answers:
             "pipeline": f"{meta['lang']}_{meta['name']}",
             "parser": f"{self.component.name} ({parser.name})",
             "most_characters": MOST_CHARACTERS,
-            "has_k_best": hasattr(parser, "parse_k"),
+            "has_k_best": isinstance(parser, KBestParser),
         }
 
     def parse(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,26 +128,24 @@ class Answers:
 
     def _best(self, tree: Tree, k: int) -> tuple[list[dict[str, Any]], str]:
         parser: Any = self.component.configured_parser
-        if not hasattr(parser, "parse_k"):
-            return [], (
-                f"A parser of kind {parser.name!r} gives its best tree alone; grammars list several "
-                "(dtparse serve --pipeline en_pcfgla)."
-            )
+        if not isinstance(parser, KBestParser):
+            return [], f"A parser of kind {parser.name!r} gives its best tree alone."
         try:
             found = parser.parse_k(tree.words, tree.tags, k)
         except DtparseError as error:
             return [], str(error)
+        chart = parser.name == "span"
         listed = [
             {
                 "brackets": str(one.tree),
-                "cost": one.cost if isfinite(one.cost) else None,
+                "margin": one.margin if isfinite(one.margin) else None,
                 "other": _difference(tree, one.tree),
             }
             for one in found
         ]
         return (
             listed,
-            f"{len(found)} trees, the best first; the cost is minus the logarithm of what the parser maximises.",
+            f"{len(found)} trees, the best first, each with how much worse it is than the first: {_MARGIN[chart]}.",
         )
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Probabilities | None, str]:

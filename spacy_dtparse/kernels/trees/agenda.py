@@ -21,21 +21,21 @@ cost, and (under BOTTOM_UP) a hash of its items in any order."""
 MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
 """An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
 
-END = np.dtype([("cost", np.float64), ("key", np.uint64), ("state", np.int64)], align=True)
-"""A whole parse that was met: its cost, what tells its tree from others (`tree_key`), and its last state."""
+END = np.dtype([("cost", np.float64), ("key", np.uint64), ("state", np.int64), ("glued", np.bool_)], align=True)
+"""A parse that was met: its cost, a hash of its tree where several are kept (`tree_key`), its last state, and whether
+no inference was left, so that its pieces are joined."""
 
 # Where a search stands, kept between two calls of the kernel.
 CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
-BEST, BEST_GLUED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
+N_ENDS, N_TRIED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
 RESUMED, NEED_STATES, NEED_MET, NEED_CACHE, BEGUN = 13, 14, 15, 16, 17
-BEST_KEY, N_ENDS, TRIED, SETTLED, SPENT, STATUS = 18, 19, 20, 21, 22, 23
-_MARKS = 24
+_MARKS = 18
 
 
 class Agenda(NamedTuple):
     """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
-    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands; `ends` END (k,): of the k
-    best parses met those that are known, cheapest first, where more than one is asked for."""
+    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands; `ends` END (k,): the
+    best parses met, at most k of different trees, cheapest first."""
 
     states: np.ndarray
     heap: np.ndarray
@@ -133,7 +133,7 @@ def meet(met, key, cost):
 
 @inner_kernel
 def tree_key(nodes, n_tokens):
-    """Hash of the items of the current state, whatever the order that they were made in."""
+    """Hash of the items that were made, in whatever order."""
     item, key = nodes.item, EMPTY
     for node in range(n_tokens, np.int64(nodes.used[0])):
         below = np.int64(item[item[node]["first"]]["label"]) if item[node]["arity"] == 1 else np.int64(-1)
@@ -142,34 +142,23 @@ def tree_key(nodes, n_tokens):
 
 
 @inner_kernel
-def dearest_end(agenda):
-    """The cost that a parse must stay below to be one of the k best met; infinity while there are fewer."""
-    k = agenda.ends.shape[0]
-    return agenda.ends[k - 1]["cost"] if agenda.mark[N_ENDS] == k else np.inf
-
-
-@inner_kernel
-def keep_end(agenda, cost, key, state):
-    """Keep a parse if it is among the k best, of two of the same tree the cheaper; of equal costs the first met."""
+def keep_end(agenda, cost, key, state, glued):
+    """Keep a parse if it is among the k best, of two with one key the cheaper, of equal costs that met first. Returns
+    the cost that others must stay below: that of the last of k parses."""
     ends, mark = agenda.ends, agenda.mark
-    at = mark[N_ENDS]
-    for place in range(mark[N_ENDS]):
+    count, k = mark[N_ENDS], agenda.ends.shape[0]
+    at = min(count, k - 1)
+    for place in range(count):
         if ends[place]["key"] == key:
-            if ends[place]["cost"] <= cost:
-                return
             at = place
-    if at == mark[N_ENDS]:
-        if at < ends.shape[0]:
-            mark[N_ENDS] += 1
-        elif cost < ends[at - 1]["cost"]:
+    if at == count or cost < ends[at]["cost"]:
+        mark[N_ENDS] = max(count, at + 1)
+        while at > 0 and cost < ends[at - 1]["cost"]:
+            ends[at] = ends[at - 1]
             at -= 1
-        else:
-            return
-    while at > 0 and cost < ends[at - 1]["cost"]:
-        ends[at]["cost"], ends[at]["key"] = ends[at - 1]["cost"], ends[at - 1]["key"]
-        ends[at]["state"] = ends[at - 1]["state"]
-        at -= 1
-    ends[at]["cost"], ends[at]["key"], ends[at]["state"] = cost, key, state
+        end = ends[at]
+        end["cost"], end["key"], end["state"], end["glued"] = cost, key, state, glued
+    return ends[k - 1]["cost"] if mark[N_ENDS] == k else np.inf
 
 
 @bare_kernel
@@ -195,12 +184,12 @@ def begin(agenda, entries, used):
     for k in range(_MARKS):
         mark[k] = 0
     mark[BEGUN], mark[N_STATES] = 1, 1
-    mark[BEST], mark[FIRST] = -1, -1
+    mark[FIRST] = -1
 
 
 def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
-    """Arrays for a sentence of so many tokens and nodes; `keep`: whether states are queued, `track`: whether they are
-    told from one another. `begin` fills them."""
+    """Arrays for the best parse of a sentence of so many tokens and nodes; `keep`: whether states are queued, `track`:
+    whether they are told from one another. `begin` fills them."""
     room = 4096 if keep else n_tokens + node_room + 1
     states = np.empty(room, dtype=STATE)
     mark = np.zeros(_MARKS, dtype=np.int64)

@@ -10,7 +10,7 @@ from . import agenda as at
 from .agenda import END, Agenda, begin, make_agenda, with_room
 from .features import Nodes
 from .score import ScoreCache, SearchModel, SearchScratch, make_cache
-from .search import MORE_ROOM, advance, end_after, end_status, make_parse
+from .search import MORE_ROOM, advance, make_parse, status_of
 from .spines import Offers
 from .state import BOTTOM_UP, make_nodes
 
@@ -18,24 +18,21 @@ from .state import BOTTOM_UP, make_nodes
 class Sentences(NamedTuple):
     """The sentences of a batch, one behind the other. `tokens` int32 (rows, columns): the matrix of each, the rows
     [rows[s], rows[s + 1]); `tags` int32 (tokens,): symbol of each token's tag; `firsts` int64 (S + 1,): where the
-    tokens of each begin, and their number; `budgets` int64 (S,): of the best parse; `more` int64 (S,): of those after
-    it, where some are asked for."""
+    tokens of each begin, and their number; `budgets` int64 (S,)."""
 
     tokens: np.ndarray
     rows: np.ndarray
     tags: np.ndarray
     firsts: np.ndarray
     budgets: np.ndarray
-    more: np.ndarray
 
 
 class Parses(NamedTuple):
-    """What is found for S sentences; where the k best parses are asked for, parse r of sentence s counts as that of
-    sentence s k + r. `items` int32 (I, 3): start, end, label in pre-order, the root first, those of sentence s from
-    firsts[s] to firsts[s + 1] (`firsts` int64 (S + 1,)), none of a parse that there is not; `item_costs` float64 (I,):
-    of each item's inference. `costs` float64 (S,): of the parses. `statuses` int64 (S,): OPTIMAL, COMPLETE, GREEDY or
-    FALLBACK. `counts` int64 (S, 4): states expanded, inferences scored, 1 if the first (greedy) parse is the one
-    returned, states made; of the parses after the best of a sentence there are none."""
+    """The P = k S best parses of S sentences, k of each, cheapest first. `items` int32 (I, 3): start, end, label in
+    pre-order, the root first, those of parse p from firsts[p] to firsts[p + 1] (`firsts` int64 (P + 1,)), none where
+    there are fewer parses; `item_costs` float64 (I,): of each item's inference. `costs` float64 (P,): of the parses.
+    `statuses` int64 (P,): OPTIMAL, COMPLETE, GREEDY or FALLBACK. `counts` int64 (S, 4): states expanded, inferences
+    scored, 1 if the first (greedy) parse is the best, states made."""
 
     items: np.ndarray
     item_costs: np.ndarray
@@ -105,28 +102,25 @@ def search_each(
             if scratch.features.mark[0] > _LAST_STAMP:
                 scratch.features.mark[0] = 0
                 scratch.features.stamp[:] = 0
-        tags, best = sentences.tags[first:last], k * sentence
-        status = advance(
-            model, tokens, tags, n, sentences.budgets[sentence], sentences.more[sentence], confident, least, offers,
-            own, scratch, agenda, cache, node_costs, parses.counts[best],
+        tags, counts = sentences.tags[first:last], parses.counts[sentence]
+        ended = advance(
+            model, tokens, tags, n, sentences.budgets[sentence], confident, least, offers, own, scratch, agenda, cache,
+            node_costs,
         )  # fmt: skip
-        if status == MORE_ROOM:
+        if ended == MORE_ROOM:
             break
         mark[at.BEGUN] = 0
-        parses.costs[best], parses.statuses[best] = node_costs[-1], status
-        state, glued, after = mark[at.BEST], mark[at.BEST_GLUED] == 1, np.int64(-1)
-        for place in range(best, best + k):
-            parses.firsts[place + 1] = parses.firsts[place]
-            if place > best:
-                after = end_after(agenda, after + 1)
-                if after >= mark[at.N_ENDS]:
-                    continue
-                state, glued = agenda.ends[after]["state"], False
-                parses.costs[place], parses.statuses[place] = agenda.ends[after]["cost"], end_status(agenda, after)
-            make_parse(model, tokens, tags, n, offers, own, scratch, agenda, state, glued, node_costs)
-            parses.firsts[place + 1] = _write_items(
-                own, n, node_costs, scratch.frontier, parses, parses.firsts[place]
-            )
+        counts[0], counts[1], counts[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
+        counts[2] = 1 if agenda.ends[0]["state"] == mark[at.FIRST] else 0
+        for number in range(k):
+            parse = k * sentence + number
+            parses.firsts[parse + 1] = parses.firsts[parse]
+            if number < mark[at.N_ENDS]:
+                make_parse(model, tokens, tags, n, offers, own, scratch, agenda, number, node_costs)
+                parses.firsts[parse + 1] = _write_items(
+                    own, n, node_costs, scratch.frontier, parses, parses.firsts[parse]
+                )
+                parses.costs[parse], parses.statuses[parse] = agenda.ends[number]["cost"], status_of(agenda, number)
         sentence += 1
     return sentence
 
@@ -146,25 +140,25 @@ def make_room(model: SearchModel, n_tokens: int, scratch: SearchScratch, keep: b
 def search_all(
     model: SearchModel, sentences: Sentences, confident: float, least: int, offers: Offers, room: Room, k: int = 1
 ) -> tuple[Parses, Room]:
-    """The k best parses of sentences of at least one token each, the best that which there is for k = 1, the others of
-    other trees, cheapest first. Returns the parses, and the room, which may have grown; the nodes of
-    the last sentence are left in it, its root is the last node.
+    """The k best parses, of different trees, of sentences of at least one token each. Returns the parses, and the room,
+    which may have grown; for k = 1 the nodes of the last sentence are left in it, its root is the last node.
 
-    A budget: stop once so many inferences were scored and some parse exists, a state with offers counting as as many
-    inferences as there are labels; 0: greedy only, for k = 1 in a room that keeps no states. `confident`: a shift
-    that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a window
-    that scores more without scoring the shift (infinity: never); then OPTIMAL means the
-    cheapest of the parses that are left. `least`: least margin (in the gate's units) of the windows that are scored, if
-    the model has a gate; where it lets no window pass, a shift costs nothing. `offers`: spines that every token may
-    head, with room for the nodes, for a single sentence; where they leave one inference only, it costs nothing.
+    A budget: stop once so many inferences were scored and k parses exist (or some more were tried), a state with offers
+    counting as as many inferences as there are labels; 0: greedy only, in a room that keeps no states. `confident`: a
+    shift that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a
+    window that scores more without scoring the shift (infinity: never); then OPTIMAL means the cheapest of the parses
+    that are left. `least`: least margin (in the gate's units) of the windows that are scored, if the model has a gate;
+    where it lets no window pass, a shift costs nothing. `offers`: spines that every token may head, with room for the
+    nodes, for a single sentence; where they leave one inference only, it costs nothing.
     """
     n = len(sentences.budgets)
     most = k * (_ITEMS * int(sentences.firsts[-1]) + _MORE * n)
     parses = Parses(
         np.empty((most, 3), dtype=INDEX), np.empty(most, dtype=SCORE), np.zeros(k * n + 1, dtype=OFFSET),
-        np.empty(k * n, dtype=SCORE), np.empty(k * n, dtype=OFFSET), np.zeros((k * n, 4), dtype=OFFSET),
+        np.empty(k * n, dtype=SCORE), np.empty(k * n, dtype=OFFSET), np.zeros((n, 4), dtype=OFFSET),
     )  # fmt: skip
-    room = room._replace(agenda=room.agenda._replace(ends=np.zeros(k, dtype=END)))
+    if k != len(room.agenda.ends):
+        room = room._replace(agenda=room.agenda._replace(ends=np.zeros(k, dtype=END)))
     room.agenda.mark[at.BEGUN] = 0
     done = 0
     while True:

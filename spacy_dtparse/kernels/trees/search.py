@@ -10,7 +10,7 @@ import numpy as np
 
 from ..jit import inner_kernel
 from . import agenda as at
-from .agenda import dearest_end, heap_pop, heap_push, item_hash, keep_end, meet, put_state, tree_key
+from .agenda import heap_pop, heap_push, item_hash, keep_end, meet, put_state, tree_key
 from .beliefs import believed
 from .gate import gate_windows
 from .pruning import believed_windows, built_cost, label_cost, skipped_cost
@@ -26,8 +26,7 @@ _PARSED, _STUCK, _TOO_DEAR = 0, 1, 2
 _BIT = np.uint64(1)
 
 _TRIES = 4
-"""Parses may be looked for beyond the budget until k were met, counting 1 in so many: others may be of the same tree,
-or joined."""
+"""For k parses so many times k are tried, beyond the budget if need be: some may be of one tree, or joined."""
 GLUE_COST = 1000.0
 """Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
 
@@ -219,11 +218,9 @@ def _met_before(agenda, nodes, frontier, i, j, label, total):
 
 
 @inner_kernel
-def _make_successors(
-    model, offers, tokens, nodes, scratch, agenda, follow_below, queue_below, n_windows, can_shift, forced
-):  # fmt: skip
-    """Make a state of every inference that leaves it cheaper than `queue_below`, in greedy parsing of the cheapest
-    alone: (the cheapest, or -1 where none is cheaper than `follow_below`; the number of legal labels of windows)."""
+def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced):
+    """Make a state of every inference that leaves it cheaper than the best parses, in greedy parsing of the cheapest
+    alone: (the cheapest, or -1; the number of legal labels of windows)."""
     states, mark = agenda.states, agenda.mark
     n_labels = np.int64(model.grammar.options[3])
     keep, track = agenda.heap.shape[0] > 1, _tracks(model, agenda)
@@ -246,23 +243,23 @@ def _make_successors(
                 mark[at.SCORED] += 1
                 extra += inference_cost(scratch.scores[w, label])
             total, key, known = cost + extra, at.EMPTY, False
-            if total >= queue_below:
+            if total >= best_cost:
                 continue
             if track:
                 known, key = _met_before(agenda, nodes, scratch.frontier, i, j, label, total)
             if known or not (keep or extra < step):
                 continue
             put_state(states, mark[at.N_STATES], current, i, j, label, total, key)
-            if extra < step and total < follow_below:
+            if extra < step:
                 cheapest, step = mark[at.N_STATES], extra
             mark[at.N_STATES] += keep
     if can_shift:
         cursor = mark[at.CURSOR]
         mark[at.SCORED] += 1
         extra = skipped + inference_cost(scratch.shift[0, 0])
-        if cost + extra < queue_below and (keep or extra < step):
+        if cost + extra < best_cost and (keep or extra < step):
             put_state(states, mark[at.N_STATES], current, cursor - 1, cursor, n_labels, cost + extra, at.EMPTY)
-            if extra < step and cost + extra < follow_below:
+            if extra < step:
                 cheapest = mark[at.N_STATES]
             mark[at.N_STATES] += keep
     mark[at.N_STATES] += cheapest >= 0 and not keep
@@ -298,9 +295,7 @@ def _follow(model, offers, nodes, scratch, agenda, slot):
 
 
 @inner_kernel
-def _complete_greedily(
-    model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, follow_below, queue_below
-):  # fmt: skip
+def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, best_cost):
     """Follow the cheapest inference from the current state on, and make states of those passed over; how it ended."""
     mark = agenda.mark
     while not is_complete(model.grammar, nodes, scratch.frontier, mark[at.LOW], mark[at.SIZE]):
@@ -318,9 +313,9 @@ def _complete_greedily(
                 windows_first,
             )  # fmt: skip
         cheapest, legal = _make_successors(
-            model, offers, tokens, nodes, scratch, agenda, follow_below, queue_below, n_windows, can_shift, forced
+            model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced
         )
-        if cheapest < 0:  # all cost at least as much as they may, or were met before; or there is none
+        if cheapest < 0:  # all cost at least as much as the best parse, or were met before; or there is none
             return _STUCK if legal == 0 and not can_shift else _TOO_DEAR
         _follow(model, offers, nodes, scratch, agenda, cheapest)
     return _PARSED
@@ -328,132 +323,87 @@ def _complete_greedily(
 
 @inner_kernel
 def _keep_best(agenda, nodes, n_tokens, ended, out_cost):
-    """Keep the current state if it is the cheapest parse so far; pieces without an inference left are joined. Where
-    several parses are asked for, keep it if it is one of the cheapest, unless it is joined."""
-    mark, listed = agenda.mark, agenda.ends.shape[0] > 1
+    """Keep the current state if it is one of the k cheapest parses so far; pieces without an inference left are joined,
+    but for one tree at most."""
+    mark, key = agenda.mark, at.EMPTY
     if ended == _TOO_DEAR:
         return
-    total, key = agenda.states[mark[at.CURRENT]]["cost"], at.EMPTY
-    if listed:
-        mark[at.TRIED] += 1
-        if ended == _PARSED:
-            key = tree_key(nodes, n_tokens)
-            keep_end(agenda, total, key, mark[at.CURRENT])
+    total = agenda.states[mark[at.CURRENT]]["cost"]
+    mark[at.N_TRIED] += 1
     if ended == _STUCK:
         total += GLUE_COST * (mark[at.SIZE] - mark[at.LOW])
-    if total < out_cost[-1] and mark[at.SETTLED] == 0:
-        out_cost[-1] = total
-        mark[at.BEST], mark[at.BEST_GLUED], mark[at.BEST_KEY] = mark[at.CURRENT], ended == _STUCK, np.int64(key)
-        if mark[at.FIRST] < 0:
-            mark[at.FIRST] = mark[at.CURRENT]
+    elif agenda.ends.shape[0] > 1:
+        key = tree_key(nodes, n_tokens)
+    out_cost[-1] = keep_end(agenda, total, key, mark[at.CURRENT], ended == _STUCK)
+    if mark[at.FIRST] < 0:
+        mark[at.FIRST] = mark[at.CURRENT]
 
 
 @inner_kernel
-def _queue_successors(agenda, below):
+def _queue_successors(agenda, best_cost):
     """Queue the states made since the last one was popped, but for those that were followed."""
     states, heap, mark = agenda.states, agenda.heap, agenda.mark
     for s in range(mark[at.QUEUED_FROM], mark[at.N_STATES]):
         parent = states[s]["parent"]
         if parent <= -2:
             states[s]["parent"] = -2 - parent
-        elif states[s]["cost"] < below:
+        elif states[s]["cost"] < best_cost:
             mark[at.N_HEAP] = heap_push(heap, mark[at.N_HEAP], states, s)
 
 
 @inner_kernel
-def _queue_below(agenda, out_cost):
-    """What states must cost less than: the best parse, or the last of the k best where several are asked for."""
-    return out_cost[-1] if agenda.ends.shape[0] == 1 else dearest_end(agenda)
-
-
-@inner_kernel
-def _is_settled(agenda, budget, spent, out_cost, out_count):
-    """Whether the best parse is found, or the budget spent; then its status and counts are noted."""
-    mark = agenda.mark
-    if budget == 0:
-        mark[at.STATUS] = GREEDY
-    elif mark[at.N_HEAP] == 0 or agenda.states[agenda.heap[0]]["cost"] >= out_cost[-1]:
-        mark[at.STATUS] = OPTIMAL
-    elif spent >= budget and mark[at.BEST] >= 0:
-        mark[at.STATUS] = COMPLETE
-    else:
-        return False
-    if mark[at.BEST_GLUED] == 1:
-        mark[at.STATUS] = FALLBACK
-    mark[at.SETTLED], mark[at.SPENT] = 1, spent
-    out_count[0], out_count[1], out_count[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
-    out_count[2] = 1 if mark[at.BEST] == mark[at.FIRST] else 0
-    return True
-
-
-@inner_kernel
-def _is_listed(agenda, more, spent):
-    """Whether the k best parses are found, or their budget, `more`, is spent and so many were met."""
-    mark, k = agenda.mark, agenda.ends.shape[0]
-    if k == 1 or mark[at.N_HEAP] == 0 or agenda.states[agenda.heap[0]]["cost"] >= dearest_end(agenda):
-        return True
-    return spent - mark[at.SPENT] >= more and (mark[at.N_ENDS] == k or mark[at.TRIED] >= _TRIES * k)
-
-
-@inner_kernel
 def advance(
-    model, tokens, tag_symbols, n_tokens, budget, more, confident, least, offers, nodes, scratch, agenda, cache,
-    out_cost, out_count
+    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost
 ):  # fmt: skip
-    """Search on from where `agenda` stands; MORE_ROOM when an array is full (the marks say which), else the status of
-    the best parse. `make_parse` makes it, and those after it where the agenda has room for several `ends`: these are
-    looked for when the best is settled, as it would be without them.
+    """Search on from where `agenda` stands; MORE_ROOM when an array is full (the marks say which), else 0. The parses
+    are the agenda's ends, of which `make_parse` makes trees.
 
-    The cost of the best parse so far stands in the last entry of `out_cost`.
+    What a parse must cost less than to be one of the k best stands in the last entry of `out_cost`.
     """
-    heap, mark = agenda.heap, agenda.mark
+    states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, agenda.ends.shape[0]
     per_state = np.int64(model.grammar.options[3]) if _has_offers(offers) else 0
     while True:
         if mark[at.RESUMED] == 0:
             _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, mark[at.CURRENT], out_cost)
             mark[at.QUEUED_FROM] = mark[at.N_STATES]
-        below = _queue_below(agenda, out_cost)
         ended = _complete_greedily(
-            model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache,
-            below if mark[at.SETTLED] == 1 else out_cost[-1], below,
-        )  # fmt: skip
+            model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, out_cost[-1]
+        )
         mark[at.RESUMED] = ended == MORE_ROOM
         if ended == MORE_ROOM:
             return MORE_ROOM
         _keep_best(agenda, nodes, n_tokens, ended, out_cost)
-        if heap.shape[0] > 1:
-            _queue_successors(agenda, _queue_below(agenda, out_cost))
+        if heap.shape[0] == 1:
+            return 0
+        _queue_successors(agenda, out_cost[-1])
+        if mark[at.N_HEAP] == 0 or states[heap[0]]["cost"] >= out_cost[-1]:
+            return 0
         # Pruned states have few inferences to score, but each is a state to build and to look at.
-        spent = mark[at.SCORED] + mark[at.EXPANDED] * per_state
-        if mark[at.SETTLED] == 1 or _is_settled(agenda, budget, spent, out_cost, out_count):
-            if _is_listed(agenda, more, spent):
-                return mark[at.STATUS]
+        if mark[at.SCORED] + mark[at.EXPANDED] * per_state >= budget:
+            if mark[at.N_ENDS] == k or mark[at.N_TRIED] >= _TRIES * k:
+                return 0
         mark[at.CURRENT] = heap[0]
-        mark[at.N_HEAP] = heap_pop(heap, mark[at.N_HEAP], agenda.states)
+        mark[at.N_HEAP] = heap_pop(heap, mark[at.N_HEAP], states)
 
 
 @inner_kernel
-def end_after(agenda, number):
-    """The next of the k best parses from `number` on that is not the best, or how many there are."""
-    while number < agenda.mark[at.N_ENDS] and agenda.ends[number]["key"] == np.uint64(agenda.mark[at.BEST_KEY]):
-        number += 1
-    return number
-
-
-@inner_kernel
-def end_status(agenda, number):
-    """Whether no parse but those before it costs less than parse `number` of the k best."""
-    mark = agenda.mark
-    proven = mark[at.N_HEAP] == 0 or agenda.states[agenda.heap[0]]["cost"] >= agenda.ends[number]["cost"]
+def status_of(agenda, number):
+    """The status of one of the agenda's ends: OPTIMAL where no parse but those before it can cost less."""
+    end = agenda.ends[number]
+    if end["glued"]:
+        return FALLBACK
+    if agenda.heap.shape[0] == 1:
+        return GREEDY
+    proven = agenda.mark[at.N_HEAP] == 0 or agenda.states[agenda.heap[0]]["cost"] >= end["cost"]
     return OPTIMAL if proven else COMPLETE
 
 
 @inner_kernel
-def make_parse(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, state, glued, out_cost):
-    """Make a parse by its last state; `glued`: join its pieces under TOP."""
-    mark = agenda.mark
-    _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, state, out_cost)
-    if glued:
+def make_parse(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, number, out_cost):
+    """Make the items of one of the agenda's ends."""
+    mark, end = agenda.mark, agenda.ends[number]
+    _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, end["state"], out_cost)
+    if end["glued"]:
         low, size = mark[at.LOW], mark[at.SIZE]
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
         top, children = np.int64(model.grammar.options[4]), scratch.features.children

@@ -23,7 +23,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     items, floats = np.zeros((1, 3), dtype=INDEX), np.zeros(1)
     pairs = np.zeros((1, 2), dtype=INDEX)
     parses = Parses(items, floats, ends, floats, ends, np.zeros((1, 4), dtype=OFFSET))
-    sentences = Sentences(tokens, ends, np.zeros(1, dtype=INDEX), ends, ends, ends)
+    sentences = Sentences(tokens, ends, np.zeros(1, dtype=INDEX), ends, ends)
     room = make_room(compiled.search, 1, compiled.scratch(1), keep=True)
     return {
         search_each: (compiled.search, sentences, 0, 1.0, 0, no_offers(), *room, parses),

@@ -155,8 +155,7 @@ def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     n, model = count_tokens(tokens), parser.compiled.search
     budget = parser.settings.budget_for(n)
     rows, firsts = (np.array([0, end], dtype=OFFSET) for end in (len(tokens), n))
-    budgets = np.array([budget], dtype=OFFSET)
-    sentence = Sentences(tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), firsts, budgets, budgets)
+    sentence = Sentences(tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), firsts, np.array([budget], dtype=OFFSET))
     parses, room = search_all(
         model, sentence, float(parser.settings.confident), parser.model.gate.least(parser.settings.gate), no_offers(),
         make_room(model, n, parser.compiled.scratch(n), budget > 0),

@@ -31,10 +31,12 @@ from ...trees.heads import HeadRules, head_rules
 from ...trees.transforms import Removal
 from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
+from ..kbest import check_k, ranked
 from ..kinds import CONSTITUENTS, read_as
 from ..proofs import Proof, Strings
 from ..settings import SearchSettings
 from ..stored import Data, RecipeParser
+from .kbest import others_than
 
 Prepared = tuple[Removal, list[str], list[str]]
 """What preprocessing did to a sentence, the words that it kept, their tags."""
@@ -141,12 +143,12 @@ class DtreeParser(RecipeParser):
 
     def _search_all(
         self, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, budgets: Sequence[int],
-        settings: SearchSettings, pruning: Pruning | None = None, k: int = 1, more: Sequence[int] | None = None,
+        settings: SearchSettings, pruning: Pruning | None = None, k: int = 1,
     ) -> Parses:  # fmt: skip
-        """The parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their tokens,
-        added up from 0. Either all or none of the budgets are 0. `pruning`: of a single sentence. `k`: parses of each
-        sentence; `more`: budgets of those after the first."""
-        local, keep = self._local, budgets[0] > 0 or k > 1
+        """The k best parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their
+        tokens, added up from 0. Either all or none of the budgets are 0, for k = 1 alone. `pruning`: of a single
+        sentence."""
+        local, keep = self._local, budgets[0] > 0
         n = int(np.diff(firsts).max())
         if getattr(local, "room", 0) < n:
             local.room, local.rooms = max(64, 2 * n) if n <= 4096 else n, {}
@@ -159,10 +161,9 @@ class DtreeParser(RecipeParser):
         offers = no_offers()
         if pruning is not None:
             offers = Offers(pruning.levels, np.zeros(len(room.nodes.item), dtype=CHAIN))
-        numbers = np.array(budgets, OFFSET), np.array(more or budgets, OFFSET)
         parses, room = search_all(
             self.compiled.search,
-            Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, *numbers),
+            Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, np.array(budgets, OFFSET)),
             float(settings.confident), self.model.gate.least(settings.gate), offers, room, k,
         )  # fmt: skip
         if len(room.agenda.states) <= _KEPT_STATES and len(room.cache.entries) <= _KEPT_ENTRIES:
@@ -208,6 +209,13 @@ class DtreeParser(RecipeParser):
             for _, part in groupby(prepared, lambda one: self.settings.budget_for(len(one[1])) > 0):
                 results += self._parse_all(list(part))
         return results
+
+    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+        """The k best parses; see `KBestParser` and, for what is searched, `parsers.dtree.kbest`. Spines are not
+        used."""
+        check_k(k)
+        first = self.parse(words, tags)
+        return ranked(first, others_than(self, first, words, tags, k), k)
 
     def _parse_all(self, prepared: Sequence[Prepared]) -> list[ParseResult]:
         """The parses of prepared sentences, of which either all or none are parsed greedily."""

@@ -16,6 +16,7 @@ from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
+from ..kbest import check_k, ranked
 from ..proofs import Proof
 from ..settings import PcfgSettings
 from ..stored import Data, RecipeParser
@@ -144,18 +145,19 @@ class PcfgParser(RecipeParser):
         return self._results(words, tags, 1, spines)[0]
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """The k best parses of different trees, best first; the first is that of `parse`.
+        """The k best parses; see `KBestParser`. A margin is a difference of costs.
 
-        Fewer where there are no more, or no more among 20 k derivations (a tree may have several), and only one where
+        There are fewer where there are no more among 20 k derivations (a tree may have several), and only one where
         pieces had to be joined or a sentence was cut. A chain of unary rules may go around a cycle. Raises DtparseError
-        as `parse` does; ConfigError for k below 1, and above 1 for decoder "viterbi" of a latent grammar, which finds
-        the best tree alone.
+        as `parse` does; ConfigError for k above 1 with decoder "viterbi" of a latent grammar, which finds the best tree
+        alone, too.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ConfigError(f"k is {k!r}; give the number of trees wanted, a whole number from 1 on")
+        check_k(k)
         if self._latent is not None and self.settings.decoder == "viterbi" and k > 1:
             raise ConfigError(f"decoder 'viterbi' gives one tree, but k is {k}; use 'max-rule', 'q' or 'rerank'")
-        return self._results(words, tags, k)
+        first = self.parse(words, tags)
+        others = self._results(words, tags, k) if k > 1 else []
+        return ranked(first, ((one.cost - first.cost, one) for one in others), k)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 1e-7 on.
