@@ -48,7 +48,7 @@ class RankedTree:
         return self.result.status
 
     @property
-    def parse_string(self) -> str:
+    def brackets(self) -> str:
         """The tree in Penn brackets on one line, root TOP."""
         return write_tree(self.tree)
 
@@ -62,7 +62,7 @@ class RankedTree:
         return tuple((label, places[start], places[end - 1] + 1) for start, end, label in spans[bare:])
 
     def __str__(self) -> str:
-        return f"{self.rank}. ({self.margin:.3f}) {self.parse_string}"
+        return f"{self.rank}. ({self.margin:.3f}) {self.brackets}"
 
 
 def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> list[RankedTree]:
@@ -111,8 +111,9 @@ def _listed(pipe: ConstituentPipe, given: SentenceInput, k: int) -> list[RankedT
 
 def _component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:
     """The constituent parser that wrote a Doc's constituents, else the first."""
-    pipes = [nlp] if isinstance(nlp, ConstituentPipe) else [pipe for _, pipe in nlp.components]
-    own = [pipe for pipe in pipes if isinstance(pipe, ConstituentPipe)]
+    if isinstance(nlp, ConstituentPipe):
+        return nlp
+    own = [pipe for _, pipe in nlp.components if isinstance(pipe, ConstituentPipe)]
     if not own:
         raise DtparseError(
             f"this pipeline has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add 'dtparse' to "

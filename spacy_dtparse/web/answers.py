@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from threading import Lock
 from typing import Any
 
@@ -128,7 +127,7 @@ class Answers:
 
     def _best(self, tree: Tree, k: int) -> tuple[list[dict[str, Any]], str]:
         parser: Any = self.component.configured_parser
-        if not isinstance(parser, KBestParser):
+        if not isinstance(self.component.configured_parser, KBestParser):
             return [], f"A parser of kind {parser.name!r} gives its best tree alone."
         try:
             found = parser.parse_k(tree.words, tree.tags, k)
@@ -138,7 +137,7 @@ class Answers:
         listed = [
             {
                 "brackets": str(one.tree),
-                "margin": one.margin if isfinite(one.margin) else None,
+                "margin": one.margin,
                 "other": _difference(tree, one.tree),
             }
             for one in found
