@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         labels,
         parent,
         parse_string,
+        probability,
         score,
         sentence_infos,
         subconstituents,
         to_tree,
+        tree_probability,
     )
     from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.drawings import render
@@ -38,10 +40,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children", "clauses",
-    "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels", "load",
-    "noun_chunks", "parent", "parse_string", "phrases", "register_extensions", "render", "score", "sentence_infos",
-    "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree",
+    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children",
+    "clauses", "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels",
+    "load", "noun_chunks", "parent", "parse_string", "phrases", "probability", "register_extensions", "render",
+    "score", "sentence_infos", "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree",
+    "tree_probability",
 ]  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from .pipelines import (
     positive_number,
     quiet_warnings,
     sentence_pipes,
+    tell_probabilities,
 )
 from .progress import Progress, ended_together
 
@@ -56,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="the K best trees of each sentence, with rank and margin (how much worse than the first) before each",
     )
+    parser.add_argument(
+        "--probabilities", action="store_true", help="with --format json: how probable it is that each is right"
+    )
     parser.add_argument("--encoding", default="utf-8", help="of the input files (default: utf-8)")
     parser.add_argument("--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("--batch-size", type=positive_number, default=64, metavar="N", help="texts per batch")
@@ -73,7 +77,11 @@ def run(options: argparse.Namespace) -> None:
         lines = list(read_lines(options.files or ["-"], options.encoding))  # report bad files before loading
     if not any(line.strip() for _, _, line in lines):
         raise DtparseError("the input has no text; give a text, a file with one, or pipe one in")
+    if options.probabilities and options.format != "json":
+        raise DtparseError(f"--probabilities: the format {options.format!r} has no place for them; add --format json")
     nlp = load_pipeline(options.pipeline, options.model, options.budget)
+    if options.probabilities:
+        tell_probabilities(get_component(nlp))
     if options.tagged or options.pretokenized:
         read: list[tuple[Place, Any]] = list(tokenized(nlp, lines, options.tagged))
         kept = sentence_pipes(nlp, only_parser=options.tagged)

@@ -126,6 +126,12 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     return nlp
 
 
+def tell_probabilities(parser: ConstituentPipe) -> None:
+    """Have a parser tell probabilities. Raises DtparseError when it cannot."""
+    parser.probabilities = True
+    parser.set_parser(parser.parser)
+
+
 def load_language(pipeline: str | None = None, **overrides: Any) -> Language:
     """A spaCy pipeline by folder or package name, or an embedded one by its name; None: the best embedded one.
     `overrides` go to spacy.load. Raises ModelFormatError when there is no such pipeline."""

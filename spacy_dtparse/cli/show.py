@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
-from .pipelines import add_pipeline_arguments, get_component, load_pipeline, quiet_warnings, some_trees
+from .pipelines import (
+    add_pipeline_arguments,
+    get_component,
+    load_pipeline,
+    quiet_warnings,
+    some_trees,
+    tell_probabilities,
+)
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
@@ -70,6 +77,8 @@ def run(options: argparse.Namespace) -> None:
         from ..pipeline.drawings import drawn_trees
 
         nlp = load_pipeline(options.pipeline, options.model, options.budget)
+        if options.scores and getattr(get_component(nlp).parser, "calibration", None) is not None:
+            tell_probabilities(get_component(nlp))
         pairs = drawn_trees(nlp(options.text), get_component(nlp).spans_key)
         trees, scores = [tree for tree, _ in pairs], [own for _, own in pairs]
     else:

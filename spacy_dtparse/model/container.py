@@ -123,6 +123,12 @@ def container_kind(data: bytes | bytearray | memoryview) -> str:
     return _header(memoryview(data).cast("B"))[0]
 
 
+def container_digest(data: bytes | bytearray | memoryview) -> str:
+    """The digest in a container's header, 64 hex digits, nothing else checked; raises `ModelFormatError` if there is
+    none."""
+    return _header(memoryview(data).cast("B"))[1][4].hex()
+
+
 def _header(data: memoryview) -> tuple[str, tuple[Any, ...]]:
     """The kind, and all that the header has."""
     start = bytes(data[: len(MAGIC)])

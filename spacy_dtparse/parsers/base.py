@@ -33,6 +33,8 @@ class ParseResult:
     unless spines were offered. `ambiguity`: spines that a token had in the last search, None where it was not pruned.
     `margin`: in a list of the best parses how much worse this one is than the first, in what the parser makes best
     (the cost of a search or by a grammar, the constituents that a span chart expects to be right); else None.
+    `probabilities`: of each constituent, that it is right; `tree_probability`: that the whole tree is (see
+    `parsers.calibration`); None where nobody asked.
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
     """
@@ -47,6 +49,8 @@ class ParseResult:
     n_searches: int = 1
     ambiguity: float | None = None
     margin: float | None = None
+    probabilities: tuple[float, ...] | None = None
+    tree_probability: float | None = None
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.tree.labels):

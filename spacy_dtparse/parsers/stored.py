@@ -9,9 +9,11 @@ from typing import Any, ClassVar, TypeVar
 
 from ..errors import DtparseError
 from ..model.ahead import kernels_for
+from ..model.container import container_digest
 from ..model.kept import KeptInFile
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
+from .calibration import CALIBRATION, Calibration, packaged
 from .proofs import Proof, Strings, compare, sentences
 
 P = TypeVar("P", bound="StoredParser")
@@ -74,6 +76,13 @@ class StoredParser(ABC):
     def known_tags(self) -> frozenset[str]:
         """The tags of words that the model knows; none where that cannot be told."""
         return frozenset(self._known()[1])
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """What maps its probabilities to shares of right constituents and trees; None where the model has none. Raises
+        ModelFormatError for one that is damaged."""
+        stored = self.meta.get(CALIBRATION) or packaged().get(container_digest(self.to_bytes()))
+        return None if stored is None else Calibration.from_dict(stored)
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -156,10 +156,31 @@ def score(span: Span) -> float | None:
 
     Doc.from_docs and JSON drop the scores.
     """
+    return _told(span, "scores")
+
+
+def probability(span: Span) -> float | None:
+    """The probability that the constituent (the highest of a chain) is right: of constituents with such probabilities
+    that share was, on development trees. None where the parser was not to tell it (see its setting `probabilities`).
+
+    Doc.from_docs and JSON drop the probabilities.
+    """
+    return _told(span, "probabilities")
+
+
+def tree_probability(span: Span) -> float | None:
+    """The probability that all constituents of the sentence in which `span` begins are right and none is missing; None
+    as for `probability`."""
+    infos = sentence_infos(span.doc)
+    return next((one.get("tree_probability") for one in infos if one["start"] <= span.start < one["end"]), None)
+
+
+def _told(span: Span, what: str) -> float | None:
+    """What the span group tells of the constituent at `span`; None when unknown."""
     place = locate(span)
     name = group_key(place.doc)
-    scores = place.doc.spans[name].attrs.get("scores", ()) if name is not None else ()
-    return scores[place.number] if 0 <= place.number < len(scores) else None
+    told = place.doc.spans[name].attrs.get(what, ()) if name is not None else ()
+    return told[place.number] if 0 <= place.number < len(told) else None
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:

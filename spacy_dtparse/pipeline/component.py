@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting
+from ..checks import Setting, truth
 from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
+from ..parsers.calibration import Calibrated
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
 from . import boundaries, dependencies, recurrent_tagger, spine_tagger  # noqa: F401 (their factories)
@@ -54,7 +55,9 @@ class ConstituentPipe(BatchPipe):
     """A constituent parser as a pipeline component; a subclass says which parser, with which settings.
 
     `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `threads`: see
-    `BatchPipe`. `settings`: what 0.1.0 had in such a table.
+    `BatchPipe`. `probabilities`: whether each constituent and each sentence gets the probability that it is right
+    (`span._.probability`, `sentence._.tree_probability`), which takes the time of another reading; the model must have
+    a calibration (see `parsers.calibration`), else DtparseError is raised. `settings`: what 0.1.0 had in such a table.
 
     Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the parser. A
     Doc without boundaries is taken as one sentence, with a warning once. Where the parser needs tags, a Doc without
@@ -74,9 +77,11 @@ class ConstituentPipe(BatchPipe):
             ),
         ),
         "threads": THREADS,
+        "probabilities": (False, truth()),
     }
 
     spines_key: str | None
+    probabilities: bool
 
     def __init__(
         self, name: str = "", *, scorer: Callable | None = parseval_score,
@@ -100,6 +105,12 @@ class ConstituentPipe(BatchPipe):
     def prepare(self) -> None:
         """Register the attributes that read constituents."""
         register_extensions()
+
+    def set_parser(self, parser: Any) -> None:
+        """See `ModelPipe.set_parser`. Raises DtparseError for a parser that cannot tell probabilities, if it is to."""
+        if self.probabilities:
+            Calibrated(parser)
+        super().set_parser(parser)
 
     @property
     def needs_tags(self) -> bool:
@@ -145,7 +156,17 @@ class ConstituentPipe(BatchPipe):
         return read_offers(doc, self.spines_key)
 
     def _parse_all(self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]) -> list[ParseResult | None]:
-        """The parses of a Doc's sentences; None for those without words."""
+        """The parses of a Doc's sentences, with their probabilities if wanted; None for those without words."""
+        found = self._parses(sentences, offers)
+        if not self.probabilities:
+            return found
+        told = Calibrated(self.configured_parser)
+        return [
+            None if result is None else told.result(sentence.words, sentence.tags, result)
+            for sentence, result in zip(sentences, found, strict=True)
+        ]
+
+    def _parses(self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]) -> list[ParseResult | None]:
         parser = self.configured_parser
         if isinstance(parser, BatchParser) and not offers:
             found = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))

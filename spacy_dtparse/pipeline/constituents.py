@@ -195,7 +195,7 @@ def _number(value: float) -> float | None:
 
 _TOLD: dict[str, Callable[[Any], Any]] = {
     "status": str, "cost": _number, "n_states": int, "n_scored": int, "greedy_optimal": bool, "n_searches": int,
-    "ambiguity": _number,
+    "ambiguity": _number, "tree_probability": _number,
 }  # fmt: skip
 """What a group tells of a parse, each as plain data."""
 
@@ -205,14 +205,16 @@ def write_constituents(
 ) -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
-    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name;
-    `scores`, one number or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`,
-    `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity` (see `ParseResult`; status "gold" and no more
-    where only a tree was given, "empty" where nothing was); and `head_rules`, unless that is None: a language code,
-    or rules as plain data. Raises TreeError when a tree and its places disagree.
+    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `scores`, one number
+    or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
+    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability` (see `ParseResult`; status "gold" and no more where
+    only a tree was given, "empty" where nothing was); `probabilities`, one number or None per span, if a parse has
+    some; and `head_rules`, unless that is None: a language code, or rules as plain data. Raises TreeError when a tree
+    and its places disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
+    probabilities: list[float | None] = []
     infos: list[dict[str, Any]] = []
     strings = doc.vocab.strings
     hashes = _Hashes(strings.add)  # spans are made in a third of the time from hashes
@@ -222,10 +224,10 @@ def write_constituents(
         if parsed is None:
             continue
         if isinstance(parsed, Tree):
-            tree, costs = parsed, None
+            tree, costs, chances = parsed, None, None
             info["status"] = "gold"
         else:
-            tree, costs = parsed.tree, parsed.scores
+            tree, costs, chances = parsed.tree, parsed.scores, parsed.probabilities
             for name, plain in _TOLD.items():
                 value = getattr(parsed, name)
                 info[name] = None if value is None else plain(value)
@@ -243,8 +245,11 @@ def write_constituents(
             name = _LEVELS[level] if level < len(_LEVELS) else ""
             spans.append(Span(doc, places[first], places[last - 1] + 1, hashes[label], span_id=hashes[name]))
         scores += [None] * (len(labels) - bare) if costs is None else map(_number, costs[bare:])
+        probabilities += [None] * (len(labels) - bare) if chances is None else chances[bare:]
     about = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
     attrs = {**about, "scores": scores, "sentences": infos}
+    if any(chance is not None for chance in probabilities):
+        attrs["probabilities"] = probabilities
     if head_rules is not None:
         attrs["head_rules"] = head_rules
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)

@@ -103,12 +103,14 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     `tag`, `pos`, `start_char`, `end_char` and `head`, the number of its head token (by the head rules; null for the
     sentence's head and white space); `constituents` in pre-order: each with `label`, `start`, `end` (numbers of its
     first token and of the one past its last), `start_char`, `end_char`, `level` (in its unary chain, 1 is the highest),
-    `head` (a token's number) and `score` (see `score`; null where unknown); `tree`: in brackets; and what
+    `head` (a token's number), `score` (see `score`; null where unknown) and, where the parser was to tell it,
+    `probability`; `tree`: in brackets; and what
     `sentence_infos` has. Raises NotParsedError when the Doc has no valid parse.
     """
     doc, start, end = sentence.doc, sentence.start, sentence.end
     found, tree, name = read_constituents(doc, key), to_tree(sentence, key), group_key(doc, key)
-    scores = doc.spans[name].attrs.get("scores") if name is not None else None
+    attrs = doc.spans[name].attrs if name is not None else {}
+    scores, probabilities = attrs.get("scores"), attrs.get("probabilities")
     places = [token.i for token in sentence if token.text.strip()]
     rules = rules_of(doc, key)
     links = dict(zip(places, rules.links(tree)[0], strict=True))
@@ -135,6 +137,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
             "level": k - found.chain_tops[k] + 1,
             "head": places[head] - start,
             "score": scores[k] if scores else None,
+            **({"probability": probabilities[k]} if probabilities else {}),
         }
         for k, head in zip(range(first, last), heads, strict=True)
     ]

@@ -33,8 +33,9 @@ def render(
 
     `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (fits
     the terminal). `page`: a whole page of HTML. `options`: see `viz.OPTIONS`; with `scores` each label has the
-    probability exp(-score). `jupyter`: whether the result shows itself in a notebook; by default it does where it is
-    made in one. It is a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
+    constituent's probability, or exp(-score) where the parser was not to tell it. `jupyter`: whether the result shows
+    itself in a notebook; by default it does where it is made in one. It is a string all the same (a `viz.Drawing`, with
+    a method `save`). `key`: of the span group.
 
     Raises NotParsedError for a Doc without constituents, NonConstituentError for a span that cuts one, ConfigError for
     another style, option or value, or scores where there are none.
@@ -70,9 +71,10 @@ def drawn_trees(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, lis
     whole, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
     found = read_constituents(whole, key)
     name = group_key(whole, key)
-    costs = [] if name is None else list(whole.spans[name].attrs.get("scores", ()))
-    if len(costs) != len(found.starts):
-        costs = [None] * len(found.starts)
+    attrs = {} if name is None else whole.spans[name].attrs
+    told = attrs.get("probabilities") or [None if cost is None else exp(-cost) for cost in attrs.get("scores", ())]
+    if len(told) != len(found.starts):
+        told = [None] * len(found.starts)
     pairs = []
     for start, end, words in visible_tokens(whole):
         words = [token for token in words if first <= token.i < last]
@@ -81,7 +83,7 @@ def drawn_trees(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, lis
         tree = to_tree(whole[max(start, first) : min(end, last)], key)
         place, stop = words[0].i, words[-1].i + 1
         inside = range(bisect_left(found.starts, place), bisect_left(found.starts, stop))
-        own = [None if costs[k] is None else exp(-costs[k]) for k in inside if found.ends[k] <= stop]
+        own = [told[k] for k in inside if found.ends[k] <= stop]
         probabilities: list[float | None] = [*[None] * (len(tree) - len(own)), *own]
         partly = start < first or end > last
         if partly and tree.labels[0] == TOP and len(tree) > 1 and tree.ends[1] - tree.starts[1] == tree.n_tokens:

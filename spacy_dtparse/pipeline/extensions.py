@@ -7,7 +7,16 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, Token
 
-from .attributes import children, constituents, labels, parent, parse_string, subconstituents
+from .attributes import (
+    children,
+    constituents,
+    labels,
+    parent,
+    parse_string,
+    probability,
+    subconstituents,
+    tree_probability,
+)
 from .conversions import to_nltk
 from .phrases import clauses, head, phrases
 from .spines import spine, spines
@@ -28,13 +37,15 @@ _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Doc, "clauses", clauses),
     (Span, "clauses", clauses),
     (Span, "head", head),
+    (Span, "probability", probability),
+    (Span, "tree_probability", tree_probability),
 )
 _METHODS: tuple[tuple[Any, str, Any], ...] = (
     (Doc, "phrases", phrases),
     (Span, "phrases", phrases),
     (Span, "to_nltk", to_nltk),
 )
-_OURS = ("spine", "spines", "clauses", "head", "phrases", "to_nltk")
+_OURS = ("spine", "spines", "clauses", "head", "phrases", "to_nltk", "probability", "tree_probability")
 """Names that benepar does not have."""
 
 

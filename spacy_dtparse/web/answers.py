@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from ..checks import Setting, one_of, truth, whole_number
 from ..errors import ConfigError, DtparseError
 from ..parsers.base import KBestParser
+from ..parsers.calibration import Calibrated
 from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.component import ConstituentPipe
 from ..pipeline.drawings import drawn_trees
@@ -24,8 +25,6 @@ MOST_CHARACTERS = 5000
 MOST_ALTERNATIVES = 15
 MOST_RULES = 12
 MOST_TREES = 20
-
-Probabilities = Mapping[tuple[int, int, str], float]
 
 _LOOK: dict[str, Setting] = {
     "style": one_of("tree", "spans"),
@@ -98,11 +97,7 @@ class Answers:
             }
 
     def _sentence(self, tree: Tree, decisions: list[float | None], status: str, look: dict[str, Any]) -> dict[str, Any]:
-        posteriors, note = self._posteriors(tree.words, tree.tags)
-        if posteriors is None:
-            probabilities = decisions
-        else:
-            probabilities = [posteriors.get(span, 0.0) for span in tree.spans()]
+        probabilities, note = self._probabilities(tree, decisions)
         if tree.labels[0] == TOP:
             probabilities = [None, *probabilities[1:]]
         options = {"theme": look["theme"], "scores": look["scores"]}
@@ -147,17 +142,17 @@ class Answers:
             f"{len(found)} trees, the best first, each with how much worse it is than the first: {_MARGIN[chart]}.",
         )
 
-    def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Probabilities | None, str]:
-        """The probabilities of all constituents, None where the parser has none; and what they are, in words."""
-        parser: Any = self.component.configured_parser
-        if not hasattr(parser, "span_posteriors"):
-            return None, f"A parser of kind {parser.name!r} has no probabilities of constituents."
+    def _probabilities(self, tree: Tree, decisions: list[float | None]) -> tuple[list[float | None], str]:
+        """The probabilities of a tree's constituents, those of `decisions` where the parser has no others; and what
+        they are, in words."""
         try:
-            found = parser.span_posteriors(words, tags)
+            each, whole = Calibrated(self.component.configured_parser).probabilities(tree.words, tree.tags, tree)
         except DtparseError as error:
-            return None, f"The numbers are those of the decisions that built the tree: {error}."
-        whose = ", by the network that the trees read" if parser.name == "dtree" else ""
-        return found, f"The numbers are the probabilities that the sentence has such a constituent{whose}."
+            return decisions, f"The numbers are those of the decisions that built the tree: {error}."
+        return [*each], (
+            f"The whole tree is right with a probability of {whole:.2f}. The numbers are the probabilities that a "
+            "constituent is right, calibrated; a click shows the parser's own."
+        )
 
     def ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What there is to know of a constituent, as `Explanation.to_dict` has it. `asked`: `words`, `tags`, and its

@@ -153,7 +153,7 @@ def test_records(nlp):
     assert [token["head"] for token in second["tokens"]] == [1, None, None, 1, 1]  # the third is the line's end
     assert set(first) == {
         "text", "start_char", "end_char", "tokens", "constituents", "tree", "status", "cost", "n_states", "n_scored",
-        "greedy_optimal", "n_searches", "ambiguity",
+        "greedy_optimal", "n_searches", "ambiguity", "tree_probability",
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import spacy
 
@@ -38,7 +39,7 @@ def test_any_constituent_parser_will_do(nlp):
     assert [one["words"][-2] for one in reply["sentences"]] == ["cat", "sleeps"]
     sentence = reply["sentences"][0]
     assert sentence["brackets"].startswith("(TOP (S (NP (PRP She))") and sentence["drawing"].startswith("<svg")
-    assert "no probabilities" in sentence["probabilities"] and "best tree alone" in sentence["k_note"]
+    assert "no calibration" in sentence["probabilities"] and "best tree alone" in sentence["k_note"]
     assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None}
     answer = ask(answers, json.loads(json.dumps(sentence)), "NP", "the old cat")
     assert answer["alternatives"] == [] and answer["probability"] is None and "gives no reasons" in answer["decided"]
@@ -111,7 +112,9 @@ def test_trees_over_a_reader_tell_all():
     sentence = first_sentence(answers)
     assert all(0.9 < one["probability"] <= 1 for one in sentence["constituents"][1:])
     answer = ask(answers, sentence, "NP", "the man")
-    assert answer["probability"] == pytest.approx(sentence["constituents"][4]["probability"])
+    parser = answers.component.parser
+    own = np.array(answer["probability"])
+    assert parser.calibration.of_constituents(own) == pytest.approx(sentence["constituents"][4]["probability"])
     longer = answer["alternatives"][0]
     assert (longer["relation"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("contains", "telescope")
     assert sum(group["value"] for group in answer["groups"]) == pytest.approx(answer["score"])

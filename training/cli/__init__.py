@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import DtparseError
 
-from . import data, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
+from . import data, parsers, pipelines, studies, taggers, teaching, trust  # noqa: F401 (their commands)
 from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")

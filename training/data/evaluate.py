@@ -139,22 +139,29 @@ def evaluate(
         for kind in tags:
             if kind not in TAGS:
                 raise ConfigError(f"tags={kind!r}; allowed are {', '.join(TAGS)}")
-            if kind == "gold":
-                used = [sentence.tree.tags for sentence in gold]
-            elif file.tags is not None:
-                used = [sentence.tags for sentence in file.read()]
-            elif nlp is not None:
-                used = tag_lists(nlp, (sentence.tree.words for sentence in gold))
-            else:
-                raise ConfigError(
-                    f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; "
-                    "give a pipeline, or the tags as PATH,tags=PATH"
-                )
+            used = tags_of(file, gold, kind, nlp, source)
             for budget in budgets:
                 record = score_parser(parser.with_settings(budget=budget), gold, used)
                 facts = {"treebank": file.name, "file": file.path.name, "tags": kind, "budget": budget}
                 records.append({**facts, **settings, **record})
     return records
+
+
+def tags_of(
+    file: TreebankFile, gold: Sequence[Sentence], kind: str, nlp: Language | None, source: Path
+) -> Sequence[Sequence[str]]:
+    """The tags of the file's sentences: gold ones, or predicted ones, of the file named with it, else the pipeline's.
+    Raises ConfigError when nothing predicts them."""
+    if kind == "gold":
+        return [sentence.tree.tags for sentence in gold]
+    if file.tags is not None:
+        return [sentence.tags for sentence in file.read()]
+    if nlp is None:
+        raise ConfigError(
+            f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; "
+            "give a pipeline, or the tags as PATH,tags=PATH"
+        )
+    return tag_lists(nlp, (sentence.tree.words for sentence in gold))
 
 
 def table(records: Sequence[dict[str, Any]]) -> str:

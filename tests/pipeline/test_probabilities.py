@@ -1,0 +1,85 @@
+"""The probabilities that a component tells: in Docs, in plain data, in pictures, on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+
+import spacy_dtparse
+from spacy_dtparse.cli import main
+from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.parsers.calibration import CALIBRATION, Calibrated, Calibration
+from spacy_dtparse.parsers.span.parser import SpanParser
+from spacy_dtparse.pipeline.component import SpanParse
+from tests.span_models import SENTENCES, random_model
+
+TOLD = Calibration((0.5, 0.7, -0.1), (-1.2, -0.5))
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A file of a calibrated model."""
+    SpanParser(replace(random_model(1), meta={CALIBRATION: TOLD.to_dict(), "lang": "en"})).to_disk(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def pipeline(model, **config):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_parser", config={"model": str(model), "penalty": 0.0, **config})
+    return nlp
+
+
+def two_sentences(vocab) -> Doc:
+    words, tags = ([*SENTENCES[0][k], *SENTENCES[1][k]] for k in (0, 1))
+    return Doc(vocab, words=words, tags=tags, sent_starts=[k in (0, 7) for k in range(10)])
+
+
+@pytest.mark.kernel
+def test_a_doc_has_them_where_they_are_asked_for(model, tmp_path):
+    silent = pipeline(model)
+    doc = silent(two_sentences(silent.vocab))
+    assert all(span._.probability is None and span._.tree_probability is None for span in doc._.constituents)
+    nlp = pipeline(model, probabilities=True)
+    doc, bare = nlp(two_sentences(nlp.vocab)), doc
+    assert [*doc.spans["constituents"].attrs["scores"]] == [*bare.spans["constituents"].attrs["scores"]]
+    parser = Calibrated(nlp.get_pipe("span_parser").configured_parser)
+    for sentence, (words, tags) in zip(doc.sents, SENTENCES[:2], strict=True):
+        tree = spacy_dtparse.to_tree(sentence)
+        each, whole = parser.probabilities(words, tags, tree)
+        own = [span._.probability for span in doc._.constituents if sentence.start <= span.start < sentence.end]
+        assert own == list(each[len(each) - len(own) :]) and len(own) > 1
+        assert {token_span._.tree_probability for token_span in (sentence, sentence[-1:])} == {whole}
+    nlp.to_disk(tmp_path / "saved")
+    stored = DocBin(docs=[doc], store_user_data=True).to_bytes()
+    (again,) = DocBin().from_bytes(stored).get_docs(nlp.vocab)
+    (anew,) = spacy.load(tmp_path / "saved").pipe([two_sentences(nlp.vocab)])
+    for other in (again, anew):
+        assert [s._.probability for s in other._.constituents] == [s._.probability for s in doc._.constituents]
+    record = spacy_dtparse.sentence_record(next(iter(doc.sents)))
+    assert record["tree_probability"] == next(iter(doc.sents))._.tree_probability
+    assert all(0 < one["probability"] < 1 for one in record["constituents"] if one["label"] != "TOP")
+    shown = re.findall(r"\d\.\d\d", spacy_dtparse.render(doc, "text", jupyter=False, options={"scores": True}))
+    assert f"{doc._.constituents[-1]._.probability:.2f}" in shown
+
+
+def test_a_parser_that_cannot_tell_them_is_refused(tmp_path):
+    SpanParser(random_model(1)).to_disk(tmp_path / "model")
+    with pytest.raises(DtparseError, match="calibrate"):
+        pipeline(tmp_path / "model", probabilities=True)
+    with pytest.raises(DtparseError, match="true or false"):
+        SpanParse(probabilities="yes")
+
+
+def test_the_command_line_tells_them(model, capsys):
+    line = "The_DT cat_NN sat_VBD on_IN the_DT mat_NN ._."
+    given = ["parse", "--model", str(model), "--tagged", "--text", line, "--probabilities"]
+    assert main([*given, "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert 0 < record["tree_probability"] < 1 and all("probability" in one for one in record["constituents"])
+    assert main(given) == 1
+    assert "--format json" in capsys.readouterr().err

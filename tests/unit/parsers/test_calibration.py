@@ -1,0 +1,153 @@
+"""Calibrated probabilities: the map, what it is fitted on, and what a parser tells with it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
+from spacy_dtparse.model.container import container_digest
+from spacy_dtparse.models import PARSERS, embedded_model
+from spacy_dtparse.parsers import ParseResult
+from spacy_dtparse.parsers.calibration import CALIBRATION, Calibrated, Calibration, expected, packaged
+from spacy_dtparse.parsers.span.parser import SpanParser
+from spacy_dtparse.trees import Tree
+from tests.span_models import SENTENCES, random_model
+from training.data.calibrating import Judged, calibration_error, errors_by_treebank, fit_calibration, reliability, table
+
+PLAIN = Calibration((1, 1, 0), (-1, 0))
+"""Leaves the probabilities of constituents as they are."""
+
+
+def judged(size: int, seed: int, sharper: float = 1.0) -> Judged:
+    """What a parser said that is right as often as its log odds, divided by `sharper`, say."""
+    random = np.random.default_rng(seed)
+    odds = random.normal(2, 2, size)
+    right = random.random(size) < 1 / (1 + np.exp(-odds))
+    errors = random.exponential(1, size)
+    whole = random.random(size) < 1 / (1 + np.exp(1 + 2 * np.log(errors + 0.01)))
+    return Judged(1 / (1 + np.exp(-sharper * odds)), right, errors, np.exp(-errors), whole)
+
+
+def test_the_plain_map_changes_nothing_but_the_ends():
+    p = np.array([0.0, 0.001, 0.2, 0.5, 0.97, 1.0])
+    assert np.allclose(PLAIN.of_constituents(p), [5e-4, 0.001, 0.2, 0.5, 0.97, 1 - 1e-5])
+    assert PLAIN.of_trees(np.array(0.99)) == pytest.approx(0.5)
+
+
+def test_what_a_parser_exaggerates_is_taken_back():
+    own = {name: judged(4000, seed, sharper=2.0) for seed, name in enumerate(("one", "two"))}
+    found = fit_calibration(list(own.values()))
+    assert found.constituent == pytest.approx((0.5, 0.5, 0), abs=0.15)
+    assert found.tree == pytest.approx((-2, -1), abs=0.2)
+    records = errors_by_treebank(own, found)
+    for record in records:
+        for what in ("constituents", "trees"):
+            one = record[what]
+            assert max(one["fitted"], one["others"]) < one["chance"] + 0.015 < one["raw"]
+            assert sum(part["count"] for part in one["curve"]) == one["count"] == 4000
+    assert table(records).count("\n") == 3
+
+
+def test_the_calibration_error_is_that_of_the_bins():
+    said, right = np.array([0.05, 0.95, 0.95, 1.0]), np.array([False, True, False, True])
+    assert [one["count"] for one in reliability(said, right)] == [1, 3]
+    assert calibration_error(said, right) == pytest.approx((0.05 + 3 * (2.9 / 3 - 2 / 3)) / 4)
+
+
+def test_the_surer_is_never_the_less_often_right():
+    one = judged(3000, 1)
+    found = fit_calibration([replace(one, right=~one.right, whole=~one.whole)])
+    assert found.constituent[:2] == (0, 0) and found.tree[0] == 0
+    with pytest.raises(TrainingDataError, match="wrong constituents are too few"):
+        fit_calibration([replace(one, right=np.ones(3000, dtype=bool))])
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        ({}, "constituent, tree"),
+        ({**PLAIN.to_dict(), "other": 1}, "constituent, tree"),
+        ([1, 2], "constituent, tree"),
+        ({"constituent": [1, 2], "tree": [-1, 0]}, "3 finite numbers"),
+        ({"constituent": [1, 1, math.nan], "tree": [-1, 0]}, "3 finite numbers"),
+        ({"constituent": [1, 1, 0], "tree": "ab"}, "2 finite numbers"),
+        ({"constituent": [-1, 1, 0], "tree": [-1, 0]}, "right less often"),
+    ],
+)
+def test_a_damaged_calibration_is_refused(stored, message):
+    with pytest.raises(ModelFormatError, match=message):
+        Calibration.from_dict(stored)
+    parser = SpanParser(replace(random_model(1), meta={CALIBRATION: stored or [0]}))
+    with pytest.raises(ModelFormatError, match="calibrat"):
+        Calibrated(parser)
+
+
+@pytest.mark.kernel
+def test_a_parser_tells_how_probable_its_tree_is():
+    told = Calibration((0.5, 0.7, -0.1), (-1.2, -0.5))
+    parser = SpanParser(replace(random_model(1), meta={CALIBRATION: told.to_dict()}))
+    assert SpanParser.from_bytes(parser.to_bytes()).calibration == parser.with_settings(penalty=0.2).calibration == told
+    for words, tags in SENTENCES:
+        plain = parser.parse(words, tags)
+        assert plain.probabilities is None is plain.tree_probability
+        result = Calibrated(parser).result(words, tags, plain)
+        posteriors = parser.span_posteriors(words, tags)
+        said = [posteriors.get(span, 0.0) for span in result.tree.spans()[1:]]
+        assert result.probabilities == (1.0, *told.of_constituents(np.array(said)).tolist())
+        errors = sum(1 - p for p in said)
+        errors += sum(p for span, p in posteriors.items() if span not in result.tree.spans())
+        assert result.tree_probability == pytest.approx(float(told.of_trees(errors)))
+        assert replace(result, probabilities=None, tree_probability=None) == plain
+
+
+def test_a_parser_without_probabilities_says_so():
+    class Silent:
+        name = "silent"
+
+    with pytest.raises(DtparseError, match="no probabilities"):
+        expected(Silent(), ["a"], ["DT"], Tree(("a",), ("DT",), ("TOP",), (0,), (1,)))
+    with pytest.raises(DtparseError, match="python -m training calibrate"):
+        Calibrated(Silent())
+    with pytest.raises(DtparseError, match="python -m training calibrate"):
+        Calibrated(SpanParser(random_model(1)))
+
+
+def test_results_of_before_have_none():
+    tree = Tree(("a",), ("DT",), ("TOP",), (0,), (1,))
+    assert ParseResult(tree, (0.0,), 0.0, "greedy").probabilities is None
+
+
+@pytest.mark.embedded
+def test_each_constituent_parser_of_the_package_is_calibrated():
+    from pathlib import Path
+
+    digests = {container_digest(Path(embedded_model(name)).read_bytes()) for name in PARSERS if name != "en_bpm"}
+    assert digests == set(packaged())
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_a_model_is_calibrated_by_command(tmp_path, capsys):
+    from pathlib import Path
+
+    import spacy
+
+    from training.cli import main
+
+    dev = Path(__file__).resolve().parents[3] / "assets" / "sample" / "dev.mrg"
+    source = Path(embedded_model("en_span")).parent.parent
+    out, told = tmp_path / "pipeline", tmp_path / "told.json"
+    assert main(["calibrate", str(source), "--dev", str(dev), "--out", str(out), "--json", str(told)]) == 0
+    assert "| sample |" in capsys.readouterr().out
+    facts = json.loads(told.read_text())
+    found = spacy.load(out).get_pipe("span_parser").parser.calibration
+    assert found == Calibration.from_dict(facts[CALIBRATION]) != packaged()
+    record = facts["treebanks"][0]["constituents"]
+    assert record["fitted"] < record["raw"] and record["others"] is None
+    assert main(["calibrate", str(Path(embedded_model("en_span"))), "--dev", str(dev)]) == 1
+    assert "tags=PATH" in capsys.readouterr().err

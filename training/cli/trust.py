@@ -1,0 +1,67 @@
+"""The command that calibrates a parser."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+
+from ..runs.files import write_json
+from .declaring import READ_SPEC, choice, declare, option, path, size
+
+
+@declare(
+    "Parsers",
+    "calibrate build/span.model --dev build/corpus/sample/dev.mrg --tags gold --out build/calibrated.model",
+    path("source", "a model file, or the folder of a spaCy pipeline"),
+    option(
+        "--dev", "bracketed gold trees that the model was not trained on", nargs="+", required=True, metavar=READ_SPEC
+    ),
+    choice(
+        "--tags",
+        ("gold", "predicted"),
+        "tags to parse with, those of use (default: predicted, by the pipeline or as named with the trees)",
+        default="predicted",
+    ),
+    path("--out", "the model, or the pipeline, with its calibration", metavar="PATH"),
+    path("--json", "also write the figures there", metavar="FILE"),
+)
+def calibrate(options: argparse.Namespace) -> None:
+    """Fit how often a parser is right to what it says of its constituents and trees, and measure how well that fits."""
+    from spacy_dtparse.cli.pipelines import get_component
+    from spacy_dtparse.parsers.calibration import CALIBRATION
+    from training.data.calibrating import errors_by_treebank, fit_calibration, judge, table
+    from training.data.evaluate import load_source, tags_of
+    from training.data.treebanks import TreebankFile
+
+    parser: Any
+    parser, nlp = load_source(options.source)
+    files = [TreebankFile.parse(text) for text in options.dev]
+    names = [file.name for file in files]
+    if len(set(names)) < len(names):
+        raise ConfigError(
+            f"two treebanks have one name, of {', '.join(names)}; give them as folders or files of their own"
+        )
+    judged = {}
+    for file in files:
+        gold = replace(file, tags=None).read()
+        judged[file.name] = judge(parser, gold, tags_of(file, gold, options.tags, nlp, options.source))
+    calibration = fit_calibration(list(judged.values()))
+    records = errors_by_treebank(judged, calibration)
+    print(table(records))
+    if options.json is not None:
+        write_json(options.json, {CALIBRATION: calibration.to_dict(), "treebanks": records})
+    if options.out is None:
+        return
+    model = replace(parser.model, meta={**parser.meta, CALIBRATION: calibration.to_dict()})
+    told = type(parser)(model)
+    if nlp is None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        told.to_disk(options.out)
+        print(size(options.out))
+    else:
+        get_component(nlp).set_parser(told)
+        nlp.to_disk(options.out)
+        print(f"{options.out}: the pipeline with its calibration")

@@ -1,0 +1,174 @@
+"""Calibrate a parser on development trees: how often what it is so sure of is right.
+
+See `spacy_dtparse.parsers.calibration` for the map that is fitted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.parsers.calibration import (
+    Calibration,
+    expected,
+    logits_of_constituents,
+    logits_of_trees,
+    odds_to_probabilities,
+)
+from spacy_dtparse.trees.tree import TOP
+
+from .corpus import Sentence
+
+BINS = 10
+_RIDGE = 1e-3
+"""Keeps weights finite where right and wrong can be told apart."""
+_LEAST = 20
+"""Right and wrong constituents, and trees, that a map is fitted on."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a parser said of the trees of a treebank, and what was right.
+
+    `said` float64 (c,): its own probabilities of the constituents of its trees, without TOP; `right` bool (c,).
+    `errors` float64 (s,): wrong and missing constituents that it expected in each tree; `products` float64 (s,): of the
+    probabilities of a tree's constituents; `whole` bool (s,): whether the tree was right.
+    """
+
+    said: np.ndarray
+    right: np.ndarray
+    errors: np.ndarray
+    products: np.ndarray
+    whole: np.ndarray
+
+
+def judge(parser: Any, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]]) -> Judged:
+    """Parse sentences with the given tags, and see what the parser says of its trees. Raises DtparseError for a parser
+    without probabilities."""
+    said: list[float] = []
+    right: list[bool] = []
+    errors, products, whole = [], [], []
+    for sentence, row in zip(sentences, tags, strict=True):
+        words = sentence.tree.words
+        tree = parser.parse(words, row).tree
+        told = expected(parser, words, row, tree)
+        gold, found = Counter(sentence.tree.spans()), Counter(tree.spans())
+        for span, probability in zip(tree.spans(), told.probabilities, strict=True):
+            if span[2] != TOP:
+                said.append(probability)
+                right.append(gold[span] > 0)
+                gold[span] -= 1
+        errors.append(told.errors)
+        products.append(float(np.prod(told.probabilities)))
+        whole.append(found == Counter(sentence.tree.spans()))
+    return Judged(np.array(said), np.array(right), np.array(errors), np.array(products), np.array(whole))
+
+
+def fit_calibration(judged: Sequence[Judged]) -> Calibration:
+    """The likeliest map; a treebank counts as much as the square root of its size. Raises TrainingDataError for too
+    few trees, or where the parser makes no or next to no errors, or nothing else."""
+    rights, wholes = [one.right for one in judged], [one.whole for one in judged]
+    for what, found in (("constituents", np.concatenate(rights)), ("trees", np.concatenate(wholes))):
+        if min(np.count_nonzero(found), np.count_nonzero(~found)) < _LEAST:
+            raise TrainingDataError(
+                f"{np.count_nonzero(found)} right and {np.count_nonzero(~found)} wrong {what} are too few to calibrate "
+                f"on; give development trees with {_LEAST} of each or more"
+            )
+    constituent = _likeliest([logits_of_constituents(one.said) for one in judged], rights, (1, 1, 0))
+    tree = _likeliest([logits_of_trees(one.errors) for one in judged], wholes, (-1, 0))
+    return Calibration.from_dict({"constituent": constituent.tolist(), "tree": tree.tolist()})
+
+
+def _likeliest(parts: Sequence[np.ndarray], right: Sequence[np.ndarray], signs: Sequence[int]) -> np.ndarray:
+    """Weights of the columns of the parts (c, d) together, by Newton's method; one whose sign may only be that of
+    `signs` (0: any) is 0 where it would be the other."""
+    x, y = np.concatenate(parts), np.concatenate(right).astype(float)
+    counts = np.concatenate([np.full(len(part), 1 / max(len(part), 1) ** 0.5) for part in parts])
+    counts *= len(counts) / counts.sum()
+    kept = np.ones(x.shape[1], dtype=bool)
+    while True:
+        weights = np.zeros(x.shape[1])
+        seen = x[:, kept]
+        for _ in range(100):
+            p = odds_to_probabilities(x @ weights)
+            slope = seen.T @ (counts * (y - p)) - _RIDGE * weights[kept]
+            bend = (seen * (counts * p * (1 - p))[:, None]).T @ seen + _RIDGE * np.eye(seen.shape[1])
+            step = np.linalg.solve(bend, slope)
+            weights[kept] += np.clip(step, -2, 2)
+            if np.abs(step).max() < 1e-9:
+                break
+        wrong = kept & (weights * np.array(signs) < 0)
+        if not wrong.any():
+            return weights
+        kept &= ~wrong
+
+
+def reliability(said: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
+    """In each of BINS equal parts of [0, 1] with probabilities: their `mean`, the share of `right` ones, `count`."""
+    bins = np.minimum((said * BINS).astype(int), BINS - 1)
+    parts = [bins == k for k in range(BINS) if (bins == k).any()]
+    return [
+        {"mean": float(said[part].mean()), "right": float(right[part].mean()), "count": int(part.sum())}
+        for part in parts
+    ]  # fmt: skip
+
+
+def calibration_error(said: np.ndarray, right: np.ndarray) -> float:
+    """Expected calibration error: by how much the mean probability and the share of right ones differ in the bins of
+    `reliability`, on average (Naeini, Cooper and Hauskrecht 2015)."""
+    bins = reliability(said, right)
+    return sum(one["count"] * abs(one["mean"] - one["right"]) for one in bins) / max(len(said), 1)
+
+
+def chance_error(said: np.ndarray, seed: int = 0) -> float:
+    """The calibration error of perfect probabilities on a sample of this size: 100 draws of what is right."""
+    random = np.random.default_rng(seed)
+    return float(np.mean([calibration_error(said, random.random(len(said)) < said) for _ in range(100)]))
+
+
+def errors_by_treebank(judged: Mapping[str, Judged], calibration: Calibration) -> list[dict[str, Any]]:
+    """For each treebank the calibration errors of constituents and of trees: `raw`, of what the parser says (of a tree:
+    the product of its constituents'); `fitted`; `others`: fitted on the other treebanks alone, None where there is no
+    other; `chance`: see `chance_error`; with the counts, the share of right ones, and the curve before and after."""
+    records = []
+    for name, own in judged.items():
+        rest = [one for other, one in judged.items() if other != name]
+        left_out = fit_calibration(rest) if rest else None
+        record: dict[str, Any] = {"treebank": name}
+        for what, said, right, raw, maps in (
+            ("constituents", own.said, own.right, own.said, "of_constituents"),
+            ("trees", own.errors, own.whole, own.products, "of_trees"),
+        ):
+            fitted = getattr(calibration, maps)(said)
+            record[what] = {
+                "count": len(right), "right": float(right.mean()), "raw": calibration_error(raw, right),
+                "fitted": calibration_error(fitted, right),
+                "others": None if left_out is None else calibration_error(getattr(left_out, maps)(said), right),
+                "chance": chance_error(fitted), "curve_raw": reliability(raw, right),
+                "curve": reliability(fitted, right),
+            }  # fmt: skip
+        records.append(record)
+    return records
+
+
+def table(records: Sequence[Mapping[str, Any]]) -> str:
+    """The records as a table in Markdown."""
+    heads = [
+        f"{what}, {name}"
+        for what in ("constituents", "trees")
+        for name in ("right", "raw", "fitted", "others", "chance")
+    ]
+    lines = [f"| treebank | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    for record in records:
+        cells = []
+        for what in ("constituents", "trees"):
+            one = record[what]
+            cells.append(f"{100 * one['right']:.1f}")
+            cells += ["" if one[name] is None else f"{one[name]:.3f}" for name in ("raw", "fitted", "others", "chance")]
+        lines.append(f"| {record['treebank']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
