@@ -12,6 +12,7 @@ from ..jit import inner_kernel
 from . import agenda as at
 from .agenda import heap_pop, heap_push, item_hash, keep_end, meet, put_state, tree_key
 from .beliefs import believed
+from .constraints import constrain_labels, constrain_windows, label_may_be, must_wait
 from .gate import gate_windows
 from .pruning import believed_windows, built_cost, label_cost, skipped_cost
 from .score import SHIFT_SEED, WINDOW_SEED, inference_cost, score_windows
@@ -85,9 +86,12 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     can_shift = grammar.options[0] == SHIFT_REDUCE and cursor > low
     if can_shift and _has_offers(offers):
         can_shift = may_shift(offers, nodes, frontier, cursor, size)
+    constrained, may = offers.constraints.shape[0] > 0, can_shift
     n_windows, windows_first = np.int64(0), False
     if nodes.used[0] < nodes.item.shape[0] - 1:
         n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+        if constrained:
+            n_windows = constrain_windows(offers.constraints, nodes, frontier, windows_i, windows_j, n_windows)
         if _has_offers(offers):
             n_windows = prune_windows(
                 offers, grammar, model.heads, nodes, frontier, low, size, scratch.features.children, windows_i,
@@ -99,7 +103,17 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
                 window_labels,
             )  # fmt: skip
             can_shift = can_shift and not sure
-    if model.gate.shape[0] > 1 and n_windows > 0:
+    if constrained:
+        if _is_pruned(offers, tokens):
+            n_windows = constrain_labels(
+                offers.constraints, nodes, frontier, windows_i, windows_j, window_labels, n_windows,
+                np.int64(grammar.options[4]),
+            )  # fmt: skip
+        if n_windows == 0:
+            can_shift = may
+        elif can_shift:
+            can_shift = not must_wait(offers.constraints, nodes, frontier, cursor, size)
+    elif model.gate.shape[0] > 1 and n_windows > 0:
         kept, most = gate_windows(
             model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
             scratch.gate_keys,
@@ -200,6 +214,9 @@ def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
     if _is_pruned(offers, tokens):
         return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
     i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+    if offers.constraints.shape[0] > 0:
+        if not label_may_be(offers.constraints, nodes, scratch.frontier, i, j, label, top):
+            return False
     if j - i > 1 and label != top:
         return True
     return label_allowed(model.grammar, nodes, scratch.frontier, low, size, i, j, label)

@@ -19,10 +19,10 @@ import numpy as np
 from ...dtypes import INDEX, SCORE
 from ..base import ParseResult
 from ..kbest import TRIES, Edges, Item, KBest
-from .long import write_items
+from .long import Made, write_items
 
 if TYPE_CHECKING:
-    from .parser import Made, SpanParser
+    from .parser import SpanParser
 
 CANDIDATE = 0.02
 """Posterior probability from which on a span may take up a token which would be left bare, and may be in a list of the

@@ -8,6 +8,8 @@ time is linear in the length of the sentence.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...dtypes import INDEX, SCORE
@@ -16,6 +18,21 @@ from ...kernels.span.spans import without_crossing
 
 Told = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Spans, their posteriors, log-probabilities of their labels, as `span_probabilities` gives them."""
+
+
+class Made(NamedTuple):
+    """What the chart made of a sentence: items (start, end, label) in pre-order, their scores, the number of spans that
+    were labelled, a status; and from what: `numbers` of its tokens, what networks read, what was told of a long one."""
+
+    items: list[list[int]]
+    costs: list[float]
+    tried: int
+    status: str
+    numbers: np.ndarray
+    parts: tuple[np.ndarray, ...]
+    told: Told | None
+
+
 WINDOW = 100
 """Units of a window, at most; the next window begins half a window later."""
 _MARGIN = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,14 @@ from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_m
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
+from ..constraints import Constraints
 from ..kbest import check_k, ranked
 from ..proofs import Proof, Strings
 from ..settings import SpanSettings
 from ..stored import Data, StoredParser, check_sentence
 from .kbest import CANDIDATE, others_than
-from .long import Told, decode_long, long_posteriors
+from .long import Made, Told, decode_long, long_posteriors
+from .steered import steered, told_under
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
@@ -56,19 +58,6 @@ def _batches(sentences: Sequence[TaggedWords]) -> Iterator[list[TaggedWords]]:
         rows += size
     if part:
         yield part
-
-
-class Made(NamedTuple):
-    """What the chart made of a sentence: items (start, end, label) in pre-order, their scores, the number of spans that
-    were labelled, a status; and from what: `numbers` of its tokens, what networks read, what was told of a long one."""
-
-    items: list[list[int]]
-    costs: list[float]
-    tried: int
-    status: str
-    numbers: np.ndarray
-    parts: tuple[np.ndarray, ...]
-    told: Told | None
 
 
 class SpanParser(StoredParser):
@@ -247,6 +236,14 @@ class SpanParser(StoredParser):
             first = self._result(words, tags, items, costs, made.status, made.tried)
             return ranked(first, others_than(self, made, words, tags, k), k)
 
+    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """See `SteeredParser`, and `parsers.span.steered`; all networks read. Status: "optimal" from a chart over the
+        whole sentence, else as of `parse`. Raises DtparseError as `parse` does."""
+        check_sentence(words, tags)
+        constraints.check(len(words), self.labels, words)
+        with kernels_for(KIND, len(words)):
+            return constraints.enforce(steered(self, words, tags, constraints), self.labels)
+
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
 
@@ -315,9 +312,16 @@ class SpanParser(StoredParser):
             for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
 
+    def beliefs_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> Beliefs:
+        """`beliefs` of a sentence over the trees in which the constraints hold."""
+        return self._beliefs_of(told_under(self, self.read(words, tags), constraints, _READ))
+
     def _beliefs(self, parts: tuple[np.ndarray, ...]) -> Beliefs:
         """The beliefs of a sentence that was read."""
-        spans, posteriors, logs = self._probabilities(parts, _READ)
+        return self._beliefs_of(self._probabilities(parts, _READ))
+
+    def _beliefs_of(self, told: Told) -> Beliefs:
+        spans, posteriors, logs = told
         c = len(spans)
         made = Beliefs(np.empty((c, 2), INDEX), np.empty(c), np.empty((c, 2), INDEX), np.empty((c, 2)))
         count = constituent_beliefs(spans, posteriors, logs, _READ, *made)
