@@ -11,7 +11,7 @@ import pytest
 
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import spines as kernels
-from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers
+from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers, no_offers
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.dtree.parser import SpineReader
 from spacy_dtparse.trees import COLLINS, Tree, sided_spines
