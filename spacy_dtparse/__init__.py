@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .pipeline.explain import explain, explanations
     from .pipeline.explanation import Explanation
     from .pipeline.extensions import register_extensions
+    from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
     from .web.server import serve
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "__version__", "agreement", "children", "clauses",
-    "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "labels", "load", "noun_chunks",
-    "parent", "parse_string", "phrases", "probability", "register_extensions", "render", "score", "sentence_infos",
-    "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree", "tree_probability",
+    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children",
+    "clauses", "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels",
+    "load", "noun_chunks", "parent", "parse_string", "phrases", "probability", "register_extensions", "render",
+    "score", "sentence_infos", "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree",
+    "tree_probability",
 ]  # fmt: skip
 
 
@@ -71,6 +73,7 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
+        **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
 

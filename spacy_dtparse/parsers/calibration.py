@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import DtparseError, ModelFormatError
 from ..trees.tree import TOP, Tree
 from .base import ParseResult
+from .constraints import Constraints
 
 CALIBRATION = "calibration"
 """Its place in a model's meta."""
@@ -146,7 +147,13 @@ class Calibrated:
         right = (1.0 if label == TOP else p for label, p in zip(tree.labels, calibrated, strict=True))
         return tuple(right), float(self.calibration.of_trees(np.array(said.errors)))
 
-    def result(self, words: Sequence[str], tags: Sequence[str], result: ParseResult) -> ParseResult:
-        """The result with `probabilities` and `tree_probability`."""
+    def result(
+        self, words: Sequence[str], tags: Sequence[str], result: ParseResult, known: Constraints | None = None
+    ) -> ParseResult:
+        """The result with `probabilities` and `tree_probability`; 1 for constituents that are `known`."""
         each, whole = self.probabilities(words, tags, result.tree)
+        for one in known.wanted if known is not None else ():
+            spans = enumerate(zip(result.tree.spans(), each, strict=True))
+            same = {k for k, ((*extent, label), _) in spans if (*extent,) == one[:2] and one.label in ("", label)}
+            each = tuple(1.0 if k in same else p for k, p in enumerate(each))
         return replace(result, probabilities=each, tree_probability=whole)
