@@ -135,12 +135,7 @@ class Answers:
             return [], str(error)
         chart = parser.name == "span"
         listed = [
-            {
-                "brackets": str(one.tree),
-                "margin": one.margin,
-                "other": _difference(tree, one.tree),
-            }
-            for one in found
+            {"brackets": str(one.tree), "margin": one.margin, "other": _difference(tree, one.tree)} for one in found
         ]
         return (
             listed,
