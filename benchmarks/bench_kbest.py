@@ -32,8 +32,8 @@ SIZES = (1, 10, 100)
 
 
 def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[str, Any]]:
-    """Milliseconds of a parse and of lists, median and 95th percentile, for LENGTHS; up to `count` sentences each, a tenth
-    of that for the longest."""
+    """Milliseconds of a parse and of lists, median and 95th percentile, for LENGTHS; up to `count` sentences each, and
+    a tenth of that for the longest."""
     words = [word for sentence in sentences for word in sentence.tree.words]
     tags = [tag for sentence in sentences for tag in sentence.tree.tags]
     rows = []
