@@ -41,7 +41,9 @@ def ranked(first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: i
     if k > 1:
         for worse, one in others:
             margin = max(margin, worse)
-            chosen.setdefault(shape(one.tree), replace(one, margin=margin))
+            own = shape(one.tree)
+            if own not in chosen:
+                chosen[own] = replace(one, margin=margin)
             if len(chosen) == k:
                 break
     return list(chosen.values())

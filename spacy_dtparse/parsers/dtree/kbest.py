@@ -18,11 +18,13 @@ import numpy as np
 from ...kernels.trees.search import STATUSES
 from ...model.ahead import SHORT, kernels_for
 from ..base import ParseResult
-from ..kbest import TRIES, shape
+from ..kbest import shape
 
 if TYPE_CHECKING:
     from .parser import DtreeParser
 
+_TRIES = 4
+"""A list of k distinct trees is looked for among so many times k: what the reader takes up makes some alike."""
 _BUDGETS, _TREES_OF_ONE = 4, 10
 """The budget of a list, as a multiple of that of a parse: so much at least, and 1 for so many trees."""
 
@@ -40,8 +42,8 @@ def others_than(
         return
     wanted = k + 1 + k // 4
     found, more = _search(parser, words, tags, wanted)
-    while more and wanted < TRIES * k and len({shape(one.tree) for one in found}) < k:
-        wanted = min(2 * wanted, TRIES * k)
+    while more and wanted < _TRIES * k and len({shape(one.tree) for one in found}) < k:
+        wanted = min(2 * wanted, _TRIES * k)
         found, more = _search(parser, words, tags, wanted)
     if found:
         own = shape(first.tree)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,9 +158,11 @@ class PcfgParser(RecipeParser):
         check_k(k)
         if self._latent is not None and self.settings.decoder == "viterbi" and k > 1:
             raise ConfigError(f"decoder 'viterbi' gives one tree, but k is {k}; use 'max-rule', 'q' or 'rerank'")
-        first = self.parse(words, tags)
-        others = self._results(words, tags, k) if k > 1 else []
-        return ranked(first, ((one.cost - first.cost, one) for one in others), k)
+        found = self._results(words, tags, k)
+        first = found[0]
+        if self.settings.decoder == "rerank" and k > self.settings.candidates_n:
+            first = self.parse(words, tags)  # of fewer candidates
+        return ranked(first, ((one.cost - first.cost, one) for one in found), k)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 1e-7 on.
@@ -313,14 +316,12 @@ class PcfgParser(RecipeParser):
     ) -> list[Found]:
         """The k best parses of different trees, none if the root has no derivation. `words`: the grammar's leaves."""
         root, n = self.model.root(grammar), len(words[1]) - 1
-        if k > 1:
-            found = chart_trees(chart, *words, root)
-            trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
-            return first_different(trees, k)
         steps = chart.derivation(0, n, root)
         if not len(steps):
             return []
-        return [Found(*chart_constituents(steps, grammar, self._names), 0.0 - chart.score(0, n, root), status)]
+        found = chain([(chart.score(0, n, root), steps)], chart_trees(chart, *words, root) if k > 1 else ())
+        trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
+        return first_different(trees, k)
 
     def _pieces(self, tags: Sequence[str]) -> Iterator[tuple[int, int]]:
         """[start, end) of pieces of at most `max_tokens`, cut after punctuation where there is some."""

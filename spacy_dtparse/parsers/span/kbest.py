@@ -115,16 +115,32 @@ class _Forest:
         starts: list[int] = found.starts.tolist()
         self.places = sorted(set(starts))
         self._at: dict[int, list[int]] = {place: [] for place in self.places}
+        most: dict[int, dict[int, float]] = {place: {} for place in self.places}  # of a span's options, by its end
         low: dict[int, int] = {n: 0}
-        for number, (start, end) in enumerate(zip(starts, self.ends, strict=True)):
+        for number, (start, end, gain) in enumerate(zip(starts, self.ends, self.gains, strict=True)):
             self._at[start].append(number)
+            most[start][end] = max(most[start].get(end, gain), gain)
             low[end] = min(low.get(end, start), start)
+        self._next = [n] * (n + 2)  # the place from a token on, or n
+        for token in range(n - 1, -1, -1):
+            self._next[token] = token if token in self._at else self._next[token + 1]
         self._best: dict[Item, float] = {}
         for end in sorted(low):
-            for place in reversed(self.places[bisect_left(self.places, low[end]) : bisect_left(self.places, end)]):
-                inside = (place, -end)
-                self._best[inside] = max(self._totals(inside).values())
-                self._best[place, end] = max(self._totals((place, end)).values())
+            self._fill(end, self.places[bisect_left(self.places, low[end]) : bisect_left(self.places, end)], most)
+
+    def _fill(self, end: int, places: list[int], most: dict[int, dict[int, float]]) -> None:
+        """Find the best sets from each of the places to an end, those to ends before it being known."""
+        best, after = self._best, self._next
+        behind = {end: 0.0}  # the best set from a place to the end
+        for place in reversed(places):
+            inside = behind.get(after[place + 1], 0.0)
+            for last, gain in most[place].items():
+                if last < end:
+                    inside = max(inside, gain + best[place, -last] + behind.get(after[last], 0.0))
+            whole = inside
+            if end in most[place]:
+                whole = max(inside, most[place][end] + inside)
+            best[place, -end], best[place, end], behind[place] = inside, whole, whole
 
     def edges(self, item: Item) -> Edges:
         """The edges of an item, best first."""
@@ -141,8 +157,8 @@ class _Forest:
         return ((place, -last), *self._from(last, end))
 
     def _from(self, place: int, end: int) -> tuple[Item, ...]:
-        at = bisect_left(self.places, place)
-        return ((self.places[at], end),) if at < len(self.places) and self.places[at] < end else ()
+        place = self._next[place]
+        return ((place, end),) if place < end else ()
 
     def _totals(self, item: Item) -> dict[int, float]:
         """What the best set with each edge gains."""

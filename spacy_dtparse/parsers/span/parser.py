@@ -20,7 +20,7 @@ from ...kernels.span.network import (
     span_probabilities,
 )
 from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
-from ...model.ahead import kernels_for
+from ...model.ahead import SHORT, kernels_for
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
@@ -230,7 +230,7 @@ class SpanParser(StoredParser):
         check_k(k)
         check_sentence(words, tags)
         numbers = self.model.words.encode(words, tags)
-        with kernels_for(KIND, len(words) * k):
+        with kernels_for(KIND, len(words) if k == 1 else SHORT + 1):  # interpreted a list would take minutes
             made = self._made(numbers, self._read(numbers, self._first))
             items, costs = self._whole(made, made.items, made.costs)
             first = self._result(words, tags, items, costs, made.status, made.tried)
