@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
-from . import boundaries, dependencies, recurrent_tagger, spine_tagger  # noqa: F401 (their factories)
+from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (what they register)
 from .batch_pipe import THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .extensions import register_extensions
