@@ -1,10 +1,10 @@
 """Nested spans with labels from the gold dependencies of a treebank in CoNLL-U, as Docs for a spancat.
 
-Universal Dependencies have no spans, but nearly all that a reader asks of a sentence is a subtree: who (`subject`), what
-(`object`), when, where and with what (`oblique`), under which condition (`adverbial`), which one (`relative`), what was
-said (`complement`). Each is the subtree of a word whose relation RELATIONS names, without punctuation at its edges.
-`name` is a proper noun with those that are its `flat` or `compound`, so it may be a part of a constituent only. A
-subtree with a gap is left out and counted.
+Universal Dependencies have no spans, but much of what a reader asks of a sentence is a subtree: who (`subject`), what
+(`object`), when, where and with what (`oblique`), why and if what (`adverbial`), which one (`relative`), what was said
+(`complement`). Each is the subtree of a word whose relation RELATIONS names. Punctuation at its edges is left
+out, but for brackets and quotes with their partner inside. `name` is a proper noun with those that are its `flat` or
+`compound`, often a part of a noun phrase only. A subtree with a gap is left out and counted.
 """
 
 from __future__ import annotations

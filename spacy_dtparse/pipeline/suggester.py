@@ -15,6 +15,7 @@ from thinc.api import Ops, get_current_ops
 from thinc.types import Ragged
 
 from ..checks import Setting, check, truth, whole_number
+from ..errors import ConfigError
 from ..trees.labels import base_label
 from .constituents import DEFAULT_KEY, NotParsedError, read_constituents
 from .model_pipe import KEY
@@ -31,12 +32,12 @@ _LABELS = Setting(
 
 @dataclass(frozen=True)
 class ConstituentsSuggester:
-    """Suggests the constituents in `doc.spans[spans_key]`, each range of tokens once, in order of start, then of end.
+    """Suggests the constituents in `doc.spans[spans_key]`, each range of tokens once, by start, then by end.
 
-    `labels`: only constituents of these; one without function tags stands for those with some, too. `siblings`: also
-    two up to so many neighbours below one of them, a neighbour being a constituent or a token; so *old dog* of *the old
-    dog*. `tokens`: also every token. `min_size`, `max_size`: tokens of a candidate, `max_size` 0 for any number. White
-    space neither begins nor ends a candidate. Raises ConfigError for values that are not allowed.
+    `labels`: only constituents of these; "NP" stands for NP-SBJ, too. `siblings`: also two up to so many neighbours
+    directly below one of them, constituents or tokens: *old dog* of *the old dog*; 1 for none. `tokens`: also each
+    token. `min_size`, `max_size`: tokens of a candidate; `max_size` is 0 for any number. White space neither begins nor
+    ends a candidate. Raises ConfigError for values that are not allowed.
     """
 
     spans_key: str = DEFAULT_KEY
@@ -48,6 +49,11 @@ class ConstituentsSuggester:
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED, "constituents_suggester")
+        if 0 < self.max_size < self.min_size:
+            raise ConfigError(
+                f"constituents_suggester: max_size = {self.max_size} is below min_size = {self.min_size}, so nothing "
+                "is left; give a larger one, or 0 for any number of tokens"
+            )
 
     def __call__(self, docs: Iterable[Doc], *, ops: Optional[Ops] = None) -> Ragged:
         """int32 [n, 2], start and end of each candidate, and how many each Doc has.
@@ -63,10 +69,9 @@ class ConstituentsSuggester:
         """The candidates of one Doc, int32 [n, 2]."""
         if len(doc) == 0:
             return np.zeros((0, 2), dtype=np.int32)
-        try:
-            found = read_constituents(doc, self.spans_key)
-        except NotParsedError as error:
-            raise NotParsedError(_missing(doc, self.spans_key, error)) from error
+        if self.spans_key not in doc.spans:
+            raise NotParsedError(_missing(doc, self.spans_key))
+        found = read_constituents(doc, self.spans_key)
         starts, ends = np.array(found.starts, dtype=np.int64), np.array(found.ends, dtype=np.int64)
         wanted = np.ones(len(starts), dtype=bool)
         if self.labels is not None:
@@ -129,12 +134,10 @@ def _runs(
     ]
 
 
-def _missing(doc: Doc, key: str, error: Exception) -> str:
+def _missing(doc: Doc, key: str) -> str:
     begins = doc.text if len(doc.text) <= 40 else f"{doc.text[:39]}…"
     return (
-        f"constituents_suggester: the Doc {begins!r} has no constituents that fit it in doc.spans[{key!r}] ({error}). "
-        "Put a parser such as 'dtparse', with its tagger, before the spancat; while training name both in "
-        "[training] annotating_components, too, or the Docs that spancat learns from are not parsed"
+        f"constituents_suggester: the Doc {begins!r} has no constituents in doc.spans[{key!r}]. Put a parser such as "
+        "'dtparse', behind a tagger, before the spancat. In training name both in [training] annotating_components, "
+        "too, or the Docs that the spancat learns from are not parsed"
     )
-
-
