@@ -1,13 +1,14 @@
 """A spancat over constituents against spancats over n-grams: candidates, their recall, F1, minutes, words per second.
 
-    python benchmarks/bench_spancat.py --ewt EWT [--seeds 0 1 2] [--epochs 5] [--suggesters constituents n-grams-8 …]
+    python benchmarks/bench_spancat.py --ewt EWT [--seeds 0 1 2] [--epochs 6] [--suggesters constituents n-grams-8 …]
 
 The spans are those of `ewt_spans`, from the gold dependencies of the English Web Treebank, its parts train and dev.
 `spacy train` makes each spancat by spancat.cfg, with the same layers, seed, batches and epochs; only the suggester
 differs, and n-grams go without tagger and parser. Texts are raw: tokens, tags, sentence boundaries and trees are the
-English pipeline's own, in training, too. The spancat of the last epoch is scored on dev. Minutes are those of `spacy
-train`, which scores dev once, at its first batch; words per second are CPU time of `nlp.pipe` with all components, the
-best of three turns. What `--work` has of an earlier run is not measured again.
+English pipeline's own, in training, too. The spancat of the last epoch is scored on dev. Minutes are CPU time of
+`spacy train`, which scores dev once, at its first batch; words per second are CPU time of `nlp.pipe` with all
+components, the best of three turns. What `--work` has of an earlier run is not measured again. Before that come the
+candidates of more suggesters on every tenth Doc of train; with no name behind `--suggesters` nothing else does.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from spacy.cli.train import train
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
-from spacy.util import load_config
+from spacy.util import load_config, registry
 
 import spacy_dtparse
 
@@ -42,6 +43,14 @@ SUGGESTERS: dict[str, dict[str, Any]] = {
     "n-grams-15": {**NGRAMS, "max_size": 15},
 }
 """The settings of [components.spancat.suggester] that are compared."""
+CHUNKS = "chunks"
+LOOKED_AT: dict[str, dict[str, Any]] = {
+    **{f"n-grams to {size}": {**NGRAMS, "max_size": size} for size in (3, 8, 12, 15)},
+    "noun chunks": {"@misc": "spacy.preset_spans_suggester.v1", "spans_key": CHUNKS},
+    "constituents": {**OURS, "siblings": 1, "tokens": False},
+    **{f"constituents and tokens with siblings {most}": {**OURS, "siblings": most} for most in (1, 2, 3, 4, 6, 10)},
+}
+"""Those whose candidates are counted, without a spancat."""
 PARSED = ("constituents", "constituents-alone")
 """Those that need a parser."""
 
@@ -51,14 +60,15 @@ def main() -> None:
     parser.add_argument(
         "--ewt", type=Path, required=True, help="folder with en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu"
     )
-    parser.add_argument("--suggesters", nargs="+", default=list(SUGGESTERS), choices=list(SUGGESTERS))
+    parser.add_argument("--suggesters", nargs="*", default=list(SUGGESTERS), choices=list(SUGGESTERS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--every", type=int, default=3, help="train on every so-manyth Doc of ten sentences")
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--every", type=int, default=2, help="train on every so-manyth Doc of ten sentences")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "spancat", help="folder for corpora and models")
     parser.add_argument("--out", type=Path, help="JSON file (default: build/bench/spancat.json)")
     options = parser.parse_args()
     facts: dict[str, Any] = {"data": prepare(options), "epochs": options.epochs, "runs": []}
+    facts["candidates"] = look(options)
     for seed in options.seeds:
         for name in options.suggesters:
             file = options.work / f"{name}.{options.epochs}.{seed}.json"
@@ -66,6 +76,8 @@ def main() -> None:
                 file.write_text(json.dumps(measure(options, name, seed), indent=1) + "\n")
             facts["runs"].append(json.loads(file.read_text()))
             print(shown(facts["runs"][-1:]), file=sys.stderr, flush=True)
+    for name, found in facts["candidates"].items():
+        print(f"| {name} | {found['candidates_per_token']:.2f} | {100 * found['recall_of_candidates']:.1f} |")
     for name in options.suggesters:
         print(shown([run for run in facts["runs"] if run["suggester"] == name]))
     save(options, "spancat", facts)
@@ -115,7 +127,11 @@ def measure(options: argparse.Namespace, name: str, seed: int) -> dict[str, Any]
     scores = nlp.evaluate(Corpus(options.work / "dev.spacy")(nlp))
     facts["scores"] = {score: scores[f"spans_{KEY}_{score}"] for score in ("p", "r", "f", "per_type")}
     gold = list(DocBin().from_disk(options.work / "dev.spacy").get_docs(nlp.vocab))
-    return facts | speed(nlp, [doc.text for doc in gold]) | candidates(nlp, gold)
+    texts = [doc.text for doc in gold]
+    with nlp.select_pipes(disable=["tok2vec", "spancat"]):
+        docs = list(nlp.pipe(texts))
+    spancat: Any = nlp.get_pipe("spancat")
+    return facts | speed(nlp, texts) | candidates(spancat.suggester, docs, gold)
 
 
 def speed(nlp: Language, texts: list[str]) -> dict[str, Any]:
@@ -133,15 +149,24 @@ def speed(nlp: Language, texts: list[str]) -> dict[str, Any]:
     return {"words_per_second": words / min(turns), "spancat_words_per_second": words / (time.process_time() - began)}
 
 
-def candidates(nlp: Language, gold: list[Doc]) -> dict[str, Any]:
+def look(options: argparse.Namespace) -> dict[str, Any]:
+    """The candidates of LOOKED_AT on every tenth Doc of train, by name."""
+    nlp = spacy_dtparse.load()
+    gold = read_docs(options.ewt / "en_ewt-ud-train.conllu", nlp.vocab)[0][::10]
+    docs = list(nlp.pipe(doc.text for doc in gold))
+    for doc in docs:
+        doc.spans[CHUNKS] = list(doc.noun_chunks)
+    suggesters = registry.resolve(LOOKED_AT)
+    return {name: candidates(suggester, docs, gold) for name, suggester in suggesters.items()}
+
+
+def candidates(suggester: Any, docs: list[Doc], gold: list[Doc]) -> dict[str, Any]:
     """Candidates per token, and the share of gold spans among them, by the characters that they cover."""
-    with nlp.select_pipes(disable=["tok2vec", "spancat"]):
-        docs = list(nlp.pipe([doc.text for doc in gold]))
     found: Counter[str] = Counter()
     total: Counter[str] = Counter()
     count = 0
     for doc, wanted in zip(docs, gold, strict=True):
-        ranges = nlp.get_pipe("spancat").suggester([doc]).dataXd.tolist()  # type: ignore[attr-defined]
+        ranges = suggester([doc]).dataXd.tolist()
         count += len(ranges)
         places = {(doc[start].idx, doc[end - 1].idx + len(doc[end - 1])) for start, end in ranges}
         for span in wanted.spans[KEY]:
@@ -162,7 +187,7 @@ def shown(runs: list[dict[str, Any]]) -> str:
     cells = (
         runs[0]["suggester"], f"{mean['candidates_per_token']:.2f}", f"{100 * mean['recall_of_candidates']:.1f}",
         f"{statistics.mean(p):.1f}", f"{statistics.mean(r):.1f}", f"{statistics.mean(f):.2f}{spread}",
-        f"{mean['train_minutes']:.1f}", f"{mean['words_per_second']:,.0f}",
+        f"{mean['train_cpu_minutes']:.1f}", f"{mean['words_per_second']:,.0f}",
     )  # fmt: skip
     return "| " + " | ".join(cells) + " |"
 

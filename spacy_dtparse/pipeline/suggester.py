@@ -6,13 +6,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Ops, get_current_ops
-from thinc.types import Ragged
+from thinc.types import Ints2d, Ragged
 
 from ..checks import Setting, check, truth, whole_number
 from ..errors import ConfigError
@@ -62,7 +62,7 @@ class ConstituentsSuggester:
         """
         ops = get_current_ops() if ops is None else ops
         found = [self.ranges(doc) for doc in docs]
-        spans = np.concatenate([np.zeros((0, 2), dtype=np.int32), *found])
+        spans = cast(Ints2d, np.concatenate([np.zeros((0, 2), dtype=np.int32), *found]))
         return Ragged(ops.asarray2i(spans), ops.asarray1i([len(ranges) for ranges in found]))
 
     def ranges(self, doc: Doc) -> np.ndarray:
