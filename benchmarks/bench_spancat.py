@@ -27,31 +27,33 @@ from common import ROOT, save
 from ewt_spans import KEY, LABELS, read_docs
 from spacy.cli.train import train
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus
 from spacy.util import load_config, registry
 
 import spacy_dtparse
+from spacy_dtparse.pipeline.suggester import ConstituentsSuggester
 
 CONFIG = Path(__file__).with_name("spancat.cfg")
 OURS = {"@misc": "spacy_dtparse.constituents_suggester.v1"}
 NGRAMS = {"@misc": "spacy.ngram_range_suggester.v1", "min_size": 1}
 SUGGESTERS: dict[str, dict[str, Any]] = {
     "constituents": OURS,
-    "constituents-alone": {**OURS, "siblings": 1},
+    "siblings-4": {**OURS, "siblings": 4},
     "n-grams-8": {**NGRAMS, "max_size": 8},
     "n-grams-15": {**NGRAMS, "max_size": 15},
 }
 """The settings of [components.spancat.suggester] that are compared."""
-CHUNKS = "chunks"
+PRESET = {"@misc": "spacy.preset_spans_suggester.v1"}
 LOOKED_AT: dict[str, dict[str, Any]] = {
     **{f"n-grams to {size}": {**NGRAMS, "max_size": size} for size in (3, 8, 12, 15)},
-    "noun chunks": {"@misc": "spacy.preset_spans_suggester.v1", "spans_key": CHUNKS},
-    "constituents": {**OURS, "siblings": 1, "tokens": False},
-    **{f"constituents and tokens with siblings {most}": {**OURS, "siblings": most} for most in (1, 2, 3, 4, 6, 10)},
+    "noun chunks": {**PRESET, "spans_key": "chunks"},
+    "constituents without tokens": {**OURS, "tokens": False},
+    "constituents, also trimmed": {**PRESET, "spans_key": "trimmed"},
+    **{f"constituents, siblings = {most}": {**OURS, "siblings": most} for most in (1, 2, 3, 4, 6, 10)},
 }
 """Those whose candidates are counted, without a spancat."""
-PARSED = ("constituents", "constituents-alone")
+PARSED = ("constituents", "siblings-4")
 """Those that need a parser."""
 
 
@@ -155,9 +157,25 @@ def look(options: argparse.Namespace) -> dict[str, Any]:
     gold = read_docs(options.ewt / "en_ewt-ud-train.conllu", nlp.vocab)[0][::10]
     docs = list(nlp.pipe(doc.text for doc in gold))
     for doc in docs:
-        doc.spans[CHUNKS] = list(doc.noun_chunks)
+        doc.spans["chunks"] = list(doc.noun_chunks)
+        doc.spans["trimmed"] = trimmed(doc)
     suggesters = registry.resolve(LOOKED_AT)
     return {name: candidates(suggester, docs, gold) for name, suggester in suggesters.items()}
+
+
+def trimmed(doc: Doc) -> list[Span]:
+    """The constituents and tokens, and these without their determiner, without a final 's and without punctuation at
+    their edges."""
+    ranges = {(start, end) for start, end in ConstituentsSuggester().ranges(doc).tolist()}
+    for start, end in list(ranges):
+        inner_start, inner_end = start, end
+        while inner_start < inner_end and doc[inner_start].is_punct:
+            inner_start += 1
+        while inner_start < inner_end and doc[inner_end - 1].is_punct:
+            inner_end -= 1
+        ranges |= {(inner_start, inner_end), (start + (doc[start].tag_ in ("DT", "PRP$")), end)}
+        ranges.add((start, end - (doc[end - 1].tag_ == "POS")))
+    return [doc[start:end] for start, end in sorted(ranges) if start < end]
 
 
 def candidates(suggester: Any, docs: list[Doc], gold: list[Doc]) -> dict[str, Any]:

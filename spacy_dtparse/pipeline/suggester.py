@@ -35,14 +35,14 @@ class ConstituentsSuggester:
     """Suggests the constituents in `doc.spans[spans_key]`, each range of tokens once, by start, then by end.
 
     `labels`: only constituents of these; "NP" stands for NP-SBJ, too. `siblings`: also two up to so many neighbours
-    directly below one of them, constituents or tokens: *old dog* of *the old dog*; 1 for none. `tokens`: also each
+    directly below one of them, constituents or tokens: with 2 *old dog* of *the old dog*. `tokens`: also each
     token. `min_size`, `max_size`: tokens of a candidate; `max_size` is 0 for any number. White space neither begins nor
     ends a candidate. Raises ConfigError for values that are not allowed.
     """
 
     spans_key: str = DEFAULT_KEY
     labels: Optional[tuple[str, ...]] = None
-    siblings: int = 4
+    siblings: int = 1
     tokens: bool = True
     min_size: int = 1
     max_size: int = 0
@@ -104,7 +104,7 @@ _ALLOWED = {
 def build_constituents_suggester(
     spans_key: str = DEFAULT_KEY,
     labels: Optional[list[str]] = None,
-    siblings: int = 4,
+    siblings: int = 1,
     tokens: bool = True,
     min_size: int = 1,
     max_size: int = 0,

@@ -49,21 +49,21 @@ def labelled(doc: Doc) -> list[tuple[str, str]]:
 
 
 def test_constituents_once_by_start_then_end(doc):
-    assert candidates(doc, siblings=1, tokens=False) == [
+    assert candidates(doc, tokens=False) == [
         "The old dog", "The old dog slept in hay.", "slept in hay", "in hay", "hay", "She", "She laughed", "laughed",
     ]  # fmt: skip
-    every = candidates(doc, siblings=1)
+    every = candidates(doc)
     assert every[:2] == ["The", "The old dog"] and len(every) == len(set(every)) == 8 + 6
-    assert candidates(doc, siblings=1, tokens=False, labels=("NP",)) == ["The old dog", "hay", "She"]
-    assert candidates(doc, siblings=1, tokens=False, labels=("NP-SBJ", "PP")) == ["The old dog", "in hay"]
-    assert candidates(doc, siblings=1, tokens=False, min_size=2, max_size=3) == [
+    assert candidates(doc, tokens=False, labels=("NP",)) == ["The old dog", "hay", "She"]
+    assert candidates(doc, tokens=False, labels=("NP-SBJ", "PP")) == ["The old dog", "in hay"]
+    assert candidates(doc, tokens=False, min_size=2, max_size=3) == [
         "The old dog", "slept in hay", "in hay", "She laughed",
     ]  # fmt: skip
 
 
 def test_neighbours_below_one_constituent(doc):
     def added(most: int, **settings) -> set[str]:
-        return set(candidates(doc, siblings=most, **settings)) - set(candidates(doc, siblings=1, **settings))
+        return set(candidates(doc, siblings=most, **settings)) - set(candidates(doc, **settings))
 
     assert added(2) == {"The old", "old dog", "The old dog slept in hay", "slept in hay."}
     assert added(9) == added(4) == added(2), "three below S are all of it; nothing crosses sentences"
@@ -72,7 +72,7 @@ def test_neighbours_below_one_constituent(doc):
 
 
 def test_a_batch_has_lengths_and_may_have_empty_docs(doc, nlp):
-    suggester = registry.misc.get(NAME)(siblings=1)
+    suggester = registry.misc.get(NAME)()
     blank = nlp("\n ")
     found = suggester([nlp.make_doc(""), doc, blank, doc], ops=NumpyOps())
     assert found.lengths.tolist() == [0, 14, 0, 14] and found.lengths.dtype == np.int32
@@ -80,7 +80,7 @@ def test_a_batch_has_lengths_and_may_have_empty_docs(doc, nlp):
     assert (found.dataXd[:14] == suggester.ranges(doc)).all() and (found.dataXd[14:] == found.dataXd[:14]).all()
     assert suggester([]).dataXd.shape == suggester([blank]).dataXd.shape == (0, 2)
     spaced = nlp("The old  cat \n sat.")
-    texts = candidates(spaced)
+    texts = candidates(spaced, siblings=4)
     assert "The old  cat" in texts and all(text == text.strip() and text for text in texts)
     assert pickle.loads(pickle.dumps(suggester)) == suggester
 
