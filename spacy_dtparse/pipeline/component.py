@@ -19,7 +19,7 @@ from ..parsers.calibration import Calibrated
 from ..parsers.constraints import Constraints
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
-from . import boundaries, dependencies, recurrent_tagger, spine_tagger  # noqa: F401 (their factories)
+from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (what they register)
 from .batch_pipe import THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
