@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .pipeline.extensions import register_extensions
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
+    from .pipeline.tables import parse_docs, parse_rows, parse_table, row_schema
     from .web.server import serve
 
 __version__ = "0.1.0"
@@ -39,8 +40,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Agreement", "ConstituentMatcher", "Explanation", "__version__", "agreement", "children", "clauses",
     "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "labels", "load", "noun_chunks",
-    "parent", "parse_string", "phrases", "register_extensions", "render", "score", "sentence_infos",
-    "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree",
+    "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "phrases", "register_extensions", "render",
+    "row_schema", "score", "sentence_infos", "sentence_record", "serve", "subconstituents",
+    "to_conllu", "to_nltk", "to_tree",
 ]  # fmt: skip
 
 
@@ -68,6 +70,7 @@ def __getattr__(name: str) -> Any:
         "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
+        **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
