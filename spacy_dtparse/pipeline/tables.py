@@ -51,7 +51,7 @@ def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
     """A dict for each sentence, plain data for JSON, Arrow and pandas; `texts` and `pipeline` as in `parse_docs`.
 
     `id`: of the text; `sentence`: its number in the text, from 1; `start_char`, `end_char`: from its first word to its
-    last, in the text, as all places; `text`: of the sentence; `tree`: in brackets, with the root TOP; `constituents`: in
+    last, in the text, as all places; `text`: of the sentence; `tree`: in brackets, root TOP; `constituents`: in
     pre-order, each with `label`, `start_char` and `end_char`; `error`: None. A text that cannot be parsed has one row,
     with its id and `error` alone, and a text without words one with its id alone: no id is lost. What is added to the
     vocabulary is dropped again, so a process may parse any number of texts.
