@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
+    from .pipeline.tables import parse_docs, parse_rows, parse_table, row_schema
     from .web.server import serve
 
 __version__ = "0.1.0"
@@ -42,9 +43,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children",
     "clauses", "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels",
-    "load", "noun_chunks", "parent", "parse_string", "phrases", "probability", "register_extensions", "render",
-    "score", "sentence_infos", "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree",
-    "tree_probability",
+    "load", "noun_chunks", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "phrases",
+    "probability", "register_extensions", "render", "row_schema", "score", "sentence_infos", "sentence_record",
+    "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree", "tree_probability",
 ]  # fmt: skip
 
 
@@ -72,6 +73,7 @@ def __getattr__(name: str) -> Any:
         "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
+        **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
