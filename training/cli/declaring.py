@@ -12,6 +12,7 @@ from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
 if TYPE_CHECKING:
+    from training.data.converting import Conversion
     from training.data.treebanks import TreebankFile
 
 Run = Callable[[argparse.Namespace], int | None]
@@ -114,6 +115,14 @@ CORPUS = path("--corpus", "folder of treebanks: NAME/train.mrg and NAME/dev.mrg 
 NAMES = option("--names", "the treebanks of --corpus", nargs="+", default=[], metavar="NAME[:WEIGHT]")
 RECIPE_STEPS = choice("--recipe-steps", ("plain", "tm2006"), "preprocessing (default: plain)", default="plain")
 LANG = option("--lang", "language, for the head rules of bracketed trees (default: en)", default="en")
+CONVERTING = (
+    option("--lang", "language, of spaCy's tokenizer (default: en)", default="en"),
+    path("--scheme", "new labels and tags, in JSON, such as training/schemes/greynir.json", metavar="FILE"),
+    option("--encoding", "of the files (default: utf-8)", default="utf-8"),
+    number("--limit", None, "only the first N trees of train", least=1),
+    option("--dev", "where there is no dev file, every N-th block of ten trees from the K-th on is it", metavar="K/N"),
+)
+"""The options of what converts treebanks; see `conversion_of`."""
 
 
 def treebank_spec(tags: bool = True, weight: bool = True) -> str:
@@ -176,6 +185,15 @@ def model_facts(options: argparse.Namespace) -> dict[str, Any]:
     """What the options of `model_options` say, for a model's meta."""
     names = {"name": "name", "lang": "lang", "license": "license", "credits": "credit"}
     return {key: getattr(options, option) for key, option in names.items() if hasattr(options, option)}
+
+
+def conversion_of(options: argparse.Namespace) -> Conversion:
+    """What the options of CONVERTING say. Raises ConfigError for a scheme that cannot be read."""
+    from training.data.converting import Conversion
+    from training.data.scheme import Scheme
+
+    scheme = Scheme() if options.scheme is None else Scheme.from_json(options.scheme)
+    return Conversion(options.lang, scheme, options.encoding, options.limit, options.dev)
 
 
 def size(path: Path) -> str:
