@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import DtparseError
 
-from . import data, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
+from . import data, own, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
 from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
@@ -60,6 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
     return _guarded(lambda: options.call(options))
+
+
+def run_command(arguments: Sequence[str]) -> None:
+    """Run a command as a step of another one; raises what it raises."""
+    options = build_parser().parse_args(list(arguments))
+    options.call(options)
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]

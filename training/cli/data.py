@@ -8,7 +8,8 @@ from functools import partial
 
 from spacy_dtparse.errors import ConfigError, DtparseError
 
-from .declaring import CONVERTING, conversion_of, declare, number, option, path
+from ..runs.files import write_json
+from .declaring import CONVERTING, READ_SPEC, conversion_of, declare, number, option, path
 
 command = partial(declare, "Data")
 
@@ -104,6 +105,24 @@ def split(options: argparse.Namespace) -> None:
     parts = {name: int(size) for name, _, size in given}
     split_files(options.files, parts, options.out, options.seed, options.encoding)
     print(f"{options.out}: " + ", ".join(f"{size} {name} trees" for name, size in parts.items()))
+
+
+@command(
+    "heads build/corpus/sample/train.mrg --out build/heads.json",
+    option("files", "bracketed trees", nargs="+", metavar=READ_SPEC),
+    path("--out", "file for the rules, JSON", required=True),
+)
+def heads(options: argparse.Namespace) -> None:
+    """Read head rules off trees: which child of a constituent is its head. Look at them, change them, and give them to
+    span, fit and spines as --heads.
+    """
+    from training.data.heads import learned_head_rules
+    from training.data.treebanks import TreebankFile, read_files
+
+    rules = learned_head_rules(s.tree for s in read_files(map(TreebankFile.parse, options.files)))
+    write_json(options.out, rules.to_dict())
+    for label, ((mode, order), *_) in rules.rules.items():
+        print(f"{label:10} {mode:6} {' '.join(order[:12])}{' …' if len(order) > 12 else ''}")
 
 
 @command("conventions assets/everyday/train.mrg", path("files", "files of bracketed trees", nargs="+", metavar="FILE"))

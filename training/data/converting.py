@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import codecs
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
@@ -24,14 +25,15 @@ class Conversion:
 
     `lang`: its language, for spaCy's tokenizer. `scheme`: new labels and tags. `encoding`: of its files. `limit`: only
     the first trees of train. `dev`: "K/N": where there is no dev file, every N-th block of ten trees from the K-th on
-    is the dev part.
+    is the dev part. `also`: other parts, such as "test".
     """
 
     lang: str = "en"
-    scheme: Scheme = Scheme()
+    scheme: Scheme = field(default_factory=Scheme)
     encoding: str = "utf-8"
     limit: int | None = None
     dev: str | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,10 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
     """
     how = how or Conversion()
     nlp = blank_pipeline(how.lang)
-    sources = {part: part_file(folder, name, part) for part in ("train", "dev")}
-    if not sources["train"].is_file():
-        raise TrainingDataError(f"there is no file {sources['train']}; give a file of bracketed trees")
+    sources = {part: part_file(folder, name, part) for part in ("train", "dev", *how.also)}
+    for part, path in sources.items():
+        if part != "dev" and not path.is_file():
+            raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
     raw = {part: _read(path, how) for part, path in sources.items() if path.is_file()}
     raw["train"] = raw["train"][: how.limit]
     if how.dev is not None and "dev" not in raw:
@@ -101,9 +104,8 @@ def spaced_apart(tree: Tree) -> Tree:
 
 def _read(path: Path, how: Conversion) -> list[Tree]:
     try:
-        trees = read_trees(path, encoding=how.encoding)
-        return [how.scheme.apply(tree) for tree in trees if any(tag != EMPTY_TAG for tag in tree.tags)]
-    except LookupError as error:
-        raise ConfigError(
-            f"encoding {how.encoding!r} is not known ({error}); give one such as utf-8, latin-1"
-        ) from error
+        codecs.lookup(how.encoding)
+    except LookupError:
+        raise ConfigError(f"--encoding {how.encoding} is not known; give one such as utf-8 or latin-1") from None
+    trees = read_trees(path, encoding=how.encoding)
+    return [how.scheme.apply(tree) for tree in trees if any(tag != EMPTY_TAG for tag in tree.tags)]

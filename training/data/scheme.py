@@ -97,8 +97,8 @@ class Scheme:
             above.append(k if stays else upper)
             if stays:
                 kept.append(k)
-        columns = ([column[k] for k in kept] for column in (labels, tree.starts, tree.ends))
-        return Tree.trusted(tree.words, tuple(map(self.tag, tree.tags)), *map(tuple, columns))
+        starts, ends = ([column[k] for k in kept] for column in (tree.starts, tree.ends))
+        return Tree.trusted(tree.words, map(self.tag, tree.tags), [labels[k] for k in kept], starts, ends)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

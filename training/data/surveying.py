@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from spacy.language import Language
+
 from spacy_dtparse.trees import Tree, base_label
 
 from .tokens import cut_otherwise

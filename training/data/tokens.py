@@ -46,8 +46,8 @@ def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Langua
         nlp = spacy.blank(lang)
     except ImportError as error:
         raise ConfigError(
-            f"--lang {lang}: spaCy has no tokenizer for it ({' '.join(str(error).split())[:200]}); give a code of spaCy "
-            "(is, de, …), install what it asks for, or take xx, which stands for any language"
+            f"--lang {lang}: spaCy has no tokenizer for it ({' '.join(str(error).split())[:200]}); give a code of "
+            "spaCy (is, de, …), install what it asks for, or take xx, which stands for any language"
         ) from error
     if lang == "en":
         add_tokens(nlp)

@@ -73,9 +73,9 @@ def fit(
     start: RecurrentModel | None = None,
     lang: str = "en",
 ) -> tuple[RecurrentModel, float]:
-    """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``), from ``start`` if
-    that is given. Returns the model with averaged parameters, and the seconds used. Raises ValueError where there
-    is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
+    """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``),
+    from ``start`` if that is given. Returns the model with averaged parameters, and the seconds used. Raises ValueError
+    where there is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
         raise ValueError(f"whitespace tokens are asked for, but the tags lack {SPACE_TAG}; add it")
     options, started = config.fit, time.perf_counter()
