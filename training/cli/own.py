@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import time
-from dataclasses import dataclass, field
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.models import embedded_pipeline
+from spacy_dtparse.trees import read_trees
 
-from ..runs.files import file_digest, read_result, write_json
+from ..data.sizes import sizes_for
+from ..runs.files import file_digest, write_json
+from ..runs.steps import Step, Steps
 from .declaring import CONVERTING, LICENCE, choice, conversion_flags, declare, each, number, option, path, say
 
 command = partial(declare, "Whole pipelines")
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
+EMBEDDED = "embedded"
 PARSERS = ("read", "span", "trees")
 OPTIONS = (
     path("treebank", "its folder, with train.mrg or train.psd and perhaps dev.mrg", metavar="FOLDER"),
@@ -33,6 +37,13 @@ OPTIONS = (
     each("--tagger-set", "a setting of the taggers, as of tag --set; repeatable", metavar="NAME=VALUE"),
     each("--span-set", "a setting of the networks, as of span --set; repeatable", metavar="NAME=VALUE"),
     each("--fit-set", "a setting of the boosted trees, as of fit --set; repeatable", metavar="NAME=VALUE"),
+    option(
+        "--tagger",
+        "a pipeline whose tags the parser reads in place of the treebank's, by folder (embedded: the English one); "
+        "none is trained then",
+        metavar="PIPELINE",
+    ),
+    option("--reader-tagger", "see fit", metavar="PIPELINE"),
     path("--recipe", "of the boosted trees (default: one for the treebank's size)", metavar="FILE"),
     option("--workers", "processes (default: 2)", type=positive_number, default=2),
     option("--name", "the pipeline's name, for its package (default: the treebank's)"),
@@ -40,15 +51,6 @@ OPTIONS = (
     *LICENCE,
 )
 """The options of `pipeline` and `curve`."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A command of `python -m training`, its arguments, and what it writes last."""
-
-    name: str
-    arguments: tuple[str, ...]
-    written: Path = field(default=Path())
 
 
 @command(
@@ -88,7 +90,7 @@ def curve(options: argparse.Namespace) -> None:
             out = options.out / f"{Path(reader).stem}_{size}"
             records, seconds = run_pipeline(options, out, None if reader == "none" else Path(reader))
             judged = [r for r in records if r["file"] != "dev.mrg"] or records
-            rows += [{"reader": reader, "trees": size, "training_seconds": seconds, **record} for record in judged]
+            rows += [{"reader": reader, "trees": size, "cpu_seconds": seconds, **record} for record in judged]
     write_json(options.out / "curve.json", rows)
     say(curve_table(rows))
 
@@ -96,19 +98,20 @@ def curve(options: argparse.Namespace) -> None:
 def curve_table(rows: list[dict[str, Any]]) -> str:
     """The records of `curve` as a text table."""
     lines = [f"{'reader':12}{'trees':>7}  {'scored on':12}{'tags':>10}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}"
-             f"{'tag acc':>8}{'seconds':>9}"]  # fmt: skip
+             f"{'tag acc':>8}{'CPU s':>9}"]  # fmt: skip
     for row in rows:
         f1, evalb, exact = row["all"]["f1"], row["evalb"]["f1"], row["all"]["exact_match"]
+        tags = "-" if row["tag_accuracy"] is None else f"{100 * row['tag_accuracy']:.2f}"
         lines.append(
             f"{row['reader']:12}{row['trees']:7}  {row['file']:12}{row['tags']:>10}{100 * f1:8.2f}{100 * evalb:9.2f}"
-            f"{100 * exact:7.2f}{100 * row['tag_accuracy']:8.2f}{row['training_seconds']:9.0f}"
+            f"{100 * exact:7.2f}{tags:>8}{row['cpu_seconds']:9.0f}"
         )
     return "\n".join(lines)
 
 
 def run_pipeline(options: argparse.Namespace, out: Path, reader: Path | None) -> tuple[list[dict[str, Any]], float]:
-    """Do what is not yet done of all steps; the records of `evaluate`, and the seconds of all steps before it. Raises
-    what the steps raise, ConfigError for options that do not go together, TrainingDataError where there is no
+    """Do what is not yet done of all steps; the records of `evaluate`, and the CPU seconds of all steps before it.
+    Raises what the steps raise, ConfigError for options that do not go together, TrainingDataError where there is no
     treebank."""
     from . import run_command
 
@@ -120,102 +123,88 @@ def run_pipeline(options: argparse.Namespace, out: Path, reader: Path | None) ->
         raise ConfigError(f"--reader is for --parser read, not {options.parser}; leave one of them out")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd"))
     given = [file for file in (options.scheme, options.heads, options.recipe, reader) if file and file.is_file()]
-    facts = {str(file): file_digest(file) for file in (*files, *given)}
-    kept = out / "steps.json"
-    held = read_result(kept, "steps") if kept.is_file() else None
-    steps = held["steps"] if held is not None and held["facts"] == facts else {}
-    done: dict[str, Any] = {}
-
-    def do(step: Step) -> None:
-        before = steps.get(step.name)
-        fresh = all(one["fresh"] for one in done.values())
-        if fresh and before and before["arguments"] == list(step.arguments) and step.written.exists():
-            done[step.name] = {**before, "fresh": True}
-            say(f"{step.name}: done before, in {before['seconds']:.0f} s")
-            return
-        say(f"$ python -m training {' '.join(step.arguments)}")
-        began = time.perf_counter()
-        run_command(list(step.arguments))
-        seconds = round(time.perf_counter() - began, 1)
-        done[step.name] = {"arguments": list(step.arguments), "seconds": seconds, "fresh": False}
-        write_json(kept, {"facts": facts, "steps": done})
-        say(f"{step.name}: {seconds:.0f} s")
-
+    steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *given)], run_command, say)
     name = options.treebank.resolve().name
-    do(convert_step(options, out, name))
+    steps.do(convert_step(options, out, name))
     train = out / "corpus" / name / "train.mrg"
     for step in training_steps(options, out, name, _words(train), reader):
-        do(step)
-    training = sum(one["seconds"] for step, one in done.items())
+        steps.do(step)
+    training = steps.cpu_seconds
     scored = [p for part in ("dev", *options.also) if (p := out / "corpus" / name / f"{part}.mrg").is_file()]
     if not scored:
         say("there is no dev part, so nothing is scored; --dev 1/10 takes one from train")
         return [], training
-    scores = out / "scores.json"
-    do(Step("evaluate", ("evaluate", str(out / "pipeline"), *map(str, scored), "--tags", "gold", "predicted",
-                         "--json", str(scores), "--record"), scores))  # fmt: skip
-    return _records(scores), training
+    scores, kinds = out / "scores.json", ("predicted",) if options.tagger else ("gold", "predicted")
+    steps.do(_step(scores, None, "evaluate", out / "pipeline", *scored, "--tags", *kinds, "--json", scores, "--record"))
+    return json.loads(scores.read_text(encoding="utf8")), training
 
 
 def convert_step(options: argparse.Namespace, out: Path, name: str) -> Step:
     """The step that cleans the trees."""
-    folder = options.treebank.resolve().parent
-    given = options.treebank.parent if options.treebank.name == name else folder
-    words = ("convert", str(given), name, "--out", str(out / "corpus"), *conversion_flags(options))
-    return Step("convert", words, out / "corpus" / name / "train.mrg")
+    given = options.treebank.parent if options.treebank.name == name else options.treebank.resolve().parent
+    return _step(out / "corpus" / name / "train.mrg", None, "convert", given, name, "--out", out / "corpus",
+                 *conversion_flags(options))  # fmt: skip
 
 
 def training_steps(options: argparse.Namespace, out: Path, name: str, words: int, reader: Path | None) -> list[Step]:
     """The steps from cleaned trees, of so many `words`, to the pipeline."""
-    from training.data.sizes import sizes_for
-
-    sizes = sizes_for(words)
-    corpus = ("--corpus", str(out / "corpus"), "--names", name)
-    lang, heads = ("--lang", options.lang), () if options.heads is None else ("--heads", str(options.heads))
-    tagger = ("--set", *sizes.tagger, *options.tagger_set)
-    networks = ("--seeds", *map(str, options.seeds), "--workers", str(options.workers), "--set", *sizes.span,
-                *options.span_set)  # fmt: skip
-    tags, model, network = out / "tags", out / "parser.model", out / "network.model"
-    called = options.name or name
-    steps = [
-        Step("jackknife", ("jackknife", *corpus, *lang, "--folds", str(options.folds), "--out", str(tags), *tagger),
-             tags / f"{name}.train.tags"),
-        Step("tag", ("tag", *corpus, *lang, "--out", str(tags), "--model", str(out / "tagger"), *tagger),
-             out / "tagger" / "meta.json"),
-    ]  # fmt: skip
-    tagged, beliefs = (*corpus, "--tags", str(tags)), tuple[str, ...]()
+    sizes, tags, model, network = sizes_for(words), out / "tags", out / "parser.model", out / "network.model"
+    corpus: tuple[Any, ...] = ("--corpus", out / "corpus", "--names", name)
+    tagged = tags / f"{name}.train.tags"
+    lang, called = ("--lang", options.lang), options.name or name
+    heads = () if options.heads is None else ("--heads", options.heads)
+    workers = ("--workers", options.workers)
+    if options.tagger:
+        pipeline = () if options.tagger == EMBEDDED else ("--pipeline", options.tagger)
+        steps = [_step(tagged, None, "teacher", "retag", *corpus, *pipeline, *workers, "--out", tags)]
+    else:
+        learn = (*corpus, *lang, "--out", tags)
+        chosen = ("--set", *sizes.tagger, *options.tagger_set)
+        steps = [
+            _step(tagged, tags / "folds", "jackknife", *learn, "--folds", options.folds, *chosen),
+            _step(out / "tagger" / "meta.json", None, "tag", *learn, "--model", out / "tagger", *chosen),
+        ]
+    corpus += ("--tags", tags)
+    chosen = ("--seeds", *options.seeds, *workers, "--set", *sizes.span, *options.span_set)
     if options.parser == "span" or (options.parser == "read" and reader is None):
         target = model if options.parser == "span" else network
-        steps.append(Step("span", ("span", *tagged, *lang, *heads, "--name", called, *networks, "--workdir",
-                                   str(out / "span"), "--out", str(target)), target))  # fmt: skip
+        steps.append(_step(target, out / "span", "span", *corpus, *lang, *heads, "--name", called, *chosen,
+                           "--workdir", out / "span", "--out", target))  # fmt: skip
+    over: tuple[Any, ...] = ()
     if options.parser == "read" and reader is None:
-        folder = out / "beliefs"
-        steps.append(Step("readers", ("readers", *tagged, "--folds", str(options.folds), *networks, "--workdir",
-                                      str(out / "readers"), "--out", str(folder)),
-                          folder / f"{name}.train.beliefs.npz"))  # fmt: skip
-        beliefs = ("--beliefs", str(folder))
+        beliefs = out / "beliefs"
+        steps.append(_step(beliefs / f"{name}.train.beliefs.npz", out / "readers", "readers", *corpus, "--folds",
+                           options.folds, *chosen, "--workdir", out / "readers", "--out", beliefs))  # fmt: skip
+        over = ("--reader", network, "--beliefs", beliefs)
+    elif options.parser == "read":
+        asked = ("--reader-tagger", options.reader_tagger) if options.reader_tagger else ()
+        over = ("--reader", reader, *asked)
     if options.parser != "span":
         recipe = options.recipe or RECIPES / f"{sizes.recipe}.json"
-        over = ("--reader", str(reader or network), *beliefs) if options.parser == "read" else ()
-        alone = () if options.parser == "read" or options.recipe else ("templates=standard", "gate_bits=16")
-        steps.append(Step("fit", ("fit", "--recipe", str(recipe), *tagged, *lang, *heads, *over, "--name", called,
-                                  "--workdir", str(out / "fit"), "--out", str(model), "--set",
-                                  f"n_workers={options.workers}", *alone, *options.fit_set), model))  # fmt: skip
+        alone = () if over or options.recipe else ("templates=standard", "gate_bits=16")
+        steps.append(_step(model, out / "fit", "fit", "--recipe", recipe, *corpus, *lang, *heads, *over, "--name",
+                           called, "--workdir", out / "fit", "--out", model, "--set", f"n_workers={options.workers}",
+                           *alone, *options.fit_set))  # fmt: skip
     terms = [part for credit in options.credit for part in ("--credit", credit)]
     terms += ["--license", options.license] if options.license else []
-    version = ("--version", options.version) if options.version else ()
-    words_ = ("assemble", "--tagger", str(out / "tagger"), "--model", str(model), "--names", name, "--name", called,
-              *version, *terms, "--out", str(out / "pipeline"))  # fmt: skip
-    return [*steps, Step("assemble", words_, out / "pipeline" / "meta.json")]
+    terms += ["--version", options.version] if options.version else []
+    steps.append(_step(out / "pipeline" / "meta.json", None, "assemble", "--tagger", folder_of_tagger(options, out),
+                       "--model", model, "--names", name, "--name", called, *terms, "--out",
+                       out / "pipeline"))  # fmt: skip
+    return steps
+
+
+def _step(written: Path, workdir: Path | None, *arguments: Any) -> Step:
+    words = list(map(str, arguments))
+    return Step(words[1] if words[0] == "teacher" else words[0], words, written, workdir)
+
+
+def folder_of_tagger(options: argparse.Namespace, out: Path) -> Path:
+    """The folder of the pipeline that tags."""
+    if not options.tagger:
+        return out / "tagger"
+    return embedded_pipeline() if options.tagger == EMBEDDED else Path(options.tagger)
 
 
 def _words(path: Path) -> int:
-    from spacy_dtparse.trees import read_trees
-
     return sum(tree.n_tokens for tree in read_trees(path))
-
-
-def _records(path: Path) -> list[dict[str, Any]]:
-    import json
-
-    return json.loads(path.read_text(encoding="utf8"))

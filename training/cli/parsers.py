@@ -137,6 +137,12 @@ def clusters(options: argparse.Namespace) -> None:
     *treebanks(dev="whose F1 chooses λ"),
     path("--workdir", "folder for examples, checkpoints and logs", required=True),
     path("--reader", "a span parser whose beliefs the trees test: a model file, or en, the English network"),
+    option(
+        "--reader-tagger",
+        "where the reader does not know the treebank's tags: a pipeline whose tags it knows, to learn which of them "
+        "stand for which (default: for en the English one)",
+        metavar="PIPELINE",
+    ),
     path("--beliefs", "folder with NAME.train.beliefs.npz of readers (default: the reader's own)"),
     path("--clusters", "word clusters for the templates standard_clusters, as clusters writes them"),
     HEADS,
@@ -166,8 +172,9 @@ def fit(options: argparse.Namespace) -> None:
     reader = None if options.reader is None else open_reader(options.reader)
     began = time.perf_counter()
     facts = {**model_facts(options), **extra}
+    asked = options.reader_tagger or ("embedded" if str(options.reader) == "en" else None)
     result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader, options.clusters,
-                       heads_of(options))  # fmt: skip
+                       heads_of(options), asked)  # fmt: skip
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}

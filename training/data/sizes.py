@@ -29,7 +29,7 @@ SIZES = tuple(
         (
             300_000,
             "fit.epochs=16 fit.batch=400 fit.average=0.995 network.least=2",
-            f"{_SHAPE} epochs=30 batch=500 average=0.995 judge_every=15",
+            f"{_SHAPE} epochs=16 batch=500 average=0.995 judge_every=8",
             "sample_read",
         ),
         (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch=800 judge_every=6", "english_read"),

@@ -35,6 +35,8 @@ from ..data.clusters import read_clusters
 from ..data.corpus import Sentence, survey, training_tree
 from ..data.evaluate import own_trees, score_trees
 from ..data.heads import rules_for
+from ..data.readers_tags import knows_tags, with_aliases
+from ..data.reading import load_tagger
 from ..data.treebanks import TreebankFile, listed_texts, origin_of, read_files, reader_treebanks
 from ..runs.files import append_line, write_atomically
 from ..runs.processes import worker_pool
@@ -294,9 +296,11 @@ def fit_model(
     reader: SpanParser | None = None,
     clusters: Path | None = None,
     heads: HeadRules | None = None,
+    reader_tagger: str | None = None,
 ) -> PathResult:
     """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`, `heads`: see `Fit`.
-    `clusters`: a file of `training.clusters`.
+    `clusters`: a file of `training.clusters`. `reader_tagger`: a pipeline whose tags the reader knows, "embedded": the
+    English one; it is asked where the reader does not know those of the treebanks.
 
     `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
     TrainingDataError and ConfigError for what cannot be used.
@@ -319,6 +323,17 @@ def fit_model(
         **about,
         **(meta or {}),
     }
+    if reader is not None and not knows_tags(reader, sentences):
+        if reader_tagger is None:
+            tell(
+                None,
+                note="the reader does not know the tags of these trees, and reads words alone: give --reader-tagger",
+            )
+        else:
+            asked = load_tagger(None if reader_tagger == "embedded" else reader_tagger)
+            reader = with_aliases(reader, sentences, asked)
+            taken = ", ".join(f"{tag} for {other}" for tag, other in list(reader.model.words.aliases.items())[:8])
+            tell(None, note=f"the reader takes tags for those that it knows: {taken} …")
     words = () if clusters is None else read_clusters(clusters)
     model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words, heads).run()
     best = result.best or {}
