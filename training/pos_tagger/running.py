@@ -186,14 +186,16 @@ def train_final(
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags, splitter = set(tag_set(treebanks)), None
-    blank = blank_pipeline(lang, (sentence.words for treebank in treebanks for sentence in treebank.train))
+    words = [sentence.words for treebank in treebanks for sentence in treebank.train]
+    blank = blank_pipeline(lang, words)
     if config.augment.inserts_space:
         tags.add(SPACE_TAG)
     if config.augment.split_hyphens:
         tags |= {"HYPH"} if lang == "en" else set()
         evidence = [treebank for treebank in treebanks if treebank.name in split_evidence] or treebanks
         known = (sentence for treebank in evidence for sentence in treebank.train)
-        splitter = WordSplitter(blank.tokenizer, known, penn=lang == "en")
+        cutting = blank_pipeline(lang, words)  # one of its own, whose vocabulary is not saved
+        splitter = WordSplitter(cutting.tokenizer, known, penn=lang == "en")
     groups = [treebank.train for treebank in treebanks for _ in range(treebank.weight)]
     other = None if start is None else model_of(spacy.load(start))
     trained, seconds = fit(config, groups, sorted(tags), model.name, splitter, other, lang)
