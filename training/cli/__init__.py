@@ -55,11 +55,25 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    options = build_parser().parse_args(arguments)
+    options = build_parser().parse_args(spelled_out(arguments))
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
     return _guarded(lambda: options.call(options))
+
+
+def spelled_out(arguments: Sequence[str]) -> list[str]:
+    """Arguments with options in place of `--with NAME=VALUE …`, up to the next option."""
+    made: list[str] = []
+    within = False
+    for argument in arguments:
+        name, sign, value = argument.partition("=")
+        within = argument == "--with" or (within and not argument.startswith("-"))
+        if not within:
+            made.append(argument)
+        elif argument != "--with":
+            made += [f"--{name}", *([value] if sign else [])]
+    return made
 
 
 def run_command(arguments: Sequence[str]) -> None:

@@ -49,6 +49,12 @@ OPTIONS = (
     option("--name", "the pipeline's name, for its package (default: the treebank's)"),
     option("--version", "the pipeline's version (default: the package's)"),
     *LICENCE,
+    option(
+        "--with",
+        "these options without dashes, as variables of a spaCy project can hold them: --with parser=span limit=500",
+        nargs="*",
+        metavar="NAME=VALUE",
+    ),
 )
 """The options of `pipeline` and `curve`."""
 
