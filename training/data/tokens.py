@@ -85,7 +85,7 @@ def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
     if inside >= _HYPHENS_SEEN and inside > between:
         infixes = [infix for infix in nlp.Defaults.infixes or () if not re.search(str(infix), "a-a")]
         tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
-    scratch = spacy.blank(nlp.lang)  # cuts words that are to stay out of the vocabulary of `nlp`
+    scratch = spacy.blank(str(nlp.lang))  # cuts words that are to stay out of the vocabulary of `nlp`
     cast(Tokenizer, scratch.tokenizer).infix_finditer = tokenizer.infix_finditer
     pieces_of = {word: pieces(scratch, word) for word, times in words.items() if times >= _LEAST_SEEN}
     cut = {word: parts for word, parts in pieces_of.items() if len(parts) > 1}

@@ -46,7 +46,7 @@ from .believed import believed, label_table
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
 from .boosting.rows import plot_path
-from .boosting.store import DirectStore
+from .boosting.store import DirectStore, open_store
 from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
 from .gate import train_gate
 from .recipe import FitRecipe
@@ -240,6 +240,11 @@ class Fit:
         if self.recipe.strategy == "shift_reduce":
             labels.insert(0, Label(SHIFT, len(labels), "shift"))
         stores = {label.store: self.workdir / "stores" / label.store for label in labels}
+        empty = {name for name, folder in stores.items() if not open_store(str(folder)).n_examples}
+        if "window" in empty:
+            raise TrainingDataError("the reader is sure of all these trees, so there is nothing to learn; give others")
+        labels = [label for label in labels if label.store not in empty]  # the others are never in doubt
+        stores = {name: folder for name, folder in stores.items() if name not in empty}
         config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=n_workers)
         evaluate = partial(self._dev_scores, atoms) if self.dev else None
         with worker_pool(n_workers) if n_workers > 1 else nullcontext() as pool:
