@@ -22,6 +22,7 @@ from ...kernels.span.network import (
 from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
 from ...model.ahead import SHORT, kernels_for
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
+from ...trees.heads import HeadRules
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
@@ -101,6 +102,8 @@ class SpanParser(StoredParser):
         )
         self._bare = self._bare_tables() if self.settings.whole else None
         self._orphans = self._orphan_tables()
+        told = model.meta.get("head_rules")
+        self._own_heads = HeadRules.from_dict(told) if told else None
         self._local = threading.local()
 
     def _bare_tables(self) -> BareTables | None:
@@ -128,6 +131,11 @@ class SpanParser(StoredParser):
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
         return self._labels
+
+    @property
+    def head_rules(self) -> HeadRules | None:
+        """The model's head rules; None where they are those of its language."""
+        return self._own_heads
 
     def describe(self) -> dict[str, Any]:
         """Sizes of the model and the settings in force, as plain data."""
