@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--k-best",
         type=positive_number,
         metavar="K",
-        help="the K best trees of each sentence, with rank and margin (how much worse than the first) before each",
+        help="the K best trees of each sentence, with rank, margin (how much worse than the first) and probability",
     )
     parser.add_argument(
         "--probabilities", action="store_true", help="with --format json: how probable it is that each is right"
@@ -157,7 +157,7 @@ def format_doc(
     for number, (given, ranked) in enumerate(best_trees(pipe, doc, k), 1):
         for one in ranked:
             pipe.write(doc, SentencesRead([given], {}), [one.result])
-            listed = {"rank": one.rank, "margin": one.margin}
+            listed = {"rank": one.rank, "margin": one.margin, "probability": one.probability}
             yield format_sentence(doc[given.start : given.end], form, pipe.spans_key, place, number, ids, listed)
 
 
@@ -176,6 +176,7 @@ def format_sentence(
         about = {**place._asdict(), "sentence": number, **listed}
         return json.dumps({**about, **sentence_record(sentence, key)}, ensure_ascii=False)
     told = {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in listed.items()}
+    told = {name: "-" if value is None else value for name, value in told.items()}
     comments = "".join(f"# {name} = {value}\n" for name, value in told.items())
     if form == "conllu":
         about_it = f"# document = {place.document}\n# line = {place.line}\n{comments}"

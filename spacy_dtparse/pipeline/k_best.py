@@ -10,6 +10,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import DtparseError
 from ..parsers.base import KBestParser, ParseResult
+from ..parsers.calibration import Calibrated
 from ..parsers.kbest import check_k
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
@@ -43,6 +44,11 @@ class RankedTree:
         return self.result.margin or 0.0
 
     @property
+    def probability(self) -> float | None:
+        """The probability that the tree is right as a whole; None where the parser's model has no calibration."""
+        return self.result.tree_probability
+
+    @property
     def status(self) -> str:
         """How far to trust the rank: "optimal" where no tree but those before it can be better."""
         return self.result.status
@@ -62,7 +68,8 @@ class RankedTree:
         return tuple((label, places[start], places[end - 1] + 1) for start, end, label in spans[bare:])
 
     def __str__(self) -> str:
-        return f"{self.rank}. ({self.margin:.3f}) {self.brackets}"
+        told = f"{self.margin:.3f}" if self.probability is None else f"{self.probability:.2f}, {self.margin:.3f}"
+        return f"{self.rank}. ({told}) {self.brackets}"
 
 
 def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> list[RankedTree]:
@@ -106,6 +113,8 @@ def _listed(pipe: ConstituentPipe, given: SentenceInput, k: int) -> list[RankedT
     if not isinstance(parser, KBestParser):
         raise DtparseError(f"a parser of kind {parser.name!r} gives its best tree alone; use one that lists trees")
     found = parser.parse_k(given.words, given.tags, k)
+    if getattr(parser, "calibration", None) is not None:
+        found = Calibrated(parser).ranked(given.words, given.tags, found)
     return [RankedTree(rank, one, given.places) for rank, one in enumerate(found, 1)]
 
 

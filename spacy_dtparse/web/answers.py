@@ -128,9 +128,17 @@ class Answers:
             found = parser.parse_k(tree.words, tree.tags, k)
         except DtparseError as error:
             return [], str(error)
+        if getattr(parser, "calibration", None) is not None:
+            found = Calibrated(parser).ranked(tree.words, tree.tags, found)
         chart = parser.name == "span"
         listed = [
-            {"brackets": str(one.tree), "margin": one.margin, "other": _difference(tree, one.tree)} for one in found
+            {
+                "brackets": str(one.tree),
+                "margin": one.margin,
+                "probability": one.tree_probability,
+                "other": _difference(tree, one.tree),
+            }
+            for one in found
         ]
         return (
             listed,

@@ -32,11 +32,13 @@ def test_a_sentence_has_its_best_trees(nlp):
     assert found[0].tree == to_tree(first) and found[0].margin == 0.0
     assert [one.margin for one in found] == sorted(one.margin for one in found) and found[1].margin > 0.0
     assert len({one.brackets for one in found}) == 4
+    chances = [one.probability for one in found]
+    assert chances == sorted(chances, reverse=True) and chances[-1] > 0 and sum(chances) <= 1
     for one in found:
         assert [doc[place].text for place in one.places] == list(one.tree.words) and "\n" not in one.brackets
         assert one.constituents[0][1:] == (0, 9) and doc[4].is_space and 4 not in one.places
         assert str(parse_tree(one.brackets)) == one.brackets == str(one.tree)
-        assert str(one) == f"{one.rank}. ({one.margin:.3f}) {one.brackets}"
+        assert str(one) == f"{one.rank}. ({one.probability:.2f}, {one.margin:.3f}) {one.brackets}"
         assert one.cost == one.result.cost and one.status == one.result.status
     own = [(span.label_, span.start, span.end) for span in doc._.constituents if span.end <= first.end]
     assert list(found[0].constituents) == own
@@ -78,7 +80,8 @@ def test_the_command_line_lists_trees(capsys):
     nlp = spacy_dtparse.load("en_span")
     doc = nlp(TEXT)
     expected = [one for sentence in doc.sents for one in k_best(nlp, sentence, 3)]
-    assert [row[2] for row in rows] == [one.brackets for one in expected]
+    assert [row[3] for row in rows] == [one.brackets for one in expected]
+    assert [row[2] for row in rows] == [f"{one.probability:.4f}" for one in expected]
     assert [float(row[1]) for row in rows] == pytest.approx([one.margin for one in expected], abs=1e-4)
     assert main([*arguments, "--format", "json"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -89,6 +92,6 @@ def test_the_command_line_lists_trees(capsys):
     assert main([*arguments, "--format", "conllu"]) == 0
     assert capsys.readouterr().out.count("# rank = 3\n# margin = ") == 2
     assert main([*arguments, "--format", "pretty"]) == 0
-    assert capsys.readouterr().out.count("# rank = 1\n# margin = 0.0000\n(TOP (S") == 2
+    assert capsys.readouterr().out.count("# rank = 1\n# margin = 0.0000\n# probability = 0.") == 2
     assert main([*arguments[:-1], "5000"]) == 1
     assert "k is 5000; give the number of trees wanted, a whole number from 1 to 1000" in capsys.readouterr().err

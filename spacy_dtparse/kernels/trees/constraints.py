@@ -73,17 +73,18 @@ def constrain_windows(rules, nodes, frontier, windows_i, windows_j, n_windows):
 def label_may_be(rules, nodes, frontier, i, j, label, top):
     """Whether the constraints leave a window the label. TOP comes when all that is wanted over its tokens is there, and
     where a label is missing on top of a constituent no other comes before it."""
-    item = nodes.item
-    start, end = item[frontier[i]]["start"], item[frontier[j - 1]]["end"]
+    item, node = nodes.item, np.int64(frontier[i])
+    start, end = item[node]["start"], item[frontier[j - 1]]["end"]
+    on_top = j - i == 1 and (label == top or item[node]["first"] >= 0)
+    missing, wanted = False, False
     for r in range(rules.shape[0]):
         if rules[r, START] == start and rules[r, END] == end:
-            if rules[r, WANTED] == 1:
-                if label != rules[r, LABEL] and j - i == 1 and (label == top or item[frontier[i]]["first"] >= 0):
-                    if not _is_there(nodes, np.int64(frontier[i]), rules[r, LABEL]):
-                        return False
-            elif label != top and (rules[r, LABEL] == ANY or rules[r, LABEL] == label):
-                return False
-    return True
+            if rules[r, WANTED] == 0:
+                if label != top and (rules[r, LABEL] == ANY or rules[r, LABEL] == label):
+                    return False
+            elif on_top and not _is_there(nodes, node, rules[r, LABEL]):
+                missing, wanted = True, wanted or rules[r, LABEL] == label
+    return wanted or not missing
 
 
 @inner_kernel

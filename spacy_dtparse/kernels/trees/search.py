@@ -77,6 +77,36 @@ def _is_pruned(offers, tokens):
 
 
 @inner_kernel
+def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
+    """Whether window w may get the label."""
+    low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
+    if label == top and size - low != 1:
+        return False
+    if _is_pruned(offers, tokens):
+        return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
+    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+    if offers.constraints.shape[0] > 0:
+        if not label_may_be(offers.constraints, nodes, scratch.frontier, i, j, label, top):
+            return False
+    if j - i > 1 and label != top:
+        return True
+    return label_allowed(model.grammar, nodes, scratch.frontier, low, size, i, j, label)
+
+
+@inner_kernel
+def _with_labels(model, tokens, offers, nodes, scratch, mark, n_windows):
+    """Keep the windows that may get some label, in their order; returns how many. Nothing must be pruned."""
+    kept = np.int64(0)
+    for w in range(n_windows):
+        for label in range(model.grammar.options[3]):
+            if _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
+                scratch.windows_i[kept], scratch.windows_j[kept] = scratch.windows_i[w], scratch.windows_j[w]
+                kept += 1
+                break
+    return kept
+
+
+@inner_kernel
 def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     """What may be inferred in the current state: (how many windows the gate leaves, whether a shift may be, whether the
     windows are likelier than the shift)."""
@@ -109,6 +139,8 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
                 offers.constraints, nodes, frontier, windows_i, windows_j, window_labels, n_windows,
                 np.int64(grammar.options[4]),
             )  # fmt: skip
+        else:
+            n_windows = _with_labels(model, tokens, offers, nodes, scratch, mark, n_windows)
         if n_windows == 0:
             can_shift = may
         elif can_shift:
@@ -203,23 +235,6 @@ def _best(model, offers, tokens, scratch, n_windows):
                 if not pruned or scratch.window_labels[w] & (_BIT << np.uint64(label)):
                     best = max(best, scratch.scores[w, label])
     return best
-
-
-@inner_kernel
-def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
-    """Whether window w may get the label."""
-    low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
-    if label == top and size - low != 1:
-        return False
-    if _is_pruned(offers, tokens):
-        return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
-    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
-    if offers.constraints.shape[0] > 0:
-        if not label_may_be(offers.constraints, nodes, scratch.frontier, i, j, label, top):
-            return False
-    if j - i > 1 and label != top:
-        return True
-    return label_allowed(model.grammar, nodes, scratch.frontier, low, size, i, j, label)
 
 
 @inner_kernel
