@@ -308,12 +308,20 @@ def test_use_runs(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.embedded
-def test_moving_runs(capsys):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("benepar", "14 6\n"),
+        ("stanza", "(TOP (S (NP (PRP She))"),
+        ("corenlp", "NP 1 8\n"),
+        ("nltk", "['She', 'the old dog', 'the garden', 'It']\n['She', 'the old dog', 'the garden', 'It']\n"),
+    ],
+)
+def test_moving_runs(name, expected, capsys):
     namespace: dict = {}
-    for block in blocks("docs/moving.md", "python"):
-        run_python(block, "docs/moving.md", namespace)
-    said = capsys.readouterr().out
-    assert "14 6\n" in said and "NP 1 8\n" in said and said.count("['She', 'the old dog', 'the garden', 'It']") == 2
+    for block in blocks(f"docs/moving/{name}.md", "python"):
+        run_python(block, f"docs/moving/{name}.md", namespace)
+    assert expected in capsys.readouterr().out
 
 
 @pytest.mark.embedded
