@@ -111,8 +111,8 @@ def test_an_icelandic_treebank_goes_all_the_way(tmp_path, monkeypatch, capsys):
     (sentence,) = nlp("Hundurinn sér kött.").sents
     assert {token.tag_ for token in sentence} <= {"no_nf", "no_þf", "so_þf", "grm"}
     assert "(NP (no_þf kött))" in sentence._.parse_string
-    (found,) = [phrase for phrase in sentence._.phrases("PP")] or [sentence._.phrases("VP")[0]]
-    assert found._.head.text == "sér" and [chunk.text for chunk in nlp("Hestur elskar smið.").noun_chunks]
+    assert [phrase._.head.text for phrase in sentence._.phrases("NP")] == ["Hundurinn", "kött"]
+    assert [chunk.text for chunk in nlp("Hestur elskar smið.").noun_chunks]
 
     assert main(command) == 0
     assert capsys.readouterr().out.count("done before") == 8, "nothing is done again"
@@ -142,7 +142,7 @@ def test_the_project_shows_what_few_trees_of_ones_own_are_worth(tmp_path):
     }
     gold = {row["reader"]: row["all"]["f1"] for row in rows if row["tags"] == "gold"}
     alone, read = gold["none"], gold["en"]
-    assert read > 0.85 > alone, "the reader knows English, whatever the labels"
+    assert read > 0.75 > alone, "the reader knows English, whatever the labels"
     assert "the reader takes tags for those that it knows" in said
     given = f"reader=en tagger=embedded limit=60 {small}"
     run("own", run="mine", treebank="build/treebanks/own", own_options=given)
