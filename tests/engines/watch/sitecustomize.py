@@ -30,7 +30,7 @@ def watched(load):
 
         def pipe_or_die(*arguments, **options):
             nonlocal batches
-            batches += 1
+            batches += options.get("as_tuples", False)  # which calls itself without
             if batches == 2:
                 fall_into_trap()
             return pipe(*arguments, **options)
