@@ -51,8 +51,8 @@ def parent(process: int) -> int:
 
 @pytest.fixture(scope="module")
 def texts():
-    """Our everyday sentences in threes, among them a text that is none, one that is too long, and an empty one. The long
-    one is the last of its part, after which a batch ends: so a process in its second batch has done a part."""
+    """Our everyday sentences in threes, among them a text that is none, one that is too long, and an empty one. The
+    long one is the last of its part, as a batch ends with it: so a process in its second batch has done a part."""
     trees = read_trees(ROOT / "assets" / "everyday" / "dev.mrg")
     words = [" ".join(tree.words) for tree in trees]
     found = [" ".join(words[k : k + 2]) for k in range(0, len(words), 2)]
