@@ -84,7 +84,7 @@ def plot(found: dict[str, Any], out: Path) -> None:
             )
         row[0].legend(frameon=False, fontsize=8)
     out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out, metadata={"Date": None})
+    figure.savefig(out, metadata={"Date": None}, bbox_inches="tight")
     print(f"drawn to {out}")
 
 

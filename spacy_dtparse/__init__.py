@@ -32,17 +32,20 @@ if TYPE_CHECKING:
     from .pipeline.explain import explain, explanations
     from .pipeline.explanation import Explanation
     from .pipeline.extensions import register_extensions
+    from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
+    from .pipeline.tables import parse_docs, parse_rows, parse_table, row_schema
     from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "__version__", "agreement", "children", "clauses",
-    "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "labels", "load", "noun_chunks",
-    "parent", "parse_string", "phrases", "probability", "register_extensions", "render", "score", "sentence_infos",
-    "sentence_record", "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree", "tree_probability",
+    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children",
+    "clauses", "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels",
+    "load", "noun_chunks", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "phrases",
+    "probability", "register_extensions", "render", "row_schema", "score", "sentence_infos", "sentence_record",
+    "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree", "tree_probability",
 ]  # fmt: skip
 
 
@@ -55,7 +58,7 @@ def load(name: str | None = None, **overrides: Any) -> Language:
     `exclude`, `disable`, `config`, … . Raises ConfigError for another name, ModelFormatError when this installation has
     no model.
 
-    The first time on a machine kernels are compiled, in other processes; see `model.ahead`.
+    The first time on a machine kernels are compiled, in other processes; `dtparse warmup` does it beforehand.
     """
     from .pipeline.embedded import load_embedded
 
@@ -70,7 +73,9 @@ def __getattr__(name: str) -> Any:
         "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
+        **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
+        **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)
 

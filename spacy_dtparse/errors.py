@@ -30,5 +30,9 @@ class ConfigError(DtparseError):
     """A setting has a value that is not allowed."""
 
 
+class ConstraintError(DtparseError):
+    """Constraints on a tree cannot all hold; the message names those in conflict."""
+
+
 class TrainingDataError(DtparseError):
     """Training data cannot be used as it is."""

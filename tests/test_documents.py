@@ -131,10 +131,26 @@ def test_contents_name_every_section(name):
 
 
 def test_the_index_names_every_page():
+    """In a row of its tables, of which docs/conf.py makes the navigation of the site."""
     text = prose("docs/index.md")
     for name in DOCUMENTS:
-        if name.startswith("docs/") and name != "docs/index.md":
-            assert f"({name.removeprefix('docs/')})" in text, name
+        if name != "docs/index.md":
+            page = os.path.relpath(name, "docs")
+            assert re.search(rf"^\| \[[^\]]+\]\({re.escape(page)}\) \|", text, re.MULTILINE), page
+
+
+def test_the_reference_has_every_public_name():
+    """Functions, factories and errors; the site fills in their docstrings."""
+    functions, components = (
+        (ROOT / "docs" / "api" / page).read_text("utf8") for page in ("functions.md", "components.md")
+    )
+    for name in spacy_dtparse.__all__:
+        assert re.search(rf"^\.\. (autofunction|autoclass|data):: {name}(\(\))?$", functions, re.MULTILINE), name
+    project = (ROOT / "pyproject.toml").read_text("utf8")
+    factories = re.findall(r"^(\w+) = ", project.partition(".spacy_factories]")[2].partition("\n[")[0], re.MULTILINE)
+    assert len(factories) >= 7
+    for name in factories:
+        assert f"\n## {name}\n" in components, name
 
 
 def test_concepts_run():
@@ -234,8 +250,7 @@ def test_report_fills_blocks(tmp_path):
     )
     page = tmp_path / "page.md"
     page.write_text(
-        "a\n<!-- results: load -->\nold\n<!-- /results -->\n"
-        "b\n<!-- results: speed -->\nkept\n<!-- /results -->\n"
+        "a\n<!-- results: load -->\nold\n<!-- /results -->\nb\n<!-- results: speed -->\nkept\n<!-- /results -->\n"
     )
     script = [sys.executable, str(ROOT / "benchmarks" / "report.py"), "--results", str(tmp_path), str(page)]
     done = subprocess.run(script, capture_output=True, text=True, check=True)
@@ -293,12 +308,30 @@ def test_use_runs(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.embedded
-def test_moving_runs(capsys):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("benepar", "14 6\n"),
+        ("stanza", "(TOP (S (NP (PRP She))"),
+        ("corenlp", "NP 1 8\n"),
+        ("nltk", "['She', 'the old dog', 'the garden', 'It']\n['She', 'the old dog', 'the garden', 'It']\n"),
+    ],
+)
+def test_moving_runs(name, expected, capsys):
     namespace: dict = {}
-    for block in blocks("docs/moving.md", "python"):
-        run_python(block, "docs/moving.md", namespace)
+    for block in blocks(f"docs/moving/{name}.md", "python"):
+        run_python(block, f"docs/moving/{name}.md", namespace)
+    assert expected in capsys.readouterr().out
+
+
+@pytest.mark.embedded
+def test_index_and_faq_run(capsys):
+    namespace: dict = {}
+    for name in ("docs/index.md", "docs/faq.md"):
+        for block in blocks(name, "python"):
+            run_python(block, name, namespace)
     said = capsys.readouterr().out
-    assert "14 6\n" in said and "NP 1 8\n" in said and said.count("['She', 'the old dog', 'the garden', 'It']") == 2
+    assert "PP | on the mat\n" in said and "('INTJ', 0, 5)" in said and "(NP (DT The) (JJ left) (NN leg))" in said
 
 
 @pytest.mark.embedded

@@ -6,7 +6,7 @@ import argparse
 import codecs
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -26,7 +26,9 @@ from .progress import Progress, ended_together
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
+
+    from ..pipeline.component import ConstituentPipe
 
 FORMATS = ("brackets", "pretty", "json", "conllu")
 
@@ -49,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--paragraphs", action="store_true", help="a blank line ends a text, not every line end")
     kind.add_argument("--pretokenized", action="store_true", help="each line is a sentence of tokens between spaces")
     kind.add_argument("--tagged", action="store_true", help="each line is a sentence of token_TAG pairs between spaces")
+    parser.add_argument(
+        "--k-best",
+        type=positive_number,
+        metavar="K",
+        help="the K best trees of each sentence, with rank, margin (how much worse than the first) and probability",
+    )
     parser.add_argument(
         "--probabilities", action="store_true", help="with --format json: how probable it is that each is right"
     )
@@ -81,14 +89,13 @@ def run(options: argparse.Namespace) -> None:
         each = ((Place(name, number), line) for name, number, line in lines if line.strip())
         read = list(paragraphs(lines) if options.paragraphs else each)
         kept = nlp.pipe_names
-    key = get_component(nlp).spans_key
-    ids = count(1)
+    pipe, ids = get_component(nlp), count(1)
     progress = Progress(len(read), bool(options.files))
     with nlp.select_pipes(enable=kept):
         docs = nlp.pipe((text for _, text in read), n_process=options.n_process, batch_size=options.batch_size)
         with closing(docs), ended_together():  # type: ignore[type-var]
             for (place, _), doc in zip(read, docs, strict=True):
-                for output in format_doc(doc, options.format, key, place, ids):
+                for output in format_doc(doc, options.format, pipe, place, ids, options.k_best):
                     sys.stdout.write(output + "\n")
                 if len(doc) == 0 and options.format != "conllu":
                     sys.stdout.write("\n")  # a blank line of pretokenized input stays one
@@ -133,28 +140,51 @@ def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str
     return words, tags
 
 
-def format_doc(doc: Doc, form: str, key: str, place: Place, ids: Iterator[int]) -> Iterator[str]:
-    """One string per sentence that has a word, in one of FORMATS; `place`, `ids`: for JSON and CoNLL-U."""
+def format_doc(
+    doc: Doc, form: str, pipe: ConstituentPipe, place: Place, ids: Iterator[int], k: int | None = None
+) -> Iterator[str]:
+    """One string per sentence that has a word, in one of FORMATS; with `k` one for each of its k best trees. `place`,
+    `ids`: for JSON and CoNLL-U."""
+    from ..pipeline.component import SentencesRead
+    from ..pipeline.k_best import best_trees
+    from ..pipeline.sentences import visible_tokens
+
+    if k is None:
+        visible = ((start, end) for start, end, words in visible_tokens(doc) if words)
+        for number, (start, end) in enumerate(visible, 1):
+            yield format_sentence(doc[start:end], form, pipe.spans_key, place, number, ids)
+        return
+    for number, (given, ranked) in enumerate(best_trees(pipe, doc, k), 1):
+        for one in ranked:
+            pipe.write(doc, SentencesRead([given], {}), [one.result])
+            listed = {"rank": one.rank, "margin": one.margin, "probability": one.probability}
+            yield format_sentence(doc[given.start : given.end], form, pipe.spans_key, place, number, ids, listed)
+
+
+def format_sentence(
+    sentence: Span, form: str, key: str, place: Place, number: int, ids: Iterator[int],
+    listed: Mapping[str, Any] | None = None,
+) -> str:  # fmt: skip
+    """A sentence's tree in one of FORMATS. `number`: of the sentence in its text; `listed`: where the tree is in a list
+    of the best, what comes before it."""
     from ..pipeline.attributes import to_tree
     from ..pipeline.conversions import sentence_record, to_conllu
-    from ..pipeline.sentences import visible_tokens
     from ..trees.bracket_writer import write_tree, write_tree_pretty
 
-    number = 0
-    for start, end, words in visible_tokens(doc):
-        sentence = doc[start:end]
-        if not words:
-            continue
-        number += 1
-        if form == "json":
-            about = {**place._asdict(), "sentence": number}
-            yield json.dumps({**about, **sentence_record(sentence, key)}, ensure_ascii=False)
-        elif form == "conllu":
-            about_it = f"# document = {place.document}\n# line = {place.line}\n"
-            yield about_it + to_conllu(sentence, key, next(ids))[:-1]
-        else:
-            tree = to_tree(sentence, key)
-            yield write_tree(tree) if form == "brackets" else write_tree_pretty(tree, width=80)
+    listed = listed or {}
+    if form == "json":
+        about = {**place._asdict(), "sentence": number, **listed}
+        return json.dumps({**about, **sentence_record(sentence, key)}, ensure_ascii=False)
+    told = {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in listed.items()}
+    told = {name: "-" if value is None else value for name, value in told.items()}
+    comments = "".join(f"# {name} = {value}\n" for name, value in told.items())
+    if form == "conllu":
+        about_it = f"# document = {place.document}\n# line = {place.line}\n{comments}"
+        return about_it + to_conllu(sentence, key, next(ids))[:-1]
+    tree = to_tree(sentence, key)
+    if form == "pretty":
+        return comments + write_tree_pretty(tree, width=80)
+    return "".join(f"{value}\t" for value in told.values()) + write_tree(tree)
 
 
 def read_lines(paths: Iterable[str], encoding: str) -> Iterator[Line]:

@@ -133,26 +133,10 @@ def tell_probabilities(parser: ConstituentPipe) -> None:
 
 
 def load_language(pipeline: str | None = None, **overrides: Any) -> Language:
-    """A spaCy pipeline by folder or package name, or an embedded one by its name; None: the best embedded one.
-    `overrides` go to spacy.load. Raises ModelFormatError when there is no such pipeline."""
-    import spacy
+    """See `pipeline.embedded.load_named`, which is imported at the first call."""
+    from ..pipeline.embedded import load_named
 
-    from .. import load
-    from ..pipeline import component  # noqa: F401 (registers the factories)
-
-    if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
-        return load(pipeline, **overrides)
-    try:
-        return spacy.load(pipeline, **overrides)
-    except DtparseError:
-        raise
-    except OSError as error:
-        raise ModelFormatError(
-            f"cannot load the pipeline {pipeline!r}: it is neither an installed spaCy package nor "
-            f"a folder of one ({str(error).splitlines()[0]})"
-        ) from error
-    except ValueError as error:  # spaCy's words for a config it cannot build
-        raise ModelFormatError(f"spaCy cannot load the pipeline {pipeline!r}: {error}") from error
+    return load_named(pipeline, **overrides)
 
 
 def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:

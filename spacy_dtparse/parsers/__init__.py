@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelFormatError
-from .base import STATUSES, UNKNOWN_TAG, ConstituentParser, ParseResult
+from .base import STATUSES, UNKNOWN_TAG, ConstituentParser, KBestParser, ParseResult
 from .kinds import CONSTITUENTS, DEPENDENCIES, TAGS, read_as
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ __all__ = [
     "STATUSES",
     "UNKNOWN_TAG",
     "ConstituentParser",
+    "KBestParser",
     "ParseResult",
     "load_dependency_parser",
     "load_parser",

@@ -31,6 +31,8 @@ class ParseResult:
     `n_states`: states taken from the agenda; `n_scored`: inferences scored. `greedy_optimal`: whether the greedy parse
     was already the best one, None when that was not established. `n_searches`: searches until one gave a whole tree; 1
     unless spines were offered. `ambiguity`: spines that a token had in the last search, None where it was not pruned.
+    `margin`: in a list of the best parses how much worse this one is than the first, in what the parser makes best
+    (the cost of a search or by a grammar, the constituents that a span chart expects to be right); else None.
     `probabilities`: of each constituent, that it is right; `tree_probability`: that the whole tree is (see
     `parsers.calibration`); None where nobody asked.
 
@@ -46,6 +48,7 @@ class ParseResult:
     greedy_optimal: bool | None = None
     n_searches: int = 1
     ambiguity: float | None = None
+    margin: float | None = None
     probabilities: tuple[float, ...] | None = None
     tree_probability: float | None = None
 
@@ -68,6 +71,18 @@ class BatchParser(Protocol):
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
         """What `parse` finds for each of the sentences, in order."""
+
+
+@runtime_checkable
+class KBestParser(Protocol):
+    """A parser that lists the best parses of a sentence."""
+
+    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+        """The k best parses, of different trees, best first, each with its `margin`, which never falls. The first is
+        what `parse` finds; there are fewer where the parser knows of no more.
+
+        Raises ConfigError where k is no whole number from 1 to `parsers.kbest.MOST_TREES`.
+        """
 
 
 @runtime_checkable

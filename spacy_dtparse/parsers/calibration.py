@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import DtparseError, ModelFormatError
 from ..trees.tree import TOP, Tree
 from .base import ParseResult
+from .constraints import Constraints
 
 CALIBRATION = "calibration"
 """Its place in a model's meta."""
@@ -111,7 +112,10 @@ def expected(parser: Any, words: Sequence[str], tags: Sequence[str], tree: Tree)
     """What the parser says of a tree of the words. Raises DtparseError where it has no probabilities."""
     if not hasattr(parser, "span_posteriors"):
         raise DtparseError(f"a parser of kind {parser.name!r} has no probabilities of constituents")
-    posteriors = parser.span_posteriors(words, tags)
+    return _expected(parser.span_posteriors(words, tags), tree)
+
+
+def _expected(posteriors: Mapping[tuple[int, int, str], float], tree: Tree) -> Expected:
     spans = tree.spans()
     own = [1.0 if label == TOP else posteriors.get((start, end, label), 0.0) for start, end, label in spans]
     missing = set(posteriors).difference(spans)
@@ -146,7 +150,26 @@ class Calibrated:
         right = (1.0 if label == TOP else p for label, p in zip(tree.labels, calibrated, strict=True))
         return tuple(right), float(self.calibration.of_trees(np.array(said.errors)))
 
-    def result(self, words: Sequence[str], tags: Sequence[str], result: ParseResult) -> ParseResult:
-        """The result with `probabilities` and `tree_probability`."""
+    def result(
+        self, words: Sequence[str], tags: Sequence[str], result: ParseResult, known: Constraints | None = None
+    ) -> ParseResult:
+        """The result with `probabilities` and `tree_probability`; 1 for constituents that are `known`."""
         each, whole = self.probabilities(words, tags, result.tree)
+        for one in known.wanted if known is not None else ():
+            spans = enumerate(zip(result.tree.spans(), each, strict=True))
+            same = {k for k, ((*extent, label), _) in spans if (*extent,) == one[:2] and one.label in ("", label)}
+            each = tuple(1.0 if k in same else p for k, p in enumerate(each))
         return replace(result, probabilities=each, tree_probability=whole)
+
+    def ranked(self, words: Sequence[str], tags: Sequence[str], results: Sequence[ParseResult]) -> list[ParseResult]:
+        """The best parses of a sentence, in order, each with its `tree_probability`: what its expected errors say, of
+        the second half of that, of the third a third, as the first was chosen among all. They never rise, and their sum
+        is at most 1. (On development trees that fits; see docs/experiments/shipped.md.)"""
+        posteriors = self.parser.span_posteriors(words, tags)
+        found, last, left = [], 1.0, 1.0
+        for rank, one in enumerate(results, 1):
+            own = float(self.calibration.of_trees(np.array(_expected(posteriors, one.tree).errors))) / rank
+            last = min(own, last, left)
+            left -= last
+            found.append(replace(one, tree_probability=last))
+        return found

@@ -51,6 +51,7 @@ class SearchSettings(Settings):
     linear in length. `confident`: a shift that scores more than this is taken without a look at the other inferences of
     its state; infinity never does that. `gate`: share of the right windows that the model's gate may drop unscored, by
     what it dropped of trees held out from training; 0: drop none.
+
     The next three are of models with a reader. `trust`: what its log odds of constituents count in the cost of a parse,
     beside what the trees say. `sure`: where the reader gives such a probability to a constituent with its labels, or to
     there being none, the inference is taken unscored; 1: everything is scored. `whole`: whether a token that its

@@ -70,7 +70,7 @@ def labels(span: Span | Token) -> tuple[str, ...]:
     """The labels of the unary chain at `span` from top to bottom; () for a token that is no constituent.
 
     For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
-    constituent nor one token, NotParsedError when the Doc has no valid parse; so do the functions below.
+    constituent nor one token, NotParsedError when the Doc has no valid parse.
     """
     _, found, number, *_ = locate(span)
     return tuple(found.labels[number : _chain_end(found, number)]) if number >= 0 else ()
@@ -80,7 +80,7 @@ def parse_string(span: Span | Token) -> str:
     """The subtree at `span` in Penn brackets on one line, without TOP where something else covers the sentence.
 
     Brackets in words are escaped (-LRB- …), white space inside a merged token is `_`, a missing tag is XX. A span of
-    white space only, such as the one sentence of a blank text, gives an empty string.
+    white space only, such as the one sentence of a blank text, gives an empty string. Raises as `labels` does.
     """
     if span.doc and is_blank(span.text):
         read_constituents(span.doc)
@@ -105,7 +105,10 @@ def parse_string(span: Span | Token) -> str:
 
 
 def children(span: Span) -> Iterator[Span]:
-    """The constituents and single tokens directly below the chain (or the one constituent) at `span`."""
+    """The constituents and single tokens directly below the chain (or the one constituent) at `span`, left to right.
+
+    Raises as `labels` does.
+    """
     doc, found, number, start, end, exact = locate(span)
     if number < 0:
         return
@@ -127,7 +130,10 @@ def children(span: Span) -> Iterator[Span]:
 
 
 def parent(span: Span | Token) -> Span | None:
-    """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence."""
+    """The constituent directly above the chain (or the one constituent) at `span`; None above a sentence.
+
+    Raises as `labels` does.
+    """
     doc, found, number, start, end, exact = locate(span)
     if number >= 0:
         above = found.parents[number]
@@ -141,7 +147,7 @@ def parent(span: Span | Token) -> Span | None:
 def subconstituents(span: Span) -> Iterator[Span]:
     """`span` itself and everything below it in pre-order, single tokens included, every chain once.
 
-    From one member of a chain on, the other members below it come one by one.
+    From one member of a chain on, the other members below it come one by one. Raises as `labels` does.
     """
     doc, found, number, start, end, exact = locate(span)
     stack = [make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]]
@@ -152,9 +158,10 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
 
 def score(span: Span) -> float | None:
-    """The cost −ln p of the inference that built the constituent (the highest of a chain), None when unknown.
+    """The cost −ln p of the inference that built the constituent (the highest of a chain), in nats; None when unknown.
 
-    Doc.from_docs and JSON drop the scores.
+    With `span_parser` p is the constituent's probability, with boosted trees that of their decision. Doc.from_docs and
+    JSON drop the scores. Raises as `labels` does.
     """
     return _told(span, "scores")
 
@@ -184,7 +191,12 @@ def _told(span: Span, what: str) -> float | None:
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
-    """How each sentence was parsed: dicts as `write_constituents` describes; [] when that was dropped on the way."""
+    """How each sentence was parsed, a dict for each; [] when that was dropped on the way (by Doc.from_docs or JSON).
+
+    `start`, `end`: tokens of the Doc. `status`: one of `parsers.STATUSES`, or "gold" where the tree was given. `cost`,
+    `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; not there for a sentence
+    without words or with a given tree.
+    """
     name = group_key(doc, key)
     return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
 

@@ -16,11 +16,13 @@ from ..checks import Setting, truth
 from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.calibration import Calibrated
+from ..parsers.constraints import Constraints
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
-from . import boundaries, dependencies, recurrent_tagger, spine_tagger  # noqa: F401 (their factories)
+from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (what they register)
 from .batch_pipe import THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+from .constraints import CONSTRAINTS_KEY, read_constraints
 from .extensions import register_extensions
 from .model_pipe import KEY, factory_of
 from .phrases import read_noun_chunks, told_rules
@@ -44,11 +46,25 @@ _SCORER = "spacy_dtparse.parseval_scorer.v1"
 _TABLE = {"settings": Optional[dict[str, Any]]}
 
 
+def optional_key(meaning: str) -> Setting:
+    """A key of `doc.spans`, or None, which means that."""
+    return Setting(
+        lambda value: value is None or KEY.fits(value), f"{KEY.allowed}, or None for {meaning}", Optional[str]
+    )
+
+
 class SentencesRead(NamedTuple):
-    """What is read of a Doc: its sentences, and the spines that its words are offered, by their places."""
+    """What is read of a Doc: its sentences, the spines that its words are offered, by their places, and the constraints
+    of its sentences, by the sentences' numbers."""
 
     sentences: Sequence[SentenceInput]
     offers: Mapping[int, Offer]
+    constraints: Mapping[int, Constraints] = {}
+
+    @property
+    def alone(self) -> bool:
+        """Whether the sentences cannot be parsed together with those of other Docs."""
+        return bool(self.offers or self.constraints)
 
 
 class ConstituentPipe(BatchPipe):
@@ -59,6 +75,9 @@ class ConstituentPipe(BatchPipe):
     (`span._.probability`, `sentence._.tree_probability`), which takes the time of another reading; the model must have
     a calibration (see `parsers.calibration`), else DtparseError is raised. `settings`: what 0.1.0 had in such a table.
 
+    `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
+    `pipeline.constraints`); None: none are read.
+
     Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the parser. A
     Doc without boundaries is taken as one sentence, with a warning once. Where the parser needs tags, a Doc without
     some of its tags gets XX there, with a warning once, and a Doc without any raises MissingAnnotationError, which
@@ -68,19 +87,14 @@ class ConstituentPipe(BatchPipe):
 
     OWN = {  # noqa: RUF012 (never changed)
         "spans_key": (DEFAULT_KEY, KEY),
-        "spines_key": (
-            SPINES_KEY,
-            Setting(
-                lambda value: value is None or KEY.fits(value),
-                f"{KEY.allowed}, or None for a parser that is to see no spines",
-                Optional[str],
-            ),
-        ),
+        "spines_key": (SPINES_KEY, optional_key("a parser that is to see no spines")),
         "threads": THREADS,
         "probabilities": (False, truth()),
+        "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser that is to obey no constraints")),
     }
 
     spines_key: str | None
+    constraints_key: str | None
     probabilities: bool
 
     def __init__(
@@ -131,16 +145,18 @@ class ConstituentPipe(BatchPipe):
                 )
 
     def begin(self, doc: Doc) -> SentencesRead:
-        """The sentences of a Doc, and the spines that its words are offered."""
-        return SentencesRead(self._read(doc, self.needs_tags), self.offers(doc))
+        """The sentences of a Doc, the spines that its words are offered, and its constraints."""
+        sentences = self._read(doc, self.needs_tags)
+        constraints: Mapping[int, Constraints] = {}
+        if self.constraints_key is not None and self.constraints_key in doc.spans:
+            constraints = read_constraints(doc, self.constraints_key, sentences, self.configured_parser)
+        return SentencesRead(sentences, self.offers(doc), constraints)
 
     def parse_read(self, read: Sequence[SentencesRead]) -> list[list[ParseResult | None]]:
-        """The parses of each Doc's sentences: of those without spines together."""
-        together = iter(self._parse_all([s for one in read if not one.offers for s in one.sentences], {}))
-        return [
-            self._parse_all(one.sentences, one.offers) if one.offers else list(islice(together, len(one.sentences)))
-            for one in read
-        ]
+        """The parses of each Doc's sentences: of those without spines and constraints together."""
+        free = [sentence for one in read if not one.alone for sentence in one.sentences]
+        together = iter(self._parse_all(SentencesRead(free, {}, {})))
+        return [self._parse_all(one) if one.alone else list(islice(together, len(one.sentences))) for one in read]
 
     def write(self, doc: Doc, read: SentencesRead, found: Sequence[ParseResult | None]) -> None:
         """Set `doc.spans[self.spans_key]`."""
@@ -155,24 +171,27 @@ class ConstituentPipe(BatchPipe):
             return {}
         return read_offers(doc, self.spines_key)
 
-    def _parse_all(self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]) -> list[ParseResult | None]:
+    def _parse_all(self, read: SentencesRead) -> list[ParseResult | None]:
         """The parses of a Doc's sentences, with their probabilities if wanted; None for those without words."""
-        found = self._parses(sentences, offers)
+        found = self._parses(read)
         if not self.probabilities:
             return found
         told = Calibrated(self.configured_parser)
         return [
-            None if result is None else told.result(sentence.words, sentence.tags, result)
-            for sentence, result in zip(sentences, found, strict=True)
+            None if result is None else told.result(sentence.words, sentence.tags, result, read.constraints.get(number))
+            for number, (sentence, result) in enumerate(zip(read.sentences, found, strict=True))
         ]
 
-    def _parses(self, sentences: Sequence[SentenceInput], offers: Mapping[int, Offer]) -> list[ParseResult | None]:
-        parser = self.configured_parser
-        if isinstance(parser, BatchParser) and not offers:
+    def _parses(self, read: SentencesRead) -> list[ParseResult | None]:
+        parser, (sentences, offers, constraints) = self.configured_parser, read
+        if isinstance(parser, BatchParser) and not read.alone:
             found = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
             return [next(found) if sentence.words else None for sentence in sentences]
         results = []
-        for _, _, words, tags, places in sentences:
+        for number, (_, _, words, tags, places) in enumerate(sentences):
+            if number in constraints:
+                results.append(parser.parse_under(words, tags, constraints[number]))
+                continue
             spines = [offers.get(place, ()) for place in places]
             given = (spines,) if offers and all(spines) else ()  # where all words have some
             results.append(parser.parse(words, tags, *given) if words else None)
@@ -186,8 +205,9 @@ class DtParse(ConstituentPipe):
     `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken without a look at
     the other inferences. `gate`: share of the right windows that may be dropped unscored. `trust`: what the beliefs of
     the model's reader count beside the trees. `sure`: probability from which on its word is taken unscored. `whole`:
-    whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `parsers.settings`. A
-    pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
+    whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `SearchSettings`.
+
+    A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"
@@ -240,7 +260,9 @@ class SpanParse(ConstituentPipe):
     `max_tokens`: longer sentences are parsed by windows. `networks`: how many of the model's networks read.
     `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
     that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
-    `parsers.settings`). Spines have no meaning here.
+    `SpanSettings`).
+
+    Spines have no meaning here.
     """
 
     factory = "span_parser"
@@ -254,7 +276,7 @@ class PcfgLa(ConstituentPipe):
     `tags`: "own" lets the grammar choose the words' tags, so that the Doc needs none and those it has are not looked
     at, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to the Doc.
     `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out nothing),
-    `candidates_n`, `betas`: see `parsers.settings`. `max_tokens`: longer sentences are parsed in pieces. Raises
+    `candidates_n`, `betas`: see `PcfgSettings`. `max_tokens`: longer sentences are parsed in pieces. Raises
     ConfigError for a decoder that the model has not what it needs for.
 
     (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)

@@ -32,10 +32,10 @@ def render(
     """The constituent trees of a parsed Doc, of a span of one, or Trees, drawn.
 
     `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (fits
-    the terminal). `page`: a whole page of HTML. `options`: see `viz.OPTIONS`; with `scores` each label has the
-    constituent's probability, or exp(-score) where the parser was not to tell it. `jupyter`: whether the result shows
-    itself in a notebook; by default it does where it is made in one. It is a string all the same (a `viz.Drawing`, with
-    a method `save`). `key`: of the span group.
+    the terminal). `page`: a whole page of HTML. `options`: a mapping; its names are in the table under Look at trees in
+    docs/use.md; with `scores` each label has the constituent's probability, or exp(-score) where the parser was not to
+    tell it. `jupyter`: whether the result shows itself in a notebook; by default it does where it is made in one. It is
+    a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
 
     Raises NotParsedError for a Doc without constituents, NonConstituentError for a span that cuts one, ConfigError for
     another style, option or value, or scores where there are none.

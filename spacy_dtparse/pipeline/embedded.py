@@ -8,6 +8,7 @@ import spacy
 from spacy.language import Language
 from spacy.util import Config, dict_to_dot, load_config, load_meta, load_model_from_config
 
+from ..errors import DtparseError, ModelFormatError
 from ..model.ahead import begin
 from ..models import DEFAULT, PARSERS, WHOLE, embedded_model, embedded_pipeline
 from ..parsers.kinds import KINDS
@@ -23,6 +24,24 @@ def load_embedded(name: str | None = None, **overrides: Any) -> Language:
     if name == WHOLE:
         return spacy.load(folder, **overrides)
     return _with_parser(folder, name, **overrides)
+
+
+def load_named(name: str | None = None, **overrides: Any) -> Language:
+    """A spaCy pipeline by folder or package name, or an embedded one by its name; None: the default one. `overrides` go
+    to spacy.load. Raises ModelFormatError when there is no such pipeline."""
+    if name is None or (name in PARSERS and not Path(name).exists()):
+        return load_embedded(name, **overrides)
+    try:
+        return spacy.load(name, **overrides)
+    except DtparseError:
+        raise
+    except OSError as error:
+        raise ModelFormatError(
+            f"cannot load the pipeline {name!r}: it is neither an installed spaCy package nor "
+            f"a folder of one ({str(error).splitlines()[0]})"
+        ) from error
+    except ValueError as error:  # spaCy's words for a config it cannot build
+        raise ModelFormatError(f"spaCy cannot load the pipeline {name!r}: {error}") from error
 
 
 def _with_parser(

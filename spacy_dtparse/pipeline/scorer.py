@@ -37,7 +37,9 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
     `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with `_evalb` by
     EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share of sentences without an
     error. `const_cross`: predicted brackets that cross a gold one, per sentence. `const_per_type`: {label: {"p", "r",
-    "f"}}. All but `const_cross` are in [0, 1]. `spans_KEY_p`, `_r`, `_f` and `_per_type` are `const_p` and so on under
+    "f"}}.
+
+    All but `const_cross` are in [0, 1]. `spans_KEY_p`, `_r`, `_f` and `_per_type` are `const_p` and so on under
     the names that `spacy evaluate --spans-key KEY` prints. Examples without gold constituents are left out; when none
     has any, the scores of SCORES are None. Where tokens differ, brackets are compared by the characters they cover (see
     `tree_pairs`).

@@ -3,16 +3,20 @@
 from collections import Counter
 from itertools import accumulate
 from typing import NamedTuple
+from unicodedata import category
 
 from ..errors import TreeError
 from ..trees.labels import EMPTY_TAG, TOP_LABELS, base_label
 from ..trees.tree import Tree
+from ..trees.universal import PARTS_OF_SPEECH
 
 
 class Convention(NamedTuple):
     """Which brackets and tokens count.
 
     `ignored_tags`: tokens of these tags are taken out before spans are compared; a bracket over nothing else goes.
+    Where there are some, tokens with a tag that is not the Penn Treebank's are taken out, too, if they are signs of
+    punctuation other than brackets.
     `equal`: labels that count as another one. Under every convention the root's labels (TOP, ROOT, S1 …) and empty
     elements do not count, and function tags are ignored.
     """
@@ -29,6 +33,7 @@ EVALB = Convention("evalb", frozenset((",", ":", ".", "``", "''", "?", "!")), {"
 """The rules of EVALB with its COLLINS.prm (and the ? ! of new.prm); -LRB- and -RRB- are not ignored."""
 
 CONVENTIONS = (ALL, EVALB)
+_BRACKETS = frozenset("()[]{}") | {f"-{side}{kind}B-" for side in "LR" for kind in "RSC"}
 
 
 class SentenceScore(NamedTuple):
@@ -63,7 +68,7 @@ def score_sentence(gold: Tree, predicted: Tree, convention: Convention = ALL) ->
     gold_places = [i for i, tag in enumerate(gold.tags) if tag != EMPTY_TAG]
     own_places = [i for i, tag in enumerate(predicted.tags) if tag != EMPTY_TAG]
     _check_words(gold, gold_places, predicted, own_places)
-    counts = [gold.tags[i] not in convention.ignored_tags for i in gold_places]
+    counts = [not _ignored(gold.words[i], gold.tags[i], convention) for i in gold_places]
     gold_brackets = _brackets(gold, gold_places, counts, convention)
     own_brackets = _brackets(predicted, own_places, counts, convention)
     shared = gold_brackets & own_brackets
@@ -87,6 +92,12 @@ def score_sentence(gold: Tree, predicted: Tree, convention: Convention = ALL) ->
         tokens=len(pairs),
         by_label={label: (m, g, p) for label, (m, g, p) in sorted(by_label.items())},
     )
+
+
+def _ignored(word: str, tag: str, convention: Convention) -> bool:
+    if tag in PARTS_OF_SPEECH or tag in convention.ignored_tags or not convention.ignored_tags:
+        return tag in convention.ignored_tags
+    return word not in _BRACKETS and all(category(sign)[0] == "P" for sign in word)
 
 
 def _check_words(gold: Tree, gold_places: list[int], predicted: Tree, own_places: list[int]) -> None:

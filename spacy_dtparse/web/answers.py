@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from threading import Lock
 from typing import Any
 
@@ -12,6 +11,7 @@ from spacy.tokens import Doc
 
 from ..checks import Setting, one_of, truth, whole_number
 from ..errors import ConfigError, DtparseError
+from ..parsers.base import KBestParser
 from ..parsers.calibration import Calibrated
 from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.component import ConstituentPipe
@@ -34,6 +34,9 @@ _LOOK: dict[str, Setting] = {
     "k": whole_number(1, MOST_TREES),
 }
 _USUAL = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5}
+
+_MARGIN = {True: "constituents that are expected to be right", False: "in minus logarithms of probabilities"}
+"""What margins are, by whether they come from a chart of spans."""
 
 
 class Answers:
@@ -60,7 +63,7 @@ class Answers:
             "pipeline": f"{meta['lang']}_{meta['name']}",
             "parser": f"{self.component.name} ({parser.name})",
             "most_characters": MOST_CHARACTERS,
-            "has_k_best": hasattr(parser, "parse_k"),
+            "has_k_best": isinstance(parser, KBestParser),
         }
 
     def parse(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,26 +122,27 @@ class Answers:
 
     def _best(self, tree: Tree, k: int) -> tuple[list[dict[str, Any]], str]:
         parser: Any = self.component.configured_parser
-        if not hasattr(parser, "parse_k"):
-            return [], (
-                f"A parser of kind {parser.name!r} gives its best tree alone; grammars list several "
-                "(dtparse serve --pipeline en_pcfgla)."
-            )
+        if not isinstance(self.component.configured_parser, KBestParser):
+            return [], f"A parser of kind {parser.name!r} gives its best tree alone."
         try:
             found = parser.parse_k(tree.words, tree.tags, k)
         except DtparseError as error:
             return [], str(error)
+        if getattr(parser, "calibration", None) is not None:
+            found = Calibrated(parser).ranked(tree.words, tree.tags, found)
+        chart = parser.name == "span"
         listed = [
             {
                 "brackets": str(one.tree),
-                "cost": one.cost if isfinite(one.cost) else None,
+                "margin": one.margin,
+                "probability": one.tree_probability,
                 "other": _difference(tree, one.tree),
             }
             for one in found
         ]
         return (
             listed,
-            f"{len(found)} trees, the best first; the cost is minus the logarithm of what the parser maximises.",
+            f"{len(found)} trees, the best first, each with how much worse it is than the first: {_MARGIN[chart]}.",
         )
 
     def _probabilities(self, tree: Tree, decisions: list[float | None]) -> tuple[list[float | None], str]:

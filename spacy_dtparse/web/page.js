@@ -90,9 +90,10 @@ function card(sentence, place) {
   const best = make("details", "k-best", make("summary", "", "The best trees"), make("p", "", sentence.k_note));
   if (sentence.k_best.length) {
     best.append(make("ol", "", ...sentence.k_best.map((tree, rank) => {
-      const cost = tree.cost === null ? "" : `cost ${tree.cost.toFixed(3)}`;
+      const chance = tree.probability === null ? "" : `probability ${tree.probability.toFixed(2)}`;
+      const margin = rank ? `worse by ${tree.margin.toFixed(3)}` : "";
       const other = rank ? tree.other.join("   ") || "the same constituents, other tags" : "the tree above";
-      return make("li", "", make("span", "faint", [cost, other].filter(Boolean).join("; ")), make("pre", "", tree.brackets));
+      return make("li", "", make("span", "faint", [chance, margin, other].filter(Boolean).join("; ")), make("pre", "", tree.brackets));
     })));
   }
   foot.append(best);

@@ -17,7 +17,7 @@ from ..documents import ROOT
 from .bad_inputs import CASES
 from .bad_inputs.cases import Bench, Exits, Raises
 
-NEED_MODEL = ("text", "Doc", "model file", "command line")
+NEED_MODEL = ("text", "Doc", "constraints", "model file", "command line")
 
 
 def table() -> str:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .states import Rules, State
+from .states import Rules, State, spans
 
 GLUE = 1000.0
 Action = tuple[int, int, str]
@@ -49,6 +49,20 @@ def exhaustive(rules: Rules, tags: tuple[str, ...], score: Score) -> Best:
         rest[state] = min(ways) if ways else (GLUE * len(state.frontier), True)
     cost, glued = rest[rules.start(tags)]
     return Best(cost, glued, len(rest))
+
+
+def all_trees(rules: Rules, tags: tuple[str, ...], score: Score) -> dict[tuple, float]:
+    """Every whole tree, as its spans in pre-order, with the least cost of any derivation of it."""
+    least = {rules.start(tags): 0.0}
+    found: dict[tuple, float] = {}
+    for state, _ in rules.reachable(tags):  # those that lead to a state come before it
+        if rules.is_complete(state):
+            found[tuple(spans(state))] = least[state]
+            continue
+        for action in rules.candidates(state):
+            after, cost = rules.apply(state, *action), least[state] + price(rules, state, action, score)
+            least[after] = min(cost, least.get(after, cost))
+    return found
 
 
 @dataclass

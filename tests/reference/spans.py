@@ -106,3 +106,15 @@ def read(network: SpanNetwork, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
 def label_logs(network: SpanNetwork, label_left: np.ndarray, label_right: np.ndarray, i: int, j: int) -> np.ndarray:
     """Unnormalised log-probabilities of the labels of span [i, j)."""
     return rectified(label_left[i] + label_right[j]) @ network.labels + network.label_bias
+
+
+def sets_of_options(chosen: list[tuple[int, int, float]]) -> list[tuple[float, frozenset[int]]]:
+    """(What it gains, its options by number) of all sets of options (start, end, gain) of which no two cross or have
+    the same span, best first."""
+    found = []
+    for mask in range(1 << len(chosen)):
+        own = [number for number in range(len(chosen)) if mask >> number & 1]
+        pairs = [(chosen[a][:2], chosen[b][:2]) for a in own for b in own if a < b]
+        if all(x != y and not (x[0] < y[0] < x[1] < y[1] or y[0] < x[0] < y[1] < x[1]) for x, y in pairs):
+            found.append((sum(chosen[number][2] for number in own), frozenset(own)))
+    return sorted(found, key=lambda one: -one[0])

@@ -137,12 +137,14 @@ def test_other_parsers_tell_what_they_have():
 
 
 @pytest.mark.embedded
-def test_grammars_list_the_best_trees():
-    answers = Answers(spacy_dtparse.load("en_pcfgla"))
+@pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_pcfgla"])
+def test_the_best_trees_are_listed(name):
+    answers = Answers(spacy_dtparse.load(name))
     assert answers.about()["has_k_best"]
     sentence = first_sentence(answers, k=3)
     best = sentence["k_best"]
     assert len(best) == 3 and best[0]["brackets"] == sentence["brackets"] and best[0]["other"] == []
-    assert [one["cost"] for one in best] == sorted(one["cost"] for one in best)
+    assert [one["margin"] for one in best] == sorted(one["margin"] for one in best) and best[0]["margin"] == 0.0
+    assert ("expected to be right" in sentence["k_note"]) == (name == "en_span")
     assert any(other.startswith("+ ") for other in best[1]["other"])
     assert len(first_sentence(answers, k=1)["k_best"]) == 1

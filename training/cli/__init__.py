@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from spacy_dtparse.errors import DtparseError
 
-from . import data, parsers, pipelines, studies, taggers, teaching  # noqa: F401 (their commands)
-from . import calibrating  # noqa: F401, I001 (after the parsers' others)
+from . import data, own, parsers, pipelines, studies, taggers, teaching, trust  # noqa: F401 (their commands)
 from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
@@ -56,11 +55,31 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    options = build_parser().parse_args(arguments)
+    options = build_parser().parse_args(spelled_out(arguments))
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
     return _guarded(lambda: options.call(options))
+
+
+def spelled_out(arguments: Sequence[str]) -> list[str]:
+    """Arguments with options in place of `--with NAME=VALUE …`, up to the next option."""
+    made: list[str] = []
+    within = False
+    for argument in arguments:
+        name, sign, value = argument.partition("=")
+        within = argument == "--with" or (within and not argument.startswith("-"))
+        if not within:
+            made.append(argument)
+        elif argument != "--with":
+            made += [f"--{name}", *([value] if sign else [])]
+    return made
+
+
+def run_command(arguments: Sequence[str]) -> None:
+    """Run a command as a step of another one; raises what it raises."""
+    options = build_parser().parse_args(list(arguments))
+    options.call(options)
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]

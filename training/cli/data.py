@@ -6,9 +6,10 @@ import argparse
 import sys
 from functools import partial
 
-from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.errors import ConfigError, DtparseError
 
-from .declaring import declare, option, path
+from ..runs.files import write_json
+from .declaring import CONVERTING, READ_SPEC, conversion_of, declare, number, option, path
 
 command = partial(declare, "Data")
 
@@ -73,6 +74,7 @@ def verify(options: argparse.Namespace) -> int:
     path("folder", "the folder with one folder per treebank"),
     option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
     path("--out", "folder for NAME/{train,dev}.mrg and NAME/dev.spacy", required=True),
+    *CONVERTING,
 )
 def convert(options: argparse.Namespace) -> None:
     """Convert treebanks: cleaned brackets for the trainers, spaCy's binary format for spacy evaluate."""
@@ -80,8 +82,47 @@ def convert(options: argparse.Namespace) -> None:
     from training.data.treebanks import weighted_names
 
     for name in weighted_names(options.names):
-        counts = convert_treebank(options.folder, name, options.out)
-        print(f"{name}: " + ", ".join(f"{count} {part} trees" for part, count in counts.items()))
+        done = convert_treebank(options.folder, name, options.out, conversion_of(options))
+        print(f"{name}: " + ", ".join(f"{count} {part} trees" for part, count in done.counts.items()))
+        print(*(f"  {line}" for line in done.findings), sep="\n")
+
+
+@command(
+    "split assets/sample/train.mrg assets/sample/dev.mrg --parts train=300 test=60 --out build/treebanks/mine",
+    path("files", "files of bracketed trees", nargs="+", metavar="FILE"),
+    option("--parts", "how many trees go into which part", nargs="+", required=True, metavar="NAME=N"),
+    number("--seed", 0, "of the trees' order"),
+    option("--encoding", "of the files (default: utf-8)", default="utf-8"),
+    path("--out", "folder for PART.mrg", required=True),
+)
+def split(options: argparse.Namespace) -> None:
+    """Draw the trees of one or several files at random into parts: train.mrg, dev.mrg and others."""
+    from training.data.splitting import split_files
+
+    given = [text.partition("=") for text in options.parts]
+    if not all(name and size.isdecimal() for name, _, size in given):
+        raise ConfigError(f"--parts {' '.join(options.parts)}: give NAME=N for each part: train=300 test=60")
+    parts = {name: int(size) for name, _, size in given}
+    split_files(options.files, parts, options.out, options.seed, options.encoding)
+    print(f"{options.out}: " + ", ".join(f"{size} {name} trees" for name, size in parts.items()))
+
+
+@command(
+    "heads build/corpus/sample/train.mrg --out build/heads.json",
+    option("files", "bracketed trees", nargs="+", metavar=READ_SPEC),
+    path("--out", "file for the rules, JSON", required=True),
+)
+def heads(options: argparse.Namespace) -> None:
+    """Read head rules off trees: which child of a constituent is its head. Look at them, change them, and give them to
+    span, fit and spines as --heads.
+    """
+    from training.data.heads import learned_head_rules
+    from training.data.treebanks import TreebankFile, read_files
+
+    rules = learned_head_rules(s.tree for s in read_files(map(TreebankFile.parse, options.files)))
+    write_json(options.out, rules.to_dict())
+    for label, ((mode, order), *_) in rules.rules.items():
+        print(f"{label:10} {mode:6} {' '.join(order[:12])}{' …' if len(order) > 12 else ''}")
 
 
 @command("conventions assets/everyday/train.mrg", path("files", "files of bracketed trees", nargs="+", metavar="FILE"))

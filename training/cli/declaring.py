@@ -12,6 +12,8 @@ from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
 if TYPE_CHECKING:
+    from spacy_dtparse.trees import HeadRules
+    from training.data.converting import Conversion
     from training.data.treebanks import TreebankFile
 
 Run = Callable[[argparse.Namespace], int | None]
@@ -114,6 +116,27 @@ CORPUS = path("--corpus", "folder of treebanks: NAME/train.mrg and NAME/dev.mrg 
 NAMES = option("--names", "the treebanks of --corpus", nargs="+", default=[], metavar="NAME[:WEIGHT]")
 RECIPE_STEPS = choice("--recipe-steps", ("plain", "tm2006"), "preprocessing (default: plain)", default="plain")
 LANG = option("--lang", "language, for the head rules of bracketed trees (default: en)", default="en")
+HEADS = path(
+    "--heads",
+    "head rules in JSON, as heads writes them (default: those of --lang where they know the labels, else read off the "
+    "trees)",
+    metavar="FILE",
+)
+CONVERTING = (
+    option("--lang", "language, of spaCy's tokenizer (default: en)", default="en"),
+    path("--scheme", "new labels and tags, in JSON, such as training/schemes/greynir.json", metavar="FILE"),
+    option("--encoding", "of the files (default: utf-8)", default="utf-8"),
+    number("--limit", None, "only the first N trees of train", least=1),
+    option("--also", "other parts to convert beside train and dev: test", nargs="*", default=[], metavar="PART"),
+    option("--dev", "where there is no dev file, every N-th block of ten trees from the K-th on is it", metavar="K/N"),
+)
+"""The options of what converts treebanks; see `conversion_of`."""
+
+
+LICENCE = (
+    option("--license", "of the pipeline (default: what the list of treebanks says)", default=""),
+    each("--credit", "a credit for the pipeline's meta; repeatable", metavar="TEXT"),
+)
 
 
 def treebank_spec(tags: bool = True, weight: bool = True) -> str:
@@ -176,6 +199,30 @@ def model_facts(options: argparse.Namespace) -> dict[str, Any]:
     """What the options of `model_options` say, for a model's meta."""
     names = {"name": "name", "lang": "lang", "license": "license", "credits": "credit"}
     return {key: getattr(options, option) for key, option in names.items() if hasattr(options, option)}
+
+
+def conversion_of(options: argparse.Namespace) -> Conversion:
+    """What the options of CONVERTING say. Raises ConfigError for a scheme that cannot be read."""
+    from training.data.converting import Conversion
+    from training.data.scheme import Scheme
+
+    scheme = Scheme() if options.scheme is None else Scheme.from_json(options.scheme)
+    return Conversion(options.lang, scheme, options.encoding, options.limit, options.dev, tuple(options.also))
+
+
+def conversion_flags(options: argparse.Namespace) -> list[str]:
+    """The options of CONVERTING as they would be typed."""
+    flags = {"--lang": options.lang, "--scheme": options.scheme, "--encoding": options.encoding,
+             "--limit": options.limit, "--dev": options.dev}  # fmt: skip
+    typed = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+    return [*typed, *(["--also", *options.also] if options.also else [])]
+
+
+def heads_of(options: argparse.Namespace) -> HeadRules | None:
+    """The head rules of the file of `HEADS`, None where none is given. Raises ConfigError, OSError."""
+    from spacy_dtparse.trees import HeadRules
+
+    return None if options.heads is None else HeadRules.from_json(options.heads)
 
 
 def size(path: Path) -> str:

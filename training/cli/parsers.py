@@ -14,6 +14,7 @@ from spacy_dtparse.errors import ConfigError
 
 from ..runs.files import write_json
 from .declaring import (
+    HEADS,
     LANG,
     NAMES,
     READ_SPEC,
@@ -23,6 +24,7 @@ from .declaring import (
     declare,
     each,
     flag,
+    heads_of,
     model_facts,
     model_options,
     number,
@@ -58,6 +60,7 @@ command = partial(declare, "Parsers")
     number("--workers", 2, "processes, as for networks"),
     settings("training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
     path("--workdir", "folder that keeps unfinished networks"),
+    HEADS,
     *model_options("span", credit="a credit for the meta, as for raw texts"),
 )
 def span(options: argparse.Namespace) -> None:
@@ -76,7 +79,7 @@ def span(options: argparse.Namespace) -> None:
     chosen = parse_settings(options.set, tuple(options.seeds))
     shards = all_shards(options.taught)
     seconds = fit_span(train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers,
-                       options.teacher, shards, options.start, options.word_vectors)  # fmt: skip
+                       options.teacher, shards, options.start, options.word_vectors, heads_of(options))  # fmt: skip
     print(f"{size(options.out)}, {seconds:.0f} s")
 
 
@@ -134,8 +137,15 @@ def clusters(options: argparse.Namespace) -> None:
     *treebanks(dev="whose F1 chooses λ"),
     path("--workdir", "folder for examples, checkpoints and logs", required=True),
     path("--reader", "a span parser whose beliefs the trees test: a model file, or en, the English network"),
+    option(
+        "--reader-tagger",
+        "where the reader does not know the treebank's tags: a pipeline whose tags it knows, to learn which of them "
+        "stand for which (default: for en the English one)",
+        metavar="PIPELINE",
+    ),
     path("--beliefs", "folder with NAME.train.beliefs.npz of readers (default: the reader's own)"),
     path("--clusters", "word clusters for the templates standard_clusters, as clusters writes them"),
+    HEADS,
     *model_options("dtparse"),
     path("--meta", "JSON file with more facts for the model's meta"),
     settings("the recipe (path.patience=8 max_arity=5)"),
@@ -162,7 +172,9 @@ def fit(options: argparse.Namespace) -> None:
     reader = None if options.reader is None else open_reader(options.reader)
     began = time.perf_counter()
     facts = {**model_facts(options), **extra}
-    result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader, options.clusters)
+    asked = options.reader_tagger or ("embedded" if str(options.reader) == "en" else None)
+    result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader, options.clusters,
+                       heads_of(options), asked)  # fmt: skip
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import READ_SPEC, TEXT_SPEC, declare, flag, number, option, path, say, settings
+from .declaring import LICENCE, READ_SPEC, TEXT_SPEC, declare, flag, number, option, path, say, settings
 
 command = partial(declare, "Whole pipelines")
 
@@ -23,12 +23,14 @@ command = partial(declare, "Whole pipelines")
     option("--names", "treebanks that both learned from", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
     option("--name", "the pipeline's name (default: dtparse)", default="dtparse"),
     option("--version", "the pipeline's version (default: the package's)"),
+    *LICENCE,
 )
 def assemble(options: argparse.Namespace) -> None:
     """Put a tagger's pipeline and a parser together into one spaCy pipeline with licence and credits."""
     from training.data.assemble import assemble, check_size
 
-    nlp = assemble(options.tagger, options.model, options.out, options.names, options.name, options.version)
+    nlp = assemble(options.tagger, options.model, options.out, options.names, options.name, options.version,
+                   options.license, options.credit)  # fmt: skip
     print(
         f"{options.out}: {nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, {', '.join(nlp.pipe_names)}, "
         f"{check_size(options.out) / 1e6:.1f} MB, {nlp.meta['license']}"

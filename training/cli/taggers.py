@@ -43,6 +43,7 @@ COMMON = (
     ),
     path("--corpus", "folder of treebanks: NAME/train.mrg, dev.mrg before the above"),
     NAMES,
+    option("--lang", "language of the text (default: en)", default="en"),
     path("--out", "folder for tags and log.jsonl", required=True),
     settings("training.pos_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
@@ -77,7 +78,7 @@ def jackknife(options: argparse.Namespace) -> None:
     from training.pos_tagger.running import jackknife
 
     treebanks, config = treebanks_and_config(options, JACKKNIFE)
-    for name, value in jackknife(treebanks, options.out, options.folds, config, options.run).items():
+    for name, value in jackknife(treebanks, options.out, options.folds, config, options.run, options.lang).items():
         print(f"{name}: {100 * value:.2f} % of the jackknifed tags are right")
 
 
@@ -100,7 +101,14 @@ def tag(options: argparse.Namespace) -> None:
 
     treebanks, config = treebanks_and_config(options, FINAL)
     scores = train_final(
-        treebanks, options.model, options.out, config, not options.no_senter, options.splits_hyphens, options.start
+        treebanks,
+        options.model,
+        options.out,
+        config,
+        not options.no_senter,
+        options.splits_hyphens,
+        options.start,
+        options.lang,
     )
     print("\n".join(f"{name}: {100 * value:.2f} %" for name, value in scores.items()))
 

@@ -23,10 +23,18 @@ MAX_FILE = 12_000_000
 
 
 def assemble(
-    tagger: Path, model: Path, out: Path, treebanks: Sequence[str], name: str = "dtparse", version: str | None = None
+    tagger: Path,
+    model: Path,
+    out: Path,
+    treebanks: Sequence[str],
+    name: str = "dtparse",
+    version: str | None = None,
+    licence: str = "",
+    credits: Sequence[str] = (),
 ) -> Language:
     """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; the result, loaded.
     `treebanks`: ids of the list, of tagger and parser together; `name`, `version`: of the pipeline (the package's).
+    `licence`, `credits`: those of the pipeline, in place of the list's and beside its credits.
 
     `out` is replaced when it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError when
     `out` is something else or the result is larger than MAX_TOTAL or MAX_FILE.
@@ -43,10 +51,16 @@ def assemble(
             nlp.remove_pipe(old)
     if "visible_sentences" not in nlp.pipe_names and nlp.has_pipe("senter"):
         nlp.add_pipe("visible_sentences", after="senter")
+    if parser.meta.get("lang", nlp.lang) != nlp.lang:
+        raise ConfigError(
+            f"{tagger} is a pipeline for {nlp.lang!r}, and {model} a parser for {parser.meta['lang']!r}; train both "
+            "with the same --lang"
+        )
     factory = KINDS[parser.name].factory
     nlp.add_pipe(factory, config={"model": str(model)})
     origin = provenance([*weighted_names(treebanks), *reader_treebanks(parser.meta)])
-    origin["credits"] = list(dict.fromkeys([*origin["credits"], *parser.meta.get("credits", [])]))
+    origin["credits"] = list(dict.fromkeys([*origin["credits"], *credits, *parser.meta.get("credits", [])]))
+    origin["license"] = licence or origin["license"]
     dev = parser.meta.get("fit", {}).get("dev", {})
     scores = {f"const_{what}_fit": round(value, 5) for what, value in dev.items() if what.startswith("f1")}
     nlp.meta.update(

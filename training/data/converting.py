@@ -1,38 +1,111 @@
 """Treebanks into cleaned brackets and into spaCy's binary format."""
 
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
-from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.pipeline.corpus import convert_brackets, read_clean_trees
+from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.pipeline.corpus import convert_brackets
 from spacy_dtparse.text import without_backslashes
-from spacy_dtparse.trees import Tree, write_tree
+from spacy_dtparse.trees import EMPTY_TAG, Tree, read_trees, write_tree
+from spacy_dtparse.trees.transforms import strip_empty
 
-from .treebanks import PARTS, part_file
+from .scheme import Scheme
+from .surveying import findings
+from .tokens import blank_pipeline
+from .treebanks import blocks, part_file
 
 
-def convert_treebank(folder: Path, name: str, out: Path) -> dict[str, int]:
-    """Convert `folder`/`name`/{train,dev}.mrg (or .psd) to `out`/`name`/{train,dev}.mrg and dev.spacy; trees by part.
+@dataclass(frozen=True)
+class Conversion:
+    """How a treebank is converted.
+
+    `lang`: its language, for spaCy's tokenizer. `scheme`: new labels and tags. `encoding`: of its files. `limit`: only
+    the first trees of train. `dev`: "K/N": where there is no dev file, every N-th block of ten trees from the K-th on
+    is the dev part. `also`: other parts, such as "test".
+    """
+
+    lang: str = "en"
+    scheme: Scheme = field(default_factory=Scheme)
+    encoding: str = "utf-8"
+    limit: int | None = None
+    dev: str | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Converted:
+    """How many trees were written, by part, and what was found on the way."""
+
+    counts: dict[str, int]
+    findings: list[str]
+
+
+def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None = None) -> Converted:
+    """Convert `folder`/`name`/{train,dev}.mrg (or .psd) to `out`/`name`/{train,dev}.mrg and dev.spacy.
 
     What is written are trees without empty elements, function tags and backslashes, one per line; a tree of nothing
-    else is left out. The dev part may be missing. Raises TrainingDataError when there is no other file or no tree in
-    it, TreeFormatError at a malformed tree.
+    else is left out. A token with white space in it becomes several. The dev part may be missing. Raises
+    TrainingDataError when there is no other file or no tree in it, TreeFormatError at a malformed tree, ConfigError for
+    an encoding or a language that is not known.
     """
-    counts = {}
-    for part in PARTS:
-        source, target = part_file(folder, name, part), out / name / f"{part}.mrg"
-        if part == "dev" and not source.is_file():
-            continue
-        if not source.is_file():
-            raise TrainingDataError(f"there is no file {source}; give a file of bracketed trees")
-        lines = []
-        for tree in read_clean_trees(source):
-            words = tuple(map(without_backslashes, tree.words))
-            lines.append(write_tree(Tree(words, tree.tags, tree.labels, tree.starts, tree.ends)) + "\n")
-        if not lines:
-            raise TrainingDataError(f"{source}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
+    how = how or Conversion()
+    nlp = blank_pipeline(how.lang)
+    sources = {part: part_file(folder, name, part) for part in ("train", "dev", *how.also)}
+    for part, path in sources.items():
+        if part != "dev" and not path.is_file():
+            raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
+    raw = {part: _read(path, how) for part, path in sources.items() if path.is_file()}
+    raw["train"] = raw["train"][: how.limit]
+    if how.dev is not None and "dev" not in raw:
+        where = f"{name}: the dev part"
+        raw["dev"] = blocks(raw["train"], how.dev, where)
+        raw["train"] = blocks(raw["train"], f"-{how.dev}", where)
+        if not raw["dev"] or not raw["train"]:
+            raise ConfigError(
+                f"{where} {how.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev"
+            )
+    clean = {part: list(map(cleaned, trees)) for part, trees in raw.items()}
+    for part, trees in clean.items():
+        if not trees:
+            raise TrainingDataError(
+                f"{sources[part]}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))"
+            )
+        target = out / name / f"{part}.mrg"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("".join(lines), encoding="utf8")
+        target.write_text("".join(write_tree(tree) + "\n" for tree in trees), encoding="utf8")
         if part == "dev":
-            convert_brackets(target, target.with_suffix(".spacy"))
-        counts[part] = len(lines)
-    return counts
+            convert_brackets(target, target.with_suffix(".spacy"), lang=how.lang)
+    counts = {part: len(trees) for part, trees in clean.items()}
+    return Converted(counts, findings(raw["train"], clean["train"], clean.get("dev", []), nlp))
+
+
+def cleaned(tree: Tree) -> Tree:
+    """A tree without empty elements, function tags, backslashes, and white space within tokens."""
+    tree = strip_empty(tree)
+    words = tuple(map(without_backslashes, tree.words))
+    return spaced_apart(Tree(words, tree.tags, tree.labels, tree.starts, tree.ends))
+
+
+def spaced_apart(tree: Tree) -> Tree:
+    """The tree with a token for each part of a token that has white space in it (no-break spaces, too), each with the
+    tag of the whole."""
+    parts = [word.split() or [word] for word in tree.words]
+    if all(len(part) == 1 for part in parts):
+        return tree
+    at = list(accumulate(map(len, parts), initial=0))
+    tags = tuple(tag for tag, part in zip(tree.tags, parts, strict=True) for _ in part)
+    words = tuple(word for part in parts for word in part)
+    return Tree(words, tags, tree.labels, tuple(at[k] for k in tree.starts), tuple(at[k] for k in tree.ends))
+
+
+def _read(path: Path, how: Conversion) -> list[Tree]:
+    try:
+        codecs.lookup(how.encoding)
+    except LookupError:
+        raise ConfigError(f"--encoding {how.encoding} is not known; give one such as utf-8 or latin-1") from None
+    trees = read_trees(path, encoding=how.encoding)
+    return [how.scheme.apply(tree) for tree in trees if any(tag != EMPTY_TAG for tag in tree.tags)]

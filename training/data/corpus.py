@@ -89,6 +89,11 @@ def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def every_nth(sentences: Sequence[Sentence], most: int) -> Sequence[Sentence]:
+    """At most so many of the sentences, evenly spaced."""
+    return sentences[:: max(1, -(-len(sentences) // most))]
+
+
 _BLOCK = 10
 """Neighbouring sentences share a fold: fewer documents are torn apart, and yet each fold has a part of every genre."""
 

@@ -77,10 +77,11 @@ def score_parser(
 ) -> dict[str, Any]:
     """Parse the sentences with the given tags, one by one in this process, and score the trees.
 
-    Returns plain data: `all` and `evalb` with FIGURES as fractions (`crossing` per sentence), `tag_accuracy`,
-    `sentences`, `tokens`, `seconds` (CPU time, parser alone), `tokens_per_second`, `status`: sentences by
-    STATUSES, `greedy_optimal`: share of all sentences whose greedy parse was proven optimal (None after
-    greedy parsing, which proves nothing, and of parsers that know no greedy parse), `scored_per_token`: inferences.
+    Returns plain data: `all` and `evalb` with FIGURES as fractions (`crossing` per sentence), `tag_accuracy` (None
+    where the given tags are all of another tag set than the trees'), `sentences`, `tokens`, `seconds` (CPU time, parser
+    alone), `tokens_per_second`, `status`: sentences by STATUSES, `greedy_optimal`: share of all sentences whose greedy
+    parse was proven optimal (None after greedy parsing, which proves nothing, and of parsers that know no greedy
+    parse), `scored_per_token`: inferences.
     """
     report = ParsevalReport(strict=True)
     status: Counter[str] = Counter()
@@ -98,10 +99,11 @@ def score_parser(
         tokens += len(row)
         right += sum(a == b for a, b in zip(row, sentence.tree.tags, strict=True))
     totals = report.to_dict()
+    alike = bool({tag for row in tags for tag in row} & {tag for s in sentences for tag in s.tree.tags})
     searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
         **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
-        "tag_accuracy": right / tokens, "sentences": len(sentences), "tokens": tokens,
+        "tag_accuracy": right / tokens if alike else None, "sentences": len(sentences), "tokens": tokens,
         "seconds": seconds, "tokens_per_second": tokens / seconds,
         "status": {name: status[name] for name in STATUSES if status[name]},
         "greedy_optimal": proven / len(sentences) if searched else None, "scored_per_token": scored / tokens,
@@ -176,9 +178,13 @@ def table(records: Sequence[dict[str, Any]]) -> str:
         lines.append(
             f"{r['treebank']:12}{r['tags']:>10}{budget:>9}"
             f"{100 * r['all']['f1']:8.2f}{100 * r['evalb']['f1']:9.2f}{100 * r['all']['exact_match']:7.2f}"
-            f"{100 * r['tag_accuracy']:8.2f}{r['tokens_per_second']:10.0f}{optimal:>15}"
+            f"{_percent(r['tag_accuracy']):>8}{r['tokens_per_second']:10.0f}{optimal:>15}"
         )
     return "\n".join(lines)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f}"
 
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:

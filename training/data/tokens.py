@@ -1,17 +1,26 @@
-"""Tokens that spaCy's English tokenizer cuts otherwise than the treebanks: abbreviations and contractions as people
-write them. A pipeline that is saved keeps them."""
+"""The tokenizer of a trained pipeline: spaCy's of the language, with what the treebanks cut otherwise: for English by
+lists, for other languages as the training sentences have it. A pipeline that is saved keeps it."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import cast
 
+import spacy
 from spacy.language import Language
 from spacy.symbols import ORTH
 from spacy.tokenizer import Tokenizer
+from spacy.util import compile_infix_regex
+
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.text import raw_word
+from spacy_dtparse.trees import Tree
 
 WHOLE = (
     "MR. MRS. MS. DR. PROF. REV. GEN. SEN. REP. GOV. JR. SR. Sr. Col. COL. Capt. CAPT. Lt. LT. Sgt. SGT. Cpl. Maj. "
     "Hon. HON. Messrs. Figs. Fig. Vol. pp. cf. al. etc. viz. approx. dept. Dept. Ave. Blvd."
 ).split()
-"""Abbreviations that keep their stop."""
+"""English abbreviations that keep their stop."""
 SPLIT = {
     "I.": ("I", "."),  # spaCy takes it for an initial
     "d'you": ("d'", "you"),
@@ -23,7 +32,28 @@ SPLIT = {
     "gimme": ("gim", "me"),
     "lemme": ("lem", "me"),
 }
-"""Words of two tokens. Those of lower case are split with a capital and with a curly apostrophe, too."""
+"""English words of two tokens. Those of lower case are split with a capital and with a curly apostrophe, too."""
+_LEAST_SEEN = 2
+_HYPHENS_SEEN = 10
+_HYPHENATED = re.compile(r"[^\W\d_]-[^\W\d_]")
+
+
+def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Language:
+    """spaCy's blank pipeline of a language. In English its tokenizer knows WHOLE and SPLIT; in other languages it
+    learns from the tokens of `sentences` (see `learn_tokens`). Raises ConfigError where spaCy does not have the
+    language, or lacks a package for it."""
+    try:
+        nlp = spacy.blank(lang)
+    except ImportError as error:
+        raise ConfigError(
+            f"--lang {lang}: spaCy has no tokenizer for it ({' '.join(str(error).split())[:200]}); give a code of "
+            "spaCy (is, de, …), install what it asks for, or take xx, which stands for any language"
+        ) from error
+    if lang == "en":
+        add_tokens(nlp)
+    else:
+        learn_tokens(nlp, sentences)
+    return nlp
 
 
 def add_tokens(nlp: Language) -> None:
@@ -36,6 +66,58 @@ def add_tokens(nlp: Language) -> None:
             for apostrophe in "'’" if "'" in word else "'":
                 here = [first.replace("'", apostrophe), *pieces[1:]]
                 tokenizer.add_special_case("".join(here), [{ORTH: piece} for piece in here])
+
+
+def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
+    """Have the tokenizer leave tokens whole that occur twice or more, and more often than their pieces side by side;
+    where the sentences keep hyphens within words, it no longer cuts there."""
+    tokenizer = nlp.tokenizer
+    if not isinstance(tokenizer, Tokenizer):  # one of another package, as for Japanese
+        return
+    sentences = [list(sentence) for sentence in sentences]
+    words = Counter(word for sentence in sentences for word in sentence)
+    inside = sum(times for word, times in words.items() if _HYPHENATED.search(word))
+    between = sum(
+        before[-1:].isalpha() and word == "-" and after[:1].isalpha()
+        for sentence in sentences
+        for before, word, after in zip(sentence, sentence[1:], sentence[2:], strict=False)
+    )
+    if inside >= _HYPHENS_SEEN and inside > between:
+        infixes = [infix for infix in nlp.Defaults.infixes or () if not re.search(str(infix), "a-a")]
+        tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
+    scratch = spacy.blank(str(nlp.lang))  # cuts words that are to stay out of the vocabulary of `nlp`
+    cast(Tokenizer, scratch.tokenizer).infix_finditer = tokenizer.infix_finditer
+    pieces_of = {word: pieces(scratch, word) for word, times in words.items() if times >= _LEAST_SEEN}
+    cut = {word: parts for word, parts in pieces_of.items() if len(parts) > 1}
+    apart = _side_by_side(sentences, set(cut.values()))
+    for word, parts in cut.items():
+        if words[word] > apart[parts]:
+            tokenizer.add_special_case(word, [{ORTH: word}])
+
+
+def pieces(nlp: Language, word: str) -> tuple[str, ...]:
+    """What the tokenizer makes of a word alone."""
+    return tuple(token.text for token in nlp.make_doc(word))
+
+
+def cut_otherwise(nlp: Language, trees: Iterable[Tree]) -> Counter[tuple[str, tuple[str, ...]]]:
+    """How often each word of the trees occurs that the tokenizer would cut, with its pieces; clitics, which are never
+    alone in a text ('ve, d'), are left out."""
+    words = Counter(raw_word(word) for tree in trees for word in tree.words if not {*word[0], *word[-1]} & {*"'’"})
+    found = ((word, pieces(nlp, word), times) for word, times in words.items())
+    return Counter({(word, parts): times for word, parts, times in found if len(parts) > 1})
+
+
+def _side_by_side(sentences: Iterable[Sequence[str]], wanted: set[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+    """How often these sequences of tokens occur."""
+    lengths = sorted({len(parts) for parts in wanted})
+    return Counter(
+        found
+        for sentence in sentences
+        for size in lengths
+        for start in range(len(sentence) - size + 1)
+        if (found := tuple(sentence[start : start + size])) in wanted
+    )
 
 
 def _capital_after_apostrophe(piece: str) -> str:

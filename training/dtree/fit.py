@@ -28,22 +28,25 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP, Recipe, Tree
-from spacy_dtparse.trees.heads import COLLINS
+from spacy_dtparse.trees.heads import COLLINS, HeadRules
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from ..data.clusters import read_clusters
 from ..data.corpus import Sentence, survey, training_tree
 from ..data.evaluate import own_trees, score_trees
+from ..data.heads import rules_for
+from ..data.readers_tags import knows_tags, with_aliases
+from ..data.reading import load_tagger
 from ..data.treebanks import TreebankFile, listed_texts, origin_of, read_files, reader_treebanks
 from ..runs.files import append_line, write_atomically
 from ..runs.processes import worker_pool
-from ..runs.resuming import save_arrays, saved_arrays
+from ..runs.resuming import digest, save_arrays, saved_arrays
 from ..runs.telling import tell
 from .believed import believed, label_table
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
 from .boosting.rows import plot_path
-from .boosting.store import DirectStore
+from .boosting.store import DirectStore, open_store
 from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
 from .gate import train_gate
 from .recipe import FitRecipe
@@ -54,9 +57,9 @@ class Fit:
 
     `sentences`: training; `dev`: the sentences whose F1 chooses λ. `reader`: what reads sentences for the trees, where
     the templates test beliefs; of training sentences it reads those that come without them. `meta`: facts for the
-    model's own. `clusters`: of
-    words, where the templates test those (see `training.clusters`). `large`: builds the stores where their rows are
-    larger than the recipe allows (see `studies.turian2006.indirect`); None: that is an error.
+    model's own. `clusters`: of words, where the templates test those (see `training.clusters`). `heads`: head rules;
+    None: see `data.heads.rules_for`. `large`: builds the stores where their rows are larger than the recipe allows (see
+    `studies.turian2006.indirect`); None: that is an error.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Fit:
         large: Callable[..., dict[str, dict[str, Any]]] | None = None,
         reader: SpanParser | None = None,
         clusters: Sequence[str] = (),
+        heads: HeadRules | None = None,
     ):
         most = recipe.max_words
         sentences, dev = ([s for s in part if most is None or len(s.tags) <= most] for part in (sentences, dev))
@@ -82,6 +86,7 @@ class Fit:
         began = time.perf_counter()
         trees = [training_tree(sentence, Recipe(recipe.preprocessing)) for sentence in sentences]
         self.report = survey(trees, recipe.max_arity)
+        self.heads = heads or rules_for(self.meta.get("lang", "en"), trees)
         if self.templates.reads_beliefs != (reader is not None):
             raise TrainingDataError(
                 f"the templates {recipe.templates!r} test {'' if reader is None else 'no '}beliefs; "
@@ -99,7 +104,7 @@ class Fit:
         if reader is not None:
             beliefs = believed(reader, trees, [sentence.beliefs for sentence in sentences])
             self.labels = label_table(self.lexicon, trees, beliefs)
-        self.head_table = compile_head_rules(COLLINS, self.lexicon.symbols)
+        self.head_table = compile_head_rules(self.heads, self.lexicon.symbols)
         self.grammar = make_grammar(
             recipe.strategy, recipe.max_arity, recipe.edge_punctuation, len(self.lexicon.labels), self.templates.reach()
         )
@@ -125,13 +130,14 @@ class Fit:
         facts = {
             "templates": self.templates.fingerprint(),
             "lexicon": self.lexicon.fingerprint(),
+            "heads": digest([self.heads.to_dict()]),
             "recipe": {key: value for key, value in recipe.to_dict().items() if key not in left_out},
             "sentences": len(self.derivations),
             "weight": float(sum(derivation.weight for derivation in self.derivations)),
         }
         if done.exists():
             held = json.loads(done.read_text(encoding="utf8"))["facts"]
-            held["recipe"] = {**_LATER, **held["recipe"]}
+            held = {"heads": digest([COLLINS.to_dict()]), **held, "recipe": {**_LATER, **held["recipe"]}}
             if held != json.loads(json.dumps(facts)):
                 raise TrainingDataError(
                     f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to "
@@ -213,7 +219,7 @@ class Fit:
                     break
         recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
         return DtreeModel(
-            self.lexicon, self.templates, COLLINS, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
+            self.lexicon, self.templates, self.heads, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
             recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate,
             b"" if self.reader is None else self.reader.to_bytes(), self.labels,
         )  # fmt: skip
@@ -234,6 +240,11 @@ class Fit:
         if self.recipe.strategy == "shift_reduce":
             labels.insert(0, Label(SHIFT, len(labels), "shift"))
         stores = {label.store: self.workdir / "stores" / label.store for label in labels}
+        empty = {name for name, folder in stores.items() if not open_store(str(folder)).n_examples}
+        if "window" in empty:
+            raise TrainingDataError("the reader is sure of all these trees, so there is nothing to learn; give others")
+        labels = [label for label in labels if label.store not in empty]  # the others are never in doubt
+        stores = {name: folder for name, folder in stores.items() if name not in empty}
         config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=n_workers)
         evaluate = partial(self._dev_scores, atoms) if self.dev else None
         with worker_pool(n_workers) if n_workers > 1 else nullcontext() as pool:
@@ -289,9 +300,12 @@ def fit_model(
     meta: dict[str, Any] | None = None,
     reader: SpanParser | None = None,
     clusters: Path | None = None,
+    heads: HeadRules | None = None,
+    reader_tagger: str | None = None,
 ) -> PathResult:
-    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`: see `Fit`.
-    `clusters`: a file of `training.clusters`.
+    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`, `heads`: see `Fit`.
+    `clusters`: a file of `training.clusters`. `reader_tagger`: a pipeline whose tags the reader knows, "embedded": the
+    English one; it is asked where the reader does not know those of the treebanks.
 
     `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
     TrainingDataError and ConfigError for what cannot be used.
@@ -314,8 +328,19 @@ def fit_model(
         **about,
         **(meta or {}),
     }
+    if reader is not None and not knows_tags(reader, sentences):
+        if reader_tagger is None:
+            tell(
+                None,
+                note="the reader does not know the tags of these trees, and reads words alone: give --reader-tagger",
+            )
+        else:
+            asked = load_tagger(None if reader_tagger == "embedded" else reader_tagger)
+            reader = with_aliases(reader, sentences, asked)
+            taken = ", ".join(f"{tag} for {other}" for tag, other in list(reader.model.words.aliases.items())[:8])
+            tell(None, note=f"the reader takes tags for those that it knows: {taken} …")
     words = () if clusters is None else read_clusters(clusters)
-    model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words).run()
+    model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words, heads).run()
     best = result.best or {}
     known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
     model.meta["fit"] = {**known, "dev": best.get("scores", {}), "stopped": result.stopped}

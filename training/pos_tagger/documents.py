@@ -21,6 +21,7 @@ SPACE_TAG = "_SP"
 _CURLY = {('"', "``"): "“", ('"', "''"): "”", ("'", "``"): "‘"}
 _BREAKS = ("\n", "\n\n", " ", "  ")
 _SIGN_TAGS = {"-": "HYPH", "–": "HYPH", "‐": "HYPH", "/": "HYPH", "+": "SYM", "'": "SYM", "°": "NN", ".": "."}
+_FINAL = frozenset(". ! ? … 。 ！ ？ ؟ ۔ । ॥".split())
 _INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,000"
 _MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
@@ -44,9 +45,11 @@ class WordSplitter:
     GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM, and spaCy's tokenizer in
     users' texts, split most of them. Sentences split like that keep the tagger from meeting such words in unknown
     surroundings, and the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in
-    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule."""
+    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule. Where tags
+    are not the Penn Treebank's (``penn``), a part that is not in the evidence gets the tag of the whole."""
 
-    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence]) -> None:
+    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence], penn: bool = True) -> None:
+        self._penn = penn
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for sentence in evidence:
             for word, tag in zip(sentence.words, sentence.tags, strict=True):
@@ -69,6 +72,9 @@ class WordSplitter:
         return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
 
     def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
+        if not self._penn:
+            sign = pieces[-1] in _SIGN_TAGS
+            return [*(self._seen(piece) or whole for piece in pieces[:-1]), (sign and self._seen(pieces[-1])) or whole]
         result = [self._guess(piece, whole) for piece in pieces]
         last = max(number for number, piece in enumerate(pieces) if piece not in _SIGN_TAGS)
         if whole not in {"JJ", "CD"} or "-" not in pieces:
@@ -77,8 +83,11 @@ class WordSplitter:
             result[last] = "JJ"
         return result
 
+    def _seen(self, piece: str) -> str:
+        return self._majority.get(piece) or self._majority.get(piece.lower()) or ""
+
     def _guess(self, piece: str, whole: str) -> str:
-        known = _SIGN_TAGS.get(piece) or self._majority.get(piece) or self._majority.get(piece.lower())
+        known = _SIGN_TAGS.get(piece) or self._seen(piece)
         if known or piece[0].isdigit():
             return known or "CD"
         return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
@@ -155,7 +164,7 @@ class DocumentSampler:
             if not words:
                 continue
             part = list(map(Token, words, sentence.tags, chain([True], repeat(False))))
-            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].tag == "."
+            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].word in _FINAL
             if dropped:
                 part.pop()
             tokens += self._wrap(part) if wrapped < augment.wrapped else part

@@ -29,7 +29,7 @@ from spacy_dtparse.symbols import Remembered
 from spacy_dtparse.text import normal_word
 from training.data.corpus import fold_numbers
 from training.data.evaluate import tag_lists
-from training.data.tokens import add_tokens
+from training.data.tokens import blank_pipeline
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, Token, WordSplitter
@@ -58,11 +58,11 @@ def fit(
     name: str,
     splitter: WordSplitter | None = None,
     start: RecurrentModel | None = None,
-    meta: dict[str, Any] | None = None,
+    lang: str = "en",
 ) -> tuple[RecurrentModel, float]:
-    """Train a tagger for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``), from ``start`` if
-    that is given. Returns the model with averaged parameters, and the seconds used. Raises ValueError where there
-    is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
+    """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``),
+    from ``start`` if that is given. Returns the model with averaged parameters, and the seconds used. Raises ValueError
+    where there is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
         raise ValueError(f"whitespace tokens are asked for, but the tags lack {SPACE_TAG}; add it")
     options, started = config.fit, time.perf_counter()
@@ -94,8 +94,9 @@ def fit(
             bar.update(words)
             bar.set_postfix({"tags": f"{losses[0]:.3f}", "starts": f"{losses[1]:.4f}"}, refresh=False)
     packed = pack(as_network(TaggingNetwork, learner.averages))
-    forms = tuple((form, tag) for tag, own in FORMS.items() if tag in tags for form in own)
-    model = RecurrentModel(parts, tuple(learned), packed, forms, SPACE_TAG, {"lang": "en", **(meta or {})})
+    own_forms = FORMS if lang == "en" else {}
+    forms = tuple((form, tag) for tag, own in own_forms.items() if tag in tags for form in own)
+    model = RecurrentModel(parts, tuple(learned), packed, forms, SPACE_TAG, {"lang": lang})
     return model, time.perf_counter() - started
 
 
@@ -137,10 +138,10 @@ class Texts:
         return TaggedText(self._parts.encode([token.word for token in tokens]).copy(), rare, tags, starts)
 
 
-def make_pipeline(model: RecurrentModel, senter: bool) -> Language:
-    """An English pipeline with the tagger, which sets sentence starts, too, if it is a ``senter``."""
-    nlp = spacy.blank("en")
-    add_tokens(nlp)
+def make_pipeline(model: RecurrentModel, senter: bool, nlp: Language | None = None) -> Language:
+    """A pipeline with the tagger, which sets sentence starts, too, if it is a ``senter``; it goes into ``nlp``, or a
+    blank pipeline of its language."""
+    nlp = nlp or blank_pipeline(model.meta["lang"])
     component = cast(Any, nlp.add_pipe("recurrent_tagger", name=TAGGER, config={"sentences": senter}))
     component.set_parser(RecurrentTagger(model))
     return nlp
@@ -161,27 +162,31 @@ def train_final(
     senter: bool = True,
     split_evidence: Sequence[str] = (),
     start: Path | None = None,
+    lang: str = "en",
 ) -> dict[str, float]:
     """Train on all training sentences, save the pipeline to ``model`` and tag the dev parts with it.
     ``split_evidence``: names of the treebanks that split hyphenated words; they decide the tags of parts when
-    ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape. Writes
+    ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape. ``lang``: the
+    language, for the tokenizer. Writes
     ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line in
     ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the pipeline's meta."""
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags, splitter = set(tag_set(treebanks)), None
+    words = [sentence.words for treebank in treebanks for sentence in treebank.train]
+    blank = blank_pipeline(lang, words)
     if config.augment.inserts_space:
         tags.add(SPACE_TAG)
     if config.augment.split_hyphens:
-        tags.add("HYPH")
+        tags |= {"HYPH"} if lang == "en" else set()
         evidence = [treebank for treebank in treebanks if treebank.name in split_evidence] or treebanks
-        blank = spacy.blank("en")
-        add_tokens(blank)
-        splitter = WordSplitter(blank.tokenizer, (sentence for treebank in evidence for sentence in treebank.train))
+        known = (sentence for treebank in evidence for sentence in treebank.train)
+        cutting = blank_pipeline(lang, words)  # one of its own, whose vocabulary is not saved
+        splitter = WordSplitter(cutting.tokenizer, known, penn=lang == "en")
     groups = [treebank.train for treebank in treebanks for _ in range(treebank.weight)]
     other = None if start is None else model_of(spacy.load(start))
-    trained, seconds = fit(config, groups, sorted(tags), model.name, splitter, other)
-    pipeline = make_pipeline(trained, senter)
+    trained, seconds = fit(config, groups, sorted(tags), model.name, splitter, other, lang)
+    pipeline = make_pipeline(trained, senter, blank)
     pipeline.to_disk(model)
     scores, speed = _score(spacy.load(model), treebanks, config, senter, out)
     pipeline.meta["performance"] = scores
@@ -226,7 +231,7 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
 
 
 def jackknife(
-    treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled"
+    treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled", lang: str = "en"
 ) -> dict[str, float]:
     """Write ``out/{treebank}.train.tags``; return the accuracy of the predicted tags per treebank. The taggers learn
     from the other folds of all ``treebanks`` together. A finished fold is kept in ``out/folds/{run}`` and not done
@@ -242,7 +247,7 @@ def jackknife(
         path = out / "folds" / run / f"fold_{fold:02d}.json"
         done: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {"fingerprint": None}
         if done["fingerprint"] != fingerprint:
-            tags = _run_fold(treebanks, [of == fold for of in numbers.values()], config, fold, run, out)
+            tags = _run_fold(treebanks, [of == fold for of in numbers.values()], config, fold, run, out, lang)
             done = {"fingerprint": fingerprint, "tags": tags}
             write_atomically(path, json.dumps(done).encode())
         for name, of in numbers.items():
@@ -257,13 +262,19 @@ def jackknife(
 
 
 def _run_fold(
-    treebanks: Sequence[Treebank], held_out: Sequence[np.ndarray], config: TaggingConfig, fold: int, run: str, out: Path
+    treebanks: Sequence[Treebank],
+    held_out: Sequence[np.ndarray],
+    config: TaggingConfig,
+    fold: int,
+    run: str,
+    out: Path,
+    lang: str,
 ) -> dict[str, list[str]]:
     """Lines of tags for the sentences of each treebank that are `held_out`, bool, by a tagger of the others."""
     parts = list(zip(treebanks, held_out, strict=True))
     groups = [treebank.train[part] for treebank, held in parts for part in kept_runs(~held) * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
-    model, seconds = fit(config, groups, tag_set(treebanks), name=f"{run} fold {fold}")
+    model, seconds = fit(config, groups, tag_set(treebanks), name=f"{run} fold {fold}", lang=lang)
     nlp = make_pipeline(model, senter=False)
     result: dict[str, list[str]] = {}
     for treebank, held in parts:

@@ -13,7 +13,9 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.model.span.model import PackedNetwork
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.trees import HeadRules, head_rules
 
+from ..data.heads import rules_for
 from ..data.shards import text_of
 from ..data.treebanks import TreebankFile, origin_of, read_files, text_credits
 from ..data.word_vectors import read_vectors
@@ -57,13 +59,15 @@ def fit_span(
     shards: Sequence[Path] = (),
     start: Path | None = None,
     vectors: Path | None = None,
+    heads: HeadRules | None = None,
 ) -> float:
     """Train and write `out`; returns the seconds it took.
 
     `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `shards`:
     files of `python -m training teacher annotate`, learned beside them. `start`: model file whose networks go on
     learning. `vectors`: file of `python -m training teacher vectors`, with which the words of the networks begin.
-    `facts`: go into the model's meta. Raises TrainingDataError and ConfigError for what cannot be used.
+    `facts`: go into the model's meta. `heads`: head rules that go with the constituents (see `data.heads.rules_for`).
+    Raises TrainingDataError and ConfigError for what cannot be used.
     """
     began = time.perf_counter()
     sentences, taught = read_files(train), read_files(more)
@@ -100,5 +104,8 @@ def fit_span(
         "taught_sentences": len(material.more),
         "options": asdict(options),
     }
+    rules = heads or rules_for(facts.get("lang", "en"), [sentence.tree for sentence in sentences])
+    if rules != head_rules(facts.get("lang", "en")):
+        meta["head_rules"] = rules.to_dict()
     write_atomically(out, SpanParser(make_model(material, packed, meta)).to_bytes())
     return time.perf_counter() - began

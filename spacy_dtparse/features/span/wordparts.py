@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,13 +64,14 @@ def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
 class WordParts:
     """The lists of words, tags, suffixes, prefixes and shapes that have a number; immutable.
 
-    `tables`: one SymbolTable for each of KINDS. Raises DtparseError for another number of them.
+    `tables`: one SymbolTable for each of KINDS. `aliases`: tags of another tag set, each with the listed tag that it is
+    taken for. Raises DtparseError for another number of tables.
     """
 
-    def __init__(self, tables: Sequence[SymbolTable]):
+    def __init__(self, tables: Sequence[SymbolTable], aliases: Mapping[str, str] | None = None):
         if len(tables) != len(KINDS):
             raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
-        self.tables = tuple(tables)
+        self.tables, self.aliases = tuple(tables), dict(aliases or {})
         self._from = [0]
         for table in self.tables:
             self._from.append(self._from[-1] + _FIRST + len(table))
@@ -80,7 +81,7 @@ class WordParts:
         self._of_token = Remembered(self._row)
 
     def __reduce__(self) -> tuple:
-        return WordParts, (self.tables,)  # without what is remembered
+        return WordParts, (self.tables, self.aliases)  # without what is remembered
 
     @classmethod
     def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None) -> WordParts:
@@ -116,7 +117,8 @@ class WordParts:
 
     def tag_numbers(self, tags: Sequence[str]) -> np.ndarray:
         """int32 (n,): places of tags in the list of tags, its length for those not listed."""
-        return self.tables[TAG].encode(tags, len(self.tables[TAG]))
+        own = [self.aliases.get(tag, tag) for tag in tags] if self.aliases else tags
+        return self.tables[TAG].encode(own, len(self.tables[TAG]))
 
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
         """int32 (n,): places of the tokens' tags in the list of tags, its length for those not listed; `rows` of
@@ -129,17 +131,19 @@ class WordParts:
         """The row of a word with its tag, as bytes, which are joined faster than arrays."""
         word, tag = token
         normal, suffix, prefix, shape = word_parts(word)
-        parts = (normal, tag, suffix, prefix, shape)
+        parts = (normal, self.aliases.get(tag, tag), suffix, prefix, shape)
         return packed(
             [first + find(part, _UNKNOWN - _FIRST) for (first, find), part in zip(self._found, parts, strict=True)]
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The lists as plain data; shapes are the package's own."""
-        return {name: list(table) for name, table in zip(KINDS[:-1], self.tables, strict=False)}
+        lists: dict[str, Any] = {name: list(table) for name, table in zip(KINDS[:-1], self.tables, strict=False)}
+        return {**lists, **({"aliases": self.aliases} if self.aliases else {})}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WordParts:
         """The reverse of `to_dict`."""
         words, tags, suffixes, prefixes = (data[name] for name in KINDS[:-1])
-        return cls([LongTable(words), SymbolTable(tags), LongTable(suffixes), LongTable(prefixes), SHAPES])
+        tables = [LongTable(words), SymbolTable(tags), LongTable(suffixes), LongTable(prefixes), SHAPES]
+        return cls(tables, data.get("aliases"))

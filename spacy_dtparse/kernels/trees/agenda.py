@@ -21,22 +21,28 @@ cost, and (under BOTTOM_UP) a hash of its items in any order."""
 MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
 """An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
 
+END = np.dtype([("cost", np.float64), ("key", np.uint64), ("state", np.int64), ("glued", np.bool_)], align=True)
+"""A parse that was met: its cost, a hash of its tree where several are kept (`tree_key`), its last state, and whether
+no inference was left, so that its pieces are joined."""
+
 # Where a search stands, kept between two calls of the kernel.
 CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
-BEST, BEST_GLUED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
+N_ENDS, N_TRIED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
 RESUMED, NEED_STATES, NEED_MET, NEED_CACHE, BEGUN = 13, 14, 15, 16, 17
 _MARKS = 18
 
 
 class Agenda(NamedTuple):
     """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
-    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands."""
+    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands; `ends` END (k,): the
+    best parses met, at most k of different trees, cheapest first."""
 
     states: np.ndarray
     heap: np.ndarray
     met: np.ndarray
     path: np.ndarray
     mark: np.ndarray
+    ends: np.ndarray
 
 
 _H1 = np.uint64(0x9E3779B97F4A7C15)
@@ -125,6 +131,36 @@ def meet(met, key, cost):
     return False
 
 
+@inner_kernel
+def tree_key(nodes, n_tokens):
+    """Hash of the items that were made, in whatever order."""
+    item, key = nodes.item, EMPTY
+    for node in range(n_tokens, np.int64(nodes.used[0])):
+        below = np.int64(item[item[node]["first"]]["label"]) if item[node]["arity"] == 1 else np.int64(-1)
+        key ^= item_hash(item[node]["start"], item[node]["end"], item[node]["label"], below)
+    return key
+
+
+@inner_kernel
+def keep_end(agenda, cost, key, state, glued):
+    """Keep a parse if it is among the k best, of two with one key the cheaper, of equal costs that met first. Returns
+    the cost that others must stay below: that of the last of k parses."""
+    ends, mark = agenda.ends, agenda.mark
+    count, k = mark[N_ENDS], agenda.ends.shape[0]
+    at = min(count, k - 1)
+    for place in range(count):
+        if ends[place]["key"] == key:
+            at = place
+    if at == count or cost < ends[at]["cost"]:
+        mark[N_ENDS] = max(count, at + 1)
+        while at > 0 and cost < ends[at - 1]["cost"]:
+            ends[at] = ends[at - 1]
+            at -= 1
+        end = ends[at]
+        end["cost"], end["key"], end["state"], end["glued"] = cost, key, state, glued
+    return ends[k - 1]["cost"] if mark[N_ENDS] == k else np.inf
+
+
 @bare_kernel
 def _rehash(met, bigger):
     """Enter all of `met` in an empty larger table."""
@@ -148,12 +184,12 @@ def begin(agenda, entries, used):
     for k in range(_MARKS):
         mark[k] = 0
     mark[BEGUN], mark[N_STATES] = 1, 1
-    mark[BEST], mark[FIRST] = -1, -1
+    mark[FIRST] = -1
 
 
 def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
-    """Arrays for a sentence of so many tokens and nodes; `keep`: whether states are queued, `track`: whether they are
-    told from one another. `begin` fills them."""
+    """Arrays for the best parse of a sentence of so many tokens and nodes; `keep`: whether states are queued, `track`:
+    whether they are told from one another. `begin` fills them."""
     room = 4096 if keep else n_tokens + node_room + 1
     states = np.empty(room, dtype=STATE)
     mark = np.zeros(_MARKS, dtype=np.int64)
@@ -163,12 +199,13 @@ def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agend
         np.zeros(8192 if track else 2, dtype=MET),
         np.empty(n_tokens + node_room + 1, dtype=np.int32),  # all shifts and all items
         mark,
+        np.zeros(1, dtype=END),
     )
 
 
 def with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
     """The same agenda and cache, the arrays that were too short replaced by longer ones."""
-    states, heap, met, path, mark = agenda
+    states, heap, met, path, mark, ends = agenda
     if mark[NEED_STATES] > len(states):
         states = np.empty(2 * int(mark[NEED_STATES]), dtype=STATE)
         states[: len(agenda.states)] = agenda.states
@@ -180,4 +217,4 @@ def with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
         _rehash(agenda.met, met)
     while mark[NEED_CACHE] > len(cache.scores):
         cache = grow_cache(cache)
-    return Agenda(states, heap, met, path, mark), cache
+    return Agenda(states, heap, met, path, mark, ends), cache

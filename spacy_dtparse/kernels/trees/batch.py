@@ -7,10 +7,10 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ..jit import bare_kernel, inner_kernel
 from . import agenda as at
-from .agenda import Agenda, begin, make_agenda, with_room
+from .agenda import END, Agenda, begin, make_agenda, with_room
 from .features import Nodes
 from .score import ScoreCache, SearchModel, SearchScratch, make_cache
-from .search import MORE_ROOM, advance
+from .search import MORE_ROOM, advance, make_parse, status_of
 from .spines import Offers
 from .state import BOTTOM_UP, make_nodes
 
@@ -28,11 +28,11 @@ class Sentences(NamedTuple):
 
 
 class Parses(NamedTuple):
-    """What is found for S sentences. `items` int32 (I, 3): start, end, label in pre-order, the root first, those of
-    sentence s from firsts[s] to firsts[s + 1] (`firsts` int64 (S + 1,)); `item_costs` float64 (I,): of each item's
-    inference. `costs` float64 (S,): of the parses. `statuses` int64 (S,): OPTIMAL, COMPLETE, GREEDY or FALLBACK.
-    `counts` int64 (S, 4): states expanded, inferences scored, 1 if the first (greedy) parse is the one returned, states
-    made."""
+    """The P = k S best parses of S sentences, k of each, cheapest first. `items` int32 (I, 3): start, end, label in
+    pre-order, the root first, those of parse p from firsts[p] to firsts[p + 1] (`firsts` int64 (P + 1,)), none where
+    there are fewer parses; `item_costs` float64 (I,): of each item's inference. `costs` float64 (P,): of the parses.
+    `statuses` int64 (P,): OPTIMAL, COMPLETE, GREEDY or FALLBACK. `counts` int64 (S, 4): states expanded, inferences
+    scored, 1 if the first (greedy) parse is the best, states made."""
 
     items: np.ndarray
     item_costs: np.ndarray
@@ -90,7 +90,7 @@ def search_each(
     model, sentences, sentence, confident, least, offers, nodes, scratch, agenda, cache, node_costs, parses
 ):  # fmt: skip
     """Parse the sentences from `sentence` on; the number of the one that needs more room, or how many there are."""
-    mark = agenda.mark
+    mark, k = agenda.mark, agenda.ends.shape[0]
     while sentence < len(sentences.budgets):
         first, last = sentences.firsts[sentence], sentences.firsts[sentence + 1]
         tokens = sentences.tokens[sentences.rows[sentence] : sentences.rows[sentence + 1]]
@@ -102,18 +102,25 @@ def search_each(
             if scratch.features.mark[0] > _LAST_STAMP:
                 scratch.features.mark[0] = 0
                 scratch.features.stamp[:] = 0
-        status = advance(
-            model, tokens, sentences.tags[first:last], n, sentences.budgets[sentence], confident, least, offers, own,
-            scratch, agenda, cache, node_costs, parses.counts[sentence],
+        tags, counts = sentences.tags[first:last], parses.counts[sentence]
+        ended = advance(
+            model, tokens, tags, n, sentences.budgets[sentence], confident, least, offers, own, scratch, agenda, cache,
+            node_costs,
         )  # fmt: skip
-        if status == MORE_ROOM:
+        if ended == MORE_ROOM:
             break
         mark[at.BEGUN] = 0
-        parses.firsts[sentence + 1] = _write_items(
-            own, n, node_costs, scratch.frontier, parses, parses.firsts[sentence]
-        )
-        parses.costs[sentence] = node_costs[-1]
-        parses.statuses[sentence] = status
+        counts[0], counts[1], counts[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
+        counts[2] = 1 if agenda.ends[0]["state"] == mark[at.FIRST] else 0
+        for number in range(k):
+            parse = k * sentence + number
+            parses.firsts[parse + 1] = parses.firsts[parse]
+            if number < mark[at.N_ENDS]:
+                make_parse(model, tokens, tags, n, offers, own, scratch, agenda, number, node_costs)
+                parses.firsts[parse + 1] = _write_items(
+                    own, n, node_costs, scratch.frontier, parses, parses.firsts[parse]
+                )
+                parses.costs[parse], parses.statuses[parse] = agenda.ends[number]["cost"], status_of(agenda, number)
         sentence += 1
     return sentence
 
@@ -131,25 +138,27 @@ def make_room(model: SearchModel, n_tokens: int, scratch: SearchScratch, keep: b
 
 
 def search_all(
-    model: SearchModel, sentences: Sentences, confident: float, least: int, offers: Offers, room: Room
+    model: SearchModel, sentences: Sentences, confident: float, least: int, offers: Offers, room: Room, k: int = 1
 ) -> tuple[Parses, Room]:
-    """Parse sentences of at least one token each. Returns the parses, and the room, which may have grown; the nodes of
-    the last sentence are left in it, its root is the last node.
+    """The k best parses, of different trees, of sentences of at least one token each. Returns the parses, and the room,
+    which may have grown; for k = 1 the nodes of the last sentence are left in it, its root is the last node.
 
-    A budget: stop once so many inferences were scored and some parse exists, a state with offers counting as as many
-    inferences as there are labels; 0: greedy only, in a room that keeps no states. `confident`: a shift
-    that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a window
-    that scores more without scoring the shift (infinity: never); then OPTIMAL means the
-    cheapest of the parses that are left. `least`: least margin (in the gate's units) of the windows that are scored, if
-    the model has a gate; where it lets no window pass, a shift costs nothing. `offers`: spines that every token may
-    head, with room for the nodes, for a single sentence; where they leave one inference only, it costs nothing.
+    A budget: stop once so many inferences were scored and k parses exist (or some more were tried), a state with offers
+    counting as as many inferences as there are labels; 0: greedy only, in a room that keeps no states. `confident`: a
+    shift that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a
+    window that scores more without scoring the shift (infinity: never); then OPTIMAL means the cheapest of the parses
+    that are left. `least`: least margin (in the gate's units) of the windows that are scored, if the model has a gate;
+    where it lets no window pass, a shift costs nothing. `offers`: spines that every token may head, with room for the
+    nodes, for a single sentence; where they leave one inference only, it costs nothing.
     """
     n = len(sentences.budgets)
-    most = _ITEMS * int(sentences.firsts[-1]) + _MORE * n
+    most = k * (_ITEMS * int(sentences.firsts[-1]) + _MORE * n)
     parses = Parses(
-        np.empty((most, 3), dtype=INDEX), np.empty(most, dtype=SCORE), np.zeros(n + 1, dtype=OFFSET),
-        np.empty(n, dtype=SCORE), np.empty(n, dtype=OFFSET), np.zeros((n, 4), dtype=OFFSET),
+        np.empty((most, 3), dtype=INDEX), np.empty(most, dtype=SCORE), np.zeros(k * n + 1, dtype=OFFSET),
+        np.empty(k * n, dtype=SCORE), np.empty(k * n, dtype=OFFSET), np.zeros((n, 4), dtype=OFFSET),
     )  # fmt: skip
+    if k != len(room.agenda.ends):
+        room = room._replace(agenda=room.agenda._replace(ends=np.zeros(k, dtype=END)))
     room.agenda.mark[at.BEGUN] = 0
     done = 0
     while True:

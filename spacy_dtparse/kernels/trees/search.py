@@ -10,8 +10,9 @@ import numpy as np
 
 from ..jit import inner_kernel
 from . import agenda as at
-from .agenda import heap_pop, heap_push, item_hash, meet, put_state
+from .agenda import heap_pop, heap_push, item_hash, keep_end, meet, put_state, tree_key
 from .beliefs import believed
+from .constraints import constrain_labels, constrain_windows, label_may_be, must_wait
 from .gate import gate_windows
 from .pruning import believed_windows, built_cost, label_cost, skipped_cost
 from .score import SHIFT_SEED, WINDOW_SEED, inference_cost, score_windows
@@ -25,6 +26,8 @@ _PARSED, _STUCK, _TOO_DEAR = 0, 1, 2
 """How a greedy completion ends: with a parse, without an inference left, at the cost of the best parse."""
 _BIT = np.uint64(1)
 
+_TRIES = 4
+"""For k parses so many times k are tried, beyond the budget if need be: some may be of one tree, or joined."""
 GLUE_COST = 1000.0
 """Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
 
@@ -74,6 +77,36 @@ def _is_pruned(offers, tokens):
 
 
 @inner_kernel
+def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
+    """Whether window w may get the label."""
+    low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
+    if label == top and size - low != 1:
+        return False
+    if _is_pruned(offers, tokens):
+        return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
+    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
+    if offers.constraints.shape[0] > 0:
+        if not label_may_be(offers.constraints, nodes, scratch.frontier, i, j, label, top):
+            return False
+    if j - i > 1 and label != top:
+        return True
+    return label_allowed(model.grammar, nodes, scratch.frontier, low, size, i, j, label)
+
+
+@inner_kernel
+def _with_labels(model, tokens, offers, nodes, scratch, mark, n_windows):
+    """Keep the windows that may get some label, in their order; returns how many. Nothing must be pruned."""
+    kept = np.int64(0)
+    for w in range(n_windows):
+        for label in range(model.grammar.options[3]):
+            if _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
+                scratch.windows_i[kept], scratch.windows_j[kept] = scratch.windows_i[w], scratch.windows_j[w]
+                kept += 1
+                break
+    return kept
+
+
+@inner_kernel
 def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     """What may be inferred in the current state: (how many windows the gate leaves, whether a shift may be, whether the
     windows are likelier than the shift)."""
@@ -83,9 +116,12 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     can_shift = grammar.options[0] == SHIFT_REDUCE and cursor > low
     if can_shift and _has_offers(offers):
         can_shift = may_shift(offers, nodes, frontier, cursor, size)
+    constrained, may = offers.constraints.shape[0] > 0, can_shift
     n_windows, windows_first = np.int64(0), False
     if nodes.used[0] < nodes.item.shape[0] - 1:
         n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
+        if constrained:
+            n_windows = constrain_windows(offers.constraints, nodes, frontier, windows_i, windows_j, n_windows)
         if _has_offers(offers):
             n_windows = prune_windows(
                 offers, grammar, model.heads, nodes, frontier, low, size, scratch.features.children, windows_i,
@@ -97,7 +133,19 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
                 window_labels,
             )  # fmt: skip
             can_shift = can_shift and not sure
-    if model.gate.shape[0] > 1 and n_windows > 0:
+    if constrained:
+        if _is_pruned(offers, tokens):
+            n_windows = constrain_labels(
+                offers.constraints, nodes, frontier, windows_i, windows_j, window_labels, n_windows,
+                np.int64(grammar.options[4]),
+            )  # fmt: skip
+        else:
+            n_windows = _with_labels(model, tokens, offers, nodes, scratch, mark, n_windows)
+        if n_windows == 0:
+            can_shift = may
+        elif can_shift:
+            can_shift = not must_wait(offers.constraints, nodes, frontier, cursor, size)
+    elif model.gate.shape[0] > 1 and n_windows > 0:
         kept, most = gate_windows(
             model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
             scratch.gate_keys,
@@ -190,20 +238,6 @@ def _best(model, offers, tokens, scratch, n_windows):
 
 
 @inner_kernel
-def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
-    """Whether window w may get the label."""
-    low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
-    if label == top and size - low != 1:
-        return False
-    if _is_pruned(offers, tokens):
-        return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
-    i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
-    if j - i > 1 and label != top:
-        return True
-    return label_allowed(model.grammar, nodes, scratch.frontier, low, size, i, j, label)
-
-
-@inner_kernel
 def _met_before(agenda, nodes, frontier, i, j, label, total):
     """(Whether the items after this inference were met at no greater cost, their key); see `agenda.meet`."""
     item = nodes.item
@@ -217,7 +251,7 @@ def _met_before(agenda, nodes, frontier, i, j, label, total):
 
 @inner_kernel
 def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced):
-    """Make a state of every inference that leaves it cheaper than the best parse, in greedy parsing of the cheapest
+    """Make a state of every inference that leaves it cheaper than the best parses, in greedy parsing of the cheapest
     alone: (the cheapest, or -1; the number of legal labels of windows)."""
     states, mark = agenda.states, agenda.mark
     n_labels = np.int64(model.grammar.options[3])
@@ -320,17 +354,21 @@ def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes,
 
 
 @inner_kernel
-def _keep_best(agenda, ended, out_cost):
-    """Keep the current state if it is the cheapest parse so far; pieces without an inference left are joined."""
-    mark = agenda.mark
+def _keep_best(agenda, nodes, n_tokens, ended, out_cost):
+    """Keep the current state if it is one of the k cheapest parses so far; pieces without an inference left are joined,
+    but for one tree at most."""
+    mark, key = agenda.mark, at.EMPTY
+    if ended == _TOO_DEAR:
+        return
     total = agenda.states[mark[at.CURRENT]]["cost"]
+    mark[at.N_TRIED] += 1
     if ended == _STUCK:
         total += GLUE_COST * (mark[at.SIZE] - mark[at.LOW])
-    if ended != _TOO_DEAR and total < out_cost[-1]:
-        out_cost[-1] = total
-        mark[at.BEST], mark[at.BEST_GLUED] = mark[at.CURRENT], ended == _STUCK
-        if mark[at.FIRST] < 0:
-            mark[at.FIRST] = mark[at.CURRENT]
+    elif agenda.ends.shape[0] > 1:
+        key = tree_key(nodes, n_tokens)
+    out_cost[-1] = keep_end(agenda, total, key, mark[at.CURRENT], ended == _STUCK)
+    if mark[at.FIRST] < 0:
+        mark[at.FIRST] = mark[at.CURRENT]
 
 
 @inner_kernel
@@ -347,14 +385,14 @@ def _queue_successors(agenda, best_cost):
 
 @inner_kernel
 def advance(
-    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost,
-    out_count
+    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost
 ):  # fmt: skip
-    """Search on from where `agenda` stands; MORE_ROOM when an array is full (the marks say which), else the status.
+    """Search on from where `agenda` stands; MORE_ROOM when an array is full (the marks say which), else 0. The parses
+    are the agenda's ends, of which `make_parse` makes trees.
 
-    The cost of the best parse so far stands in the last entry of `out_cost`.
+    What a parse must cost less than to be one of the k best stands in the last entry of `out_cost`.
     """
-    states, heap, mark = agenda.states, agenda.heap, agenda.mark
+    states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, agenda.ends.shape[0]
     per_state = np.int64(model.grammar.options[3]) if _has_offers(offers) else 0
     while True:
         if mark[at.RESUMED] == 0:
@@ -366,30 +404,42 @@ def advance(
         mark[at.RESUMED] = ended == MORE_ROOM
         if ended == MORE_ROOM:
             return MORE_ROOM
-        _keep_best(agenda, ended, out_cost)
+        _keep_best(agenda, nodes, n_tokens, ended, out_cost)
         if heap.shape[0] == 1:
-            status = GREEDY
-            break
+            return 0
         _queue_successors(agenda, out_cost[-1])
         if mark[at.N_HEAP] == 0 or states[heap[0]]["cost"] >= out_cost[-1]:
-            status = OPTIMAL
-            break
+            return 0
         # Pruned states have few inferences to score, but each is a state to build and to look at.
-        if mark[at.SCORED] + mark[at.EXPANDED] * per_state >= budget and mark[at.BEST] >= 0:
-            status = COMPLETE
-            break
+        if mark[at.SCORED] + mark[at.EXPANDED] * per_state >= budget:
+            if mark[at.N_ENDS] == k or mark[at.N_TRIED] >= _TRIES * k:
+                return 0
         mark[at.CURRENT] = heap[0]
         mark[at.N_HEAP] = heap_pop(heap, mark[at.N_HEAP], states)
-    _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, mark[at.BEST], out_cost)
-    if mark[at.BEST_GLUED] == 1:
+
+
+@inner_kernel
+def status_of(agenda, number):
+    """The status of one of the agenda's ends: OPTIMAL where no parse but those before it can cost less."""
+    end = agenda.ends[number]
+    if end["glued"]:
+        return FALLBACK
+    if agenda.heap.shape[0] == 1:
+        return GREEDY
+    proven = agenda.mark[at.N_HEAP] == 0 or agenda.states[agenda.heap[0]]["cost"] >= end["cost"]
+    return OPTIMAL if proven else COMPLETE
+
+
+@inner_kernel
+def make_parse(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, number, out_cost):
+    """Make the items of one of the agenda's ends."""
+    mark, end = agenda.mark, agenda.ends[number]
+    _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, end["state"], out_cost)
+    if end["glued"]:
         low, size = mark[at.LOW], mark[at.SIZE]
         out_cost[nodes.used[0]] = GLUE_COST * (size - low)
         top, children = np.int64(model.grammar.options[4]), scratch.features.children
         add_item(model.heads, nodes, scratch.frontier, low, size, top, children)
-        status = FALLBACK
-    out_count[0], out_count[1], out_count[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
-    out_count[2] = 1 if mark[at.BEST] == mark[at.FIRST] else 0
-    return status
 
 
 @inner_kernel

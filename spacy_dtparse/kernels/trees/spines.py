@@ -13,6 +13,7 @@ import numpy as np
 
 from ...dtypes import PLACES, SIDES
 from ..jit import inner_kernel, kernel
+from .constraints import no_constraints
 from .heads import head_position
 from .state import label_allowed
 
@@ -34,15 +35,16 @@ class Offers(NamedTuple):
     """`levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + PLACES), a bit for each spine offered to a token that has
     at a height one of the L labels (the last is TOP, which none has), that ends there, that has these sides there, that
     ends (at whatever height, told at height 0) at a place; of shape (1, 1, 1) there are none. `chains`: CHAIN
-    (nodes,), working memory."""
+    (nodes,), working memory. `constraints` int32 (c, 4): what the tree must and must not have; see `constraints`."""
 
     levels: np.ndarray
     chains: np.ndarray
+    constraints: np.ndarray
 
 
 def no_offers() -> Offers:
     """Offers that prune nothing."""
-    return Offers(np.zeros((1, 1, 1), np.uint64), np.zeros(1, CHAIN))
+    return Offers(np.zeros((1, 1, 1), np.uint64), np.zeros(1, CHAIN), no_constraints())
 
 
 @kernel

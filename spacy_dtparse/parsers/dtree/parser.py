@@ -22,7 +22,7 @@ from ...kernels.trees.beliefs import COLUMNS, END, LAST_SPAN, SURE, count_tokens
 from ...kernels.trees.features import TAG
 from ...kernels.trees.pruning import LIKELY
 from ...kernels.trees.search import STATUSES
-from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, Offers, fill_levels, no_offers
+from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, fill_levels, no_offers
 from ...model.ahead import kernels_for
 from ...model.container import container_kind
 from ...model.kept import KeptInFile
@@ -32,10 +32,14 @@ from ...trees.heads import HeadRules, head_rules
 from ...trees.transforms import Removal
 from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
+from ..constraints import Constraints
+from ..kbest import check_k, ranked
 from ..kinds import CONSTITUENTS, READERS, read_as
 from ..proofs import Proof, Strings
 from ..settings import SearchSettings
 from ..stored import Data, RecipeParser
+from .kbest import others_than
+from .steered import steered
 
 Prepared = tuple[Removal, list[str], list[str]]
 """What preprocessing did to a sentence, the words that it kept, their tags."""
@@ -148,10 +152,11 @@ class DtreeParser(RecipeParser):
 
     def _search_all(
         self, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, budgets: Sequence[int],
-        settings: SearchSettings, pruning: Pruning | None = None,
+        settings: SearchSettings, pruning: Pruning | None = None, k: int = 1, constraints: np.ndarray | None = None,
     ) -> Parses:  # fmt: skip
-        """The parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their tokens,
-        added up from 0. Either all or none of the budgets are 0. `pruning`: of a single sentence."""
+        """The k best parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their
+        tokens, added up from 0. Either all or none of the budgets are 0, for k = 1 alone. `pruning`, `constraints` (as
+        `kernels.trees.constraints` has them): of a single sentence."""
         local, keep = self._local, budgets[0] > 0
         n = int(np.diff(firsts).max())
         if getattr(local, "room", 0) < n:
@@ -164,11 +169,13 @@ class DtreeParser(RecipeParser):
             is_token = places < np.repeat(np.diff(firsts), np.diff(rows))
         offers = no_offers()
         if pruning is not None:
-            offers = Offers(pruning.levels, np.zeros(len(room.nodes.item), dtype=CHAIN))
+            offers = offers._replace(levels=pruning.levels, chains=np.zeros(len(room.nodes.item), dtype=CHAIN))
+        if constraints is not None:
+            offers = offers._replace(constraints=constraints)
         parses, room = search_all(
             self.compiled.search,
             Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, np.array(budgets, OFFSET)),
-            float(settings.confident), self.model.gate.least(settings.gate), offers, room,
+            float(settings.confident), self.model.gate.least(settings.gate), offers, room, k,
         )  # fmt: skip
         if len(room.agenda.states) <= _KEPT_STATES and len(room.cache.entries) <= _KEPT_ENTRIES:
             local.rooms[keep] = room
@@ -205,6 +212,11 @@ class DtreeParser(RecipeParser):
             STATUSES[parses.statuses[0]], counts, tokens, tried, ambiguity,
         )  # fmt: skip
 
+    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """See `SteeredParser`, and `parsers.dtree.steered`. Spines are not used."""
+        constraints.check(len(words), self.labels, words)
+        return constraints.enforce(steered(self, words, tags, constraints), self.labels)
+
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
         """`parse` of each (words, tags), the same results in less time."""
         prepared = [self._prepared(*sentence) for sentence in sentences]
@@ -213,6 +225,13 @@ class DtreeParser(RecipeParser):
             for _, part in groupby(prepared, lambda one: self.settings.budget_for(len(one[1])) > 0):
                 results += self._parse_all(list(part))
         return results
+
+    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+        """The k best parses; see `KBestParser` and, for what is searched, `parsers.dtree.kbest`. Spines are not
+        used."""
+        check_k(k)
+        first = self.parse(words, tags)
+        return ranked(first, others_than(self, first, words, tags, k), k)
 
     def _parse_all(self, prepared: Sequence[Prepared]) -> list[ParseResult]:
         """The parses of prepared sentences, of which either all or none are parsed greedily."""

@@ -11,10 +11,8 @@ from ...dtypes import INDEX, OFFSET, SCORE
 from ...kernels.pcfg.cky import LEXICAL
 from ...kernels.pcfg.latent import BEST, LatentRules, latent_inside, observed_probability, viterbi_tree
 from ...model.pcfg.model import PART, PcfgGrammar
+from ..kbest import TRIES
 from .latent import Decoded, Leaves, Step, Vectors, chart_of, leaves_of
-
-TRIES = 20
-"""A list of k distinct trees is looked for among so many times k derivations, as a tree can have several."""
 
 NO_RULE = -2
 

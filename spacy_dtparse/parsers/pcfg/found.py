@@ -9,8 +9,8 @@ import numpy as np
 from ...kernels.pcfg.cky import LEXICAL
 from ...model.pcfg.model import PART, PHRASE, PcfgGrammar
 from ...trees.tree import TOP
+from ..kbest import TRIES
 from .chart import Chart
-from .decoders import TRIES
 
 GLUE_COST = 1000.0
 """Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""

@@ -80,7 +80,8 @@ class LatentDecoder:
             return
         made = forest(parts, left, root, NARROW_SHARE * self.settings.prune * narrow, decoder)
         if made is not None:
-            yield from (best(made),) if k == 1 else forest_trees(made)
+            yield best(made)
+            yield from forest_trees(made) if k > 1 else ()
 
     def mass(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool

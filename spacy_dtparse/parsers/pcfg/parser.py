@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,13 @@ from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_
 from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
+from ..constraints import Constraints
+from ..kbest import check_k, ranked
 from ..proofs import Proof
 from ..settings import PcfgSettings
 from ..stored import Data, RecipeParser
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
+from .constraint_masks import constraint_masks
 from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
 from .kbest import chart_trees
 from .latent import Decoded
@@ -144,18 +148,21 @@ class PcfgParser(RecipeParser):
         return self._results(words, tags, 1, spines)[0]
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """The k best parses of different trees, best first; the first is that of `parse`.
+        """The k best parses; see `KBestParser`. A margin is a difference of costs.
 
-        Fewer where there are no more, or no more among 20 k derivations (a tree may have several), and only one where
+        There are fewer where there are no more among 20 k derivations (a tree may have several), and only one where
         pieces had to be joined or a sentence was cut. A chain of unary rules may go around a cycle. Raises DtparseError
-        as `parse` does; ConfigError for k below 1, and above 1 for decoder "viterbi" of a latent grammar, which finds
-        the best tree alone.
+        as `parse` does; ConfigError for k above 1 with decoder "viterbi" of a latent grammar, which finds the best tree
+        alone, too.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ConfigError(f"k is {k!r}; give the number of trees wanted, a whole number from 1 on")
+        check_k(k)
         if self._latent is not None and self.settings.decoder == "viterbi" and k > 1:
             raise ConfigError(f"decoder 'viterbi' gives one tree, but k is {k}; use 'max-rule', 'q' or 'rerank'")
-        return self._results(words, tags, k)
+        found = self._results(words, tags, k)
+        first = found[0]
+        if self.settings.decoder == "rerank" and k > self.settings.candidates_n:
+            first = self.parse(words, tags)  # of fewer candidates
+        return ranked(first, ((one.cost - first.cost, one) for one in found), k)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 1e-7 on.
@@ -179,11 +186,21 @@ class PcfgParser(RecipeParser):
             for (start, end, label), p in found.items()
         }
 
-    def _results(self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = ()) -> list[ParseResult]:
+    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """See `SteeredParser`: the chart only has what the constraints leave. Spines are not used. Raises DtparseError
+        as `parse` does."""
+        constraints.check(len(words), self.labels, words)
+        return constraints.enforce(self._results(words, tags, 1, constraints=constraints)[0], self.labels)
+
+    def _results(
+        self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = (),
+        constraints: Constraints | None = None,
+    ) -> list[ParseResult]:  # fmt: skip
         record, kept_words, kept_tags = self._prepared(words, tags)
         offered = [spines[at] for at in record.kept] if spines else ()
         if len(kept_words) <= self.settings.max_tokens:
-            parses = self._parse(kept_words, kept_tags, k, offered)
+            under = None if constraints is None else constraints.on(record.kept)
+            parses = self._parse(kept_words, kept_tags, k, offered, under)
         else:
             parses = [self._parse_pieces(kept_words, kept_tags, offered)]
         results = []
@@ -195,10 +212,12 @@ class PcfgParser(RecipeParser):
             results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
         return results
 
-    def _tries(self, classes: np.ndarray, numbers: np.ndarray, offered: Offered = ()) -> Iterator[_Try]:
-        """What to parse with, in turn until something has a tree: what the offered spines allow; then with all spines
-        tags as given, then open, each time the finer grammars pruned, then unpruned, and then the coarse one, which
-        derives whatever a finer one does."""
+    def _tries(
+        self, classes: np.ndarray, numbers: np.ndarray, offered: Offered = (), under: Constraints | None = None
+    ) -> Iterator[_Try]:
+        """What to parse with, in turn until something has a tree: what constraints leave, or what the offered spines
+        allow; then with all spines tags as given, then open, each time the finer grammars pruned, then unpruned, and
+        then the coarse one, which derives whatever a finer one does."""
         model, n, prune = self.model, len(classes), self.settings.prune
         target = None if self._latent else model.fine
 
@@ -208,7 +227,18 @@ class PcfgParser(RecipeParser):
             return allowed if total > -np.inf else None
 
         n_searches = 0
-        for n_searches, mask in enumerate(self._masks_of(offered), 1):
+        left = list(constraint_masks(model, n, under)) if under else []
+        for given in (numbers, None) if self._given else (None,):
+            leaves, coarse = model.fine.leaves(classes, given), model.coarse.leaves(classes, given)
+            for allowed in [pruned(coarse, one) if self._prunes else one for one in left]:
+                n_searches += 1
+                if allowed is not None:
+                    yield _Try(target, leaves, given, allowed, True, "complete", n_searches)
+            for one in left:
+                n_searches += 1
+                yield _Try(model.coarse, coarse, given, one, True, "complete", n_searches)
+        for mask in self._masks_of(offered):
+            n_searches += 1
             given = numbers if self._given else None
             allowed = pruned(model.coarse.leaves(classes, given), mask.allowed) if self._prunes else mask.allowed
             if allowed is not None:
@@ -239,11 +269,14 @@ class PcfgParser(RecipeParser):
                 number = mask.number
                 yield mask
 
-    def _parse(self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = ()) -> list[Found]:
+    def _parse(
+        self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = (),
+        under: Constraints | None = None,
+    ) -> list[Found]:  # fmt: skip
         """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
         model, n_items, n_tried = self.model, 0, 0
         classes = model.words.encode(words)
-        for one in self._tries(classes, model.tags.encode(tags), offered):
+        for one in self._tries(classes, model.tags.encode(tags), offered, under):
             if one.grammar is None:
                 assert self._latent is not None
                 narrow = one.pruned and self._prunes
@@ -283,14 +316,12 @@ class PcfgParser(RecipeParser):
     ) -> list[Found]:
         """The k best parses of different trees, none if the root has no derivation. `words`: the grammar's leaves."""
         root, n = self.model.root(grammar), len(words[1]) - 1
-        if k > 1:
-            found = chart_trees(chart, *words, root)
-            trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
-            return first_different(trees, k)
         steps = chart.derivation(0, n, root)
         if not len(steps):
             return []
-        return [Found(*chart_constituents(steps, grammar, self._names), 0.0 - chart.score(0, n, root), status)]
+        found = chain([(chart.score(0, n, root), steps)], chart_trees(chart, *words, root) if k > 1 else ())
+        trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
+        return first_different(trees, k)
 
     def _pieces(self, tags: Sequence[str]) -> Iterator[tuple[int, int]]:
         """[start, end) of pieces of at most `max_tokens`, cut after punctuation where there is some."""

@@ -8,10 +8,30 @@ time is linear in the length of the sentence.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...dtypes import INDEX
+from ...dtypes import INDEX, SCORE
 from ...kernels.span.network import LEFT, RIGHT, probable_spans
+from ...kernels.span.spans import without_crossing
+
+Told = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Spans, their posteriors, log-probabilities of their labels, as `span_probabilities` gives them."""
+
+
+class Made(NamedTuple):
+    """What the chart made of a sentence: items (start, end, label) in pre-order, their scores, the number of spans that
+    were labelled, a status; and from what: `numbers` of its tokens, what networks read, what was told of a long one."""
+
+    items: list[list[int]]
+    costs: list[float]
+    tried: int
+    status: str
+    numbers: np.ndarray
+    parts: tuple[np.ndarray, ...]
+    told: Told | None
+
 
 WINDOW = 100
 """Units of a window, at most; the next window begins half a window later."""
@@ -110,3 +130,32 @@ def _left(spans: np.ndarray, posteriors: np.ndarray, wanted: int, units: int) ->
     marks = np.array(left)
     marks[np.flatnonzero(marks)[1:-1:2][: max(count - wanted, 0)]] = False
     return marks
+
+
+def decode_long(
+    told: Told, chain_from: np.ndarray, chain_labels: np.ndarray, penalty: float, items: np.ndarray, costs: np.ndarray
+) -> int:
+    """`decode` of what was told of a long sentence: what gains most is taken, and then whatever crosses nothing."""
+    spans, posteriors, logs = told
+    chains = logs[:, 1:].argmax(axis=1) + 1
+    gains = np.diff(chain_from)[chains] * (posteriors * (1.0 - np.exp(logs[:, 0].astype(SCORE))) - penalty)
+    order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]
+    taken = order[without_crossing(spans[order])]
+    taken = taken[np.lexsort((-spans[taken, 1], spans[taken, 0]))]
+    return write_items(told, taken, chains[taken], chain_from, chain_labels, items, costs)
+
+
+def write_items(
+    told: Told, taken: np.ndarray, chains: np.ndarray, chain_from: np.ndarray, chain_labels: np.ndarray,
+    items: np.ndarray, costs: np.ndarray,
+) -> int:  # fmt: skip
+    """Write the items of chains over the spans of what was told that were taken, in pre-order, as `decode` does;
+    returns their number."""
+    spans, posteriors, logs = told
+    sizes = np.diff(chain_from)[chains]
+    count = int(sizes.sum())
+    link = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    items[:count, :2] = np.repeat(spans[taken], sizes, axis=0)
+    items[:count, 2] = chain_labels[np.repeat(chain_from[chains], sizes) + link]
+    costs[:count] = np.repeat(-np.log(posteriors[taken]) - logs[taken, chains], sizes)
+    return count

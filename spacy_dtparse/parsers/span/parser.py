@@ -19,29 +19,29 @@ from ...kernels.span.network import (
     read_gaps,
     span_probabilities,
 )
-from ...kernels.span.spans import without_crossing
 from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
-from ...model.ahead import kernels_for
+from ...model.ahead import SHORT, kernels_for
 from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
+from ...trees.heads import HeadRules
 from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult, TaggedWords
+from ..constraints import Constraints
+from ..kbest import check_k, ranked
 from ..proofs import Proof, Strings
 from ..settings import SpanSettings
 from ..stored import Data, StoredParser, check_sentence
-from .long import long_posteriors
+from .kbest import CANDIDATE, others_than
+from .long import Made, Told, decode_long, long_posteriors
+from .steered import steered, told_under
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
-_CANDIDATE = 0.02
-"""Posterior probability from which on a span may take up a token which would be left bare; single tokens always may."""
 _BELIEVED = 1e-3
 """Posterior probability from which on a constituent is told."""
 _READ = 0.002
 """Posterior probability from which on boosted trees are told of a constituent."""
 
-Told = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Spans, their posteriors, log-probabilities of their labels, as `span_probabilities` gives them."""
 _TOGETHER = 256
 """Rows that networks read at once: enough to fetch their weights once for several sentences, and still in the cache."""
 
@@ -96,10 +96,14 @@ class SpanParser(StoredParser):
         self._labels = model.labels
         numbers = {label: number for number, label in enumerate(self._labels)}
         self._chains = [[numbers[label] for label in chain] for chain in model.chains]
-        self._chain_from = np.cumsum([0, *map(len, self._chains)]).astype(INDEX)
-        self._chain_labels = np.array([number for chain in self._chains for number in chain], dtype=INDEX)
+        self._chain_table = (
+            np.cumsum([0, *map(len, self._chains)]).astype(INDEX),
+            np.array([number for chain in self._chains for number in chain], dtype=INDEX),
+        )
         self._bare = self._bare_tables() if self.settings.whole else None
         self._orphans = self._orphan_tables()
+        told = model.meta.get("head_rules")
+        self._own_heads = HeadRules.from_dict(told) if told else None
         self._local = threading.local()
 
     def _bare_tables(self) -> BareTables | None:
@@ -127,6 +131,11 @@ class SpanParser(StoredParser):
     def labels(self) -> tuple[str, ...]:
         """The labels of constituents, without TOP."""
         return self._labels
+
+    @property
+    def head_rules(self) -> HeadRules | None:
+        """The model's head rules; None where they are those of its language."""
+        return self._own_heads
 
     def describe(self) -> dict[str, Any]:
         """Sizes of the model and the settings in force, as plain data."""
@@ -192,7 +201,13 @@ class SpanParser(StoredParser):
         self, words: Sequence[str], tags: Sequence[str], numbers: np.ndarray, parts: tuple[np.ndarray, ...]
     ) -> ParseResult:
         """The parse of a sentence that the first networks have read."""
-        n, used, first = len(words), len(self._networks), self._first
+        made = self._made(numbers, parts)
+        items, costs = self._whole(made, made.items, made.costs)
+        return self._result(words, tags, items, costs, made.status, made.tried)
+
+    def _made(self, numbers: np.ndarray, parts: tuple[np.ndarray, ...]) -> Made:
+        """What the chart makes of a sentence that the first networks have read."""
+        n, used, first = len(numbers) - 2, len(self._networks), self._first
         sure = self.settings.confident
         told = self._told_long(parts)
         items, costs, tried, status = self._decode(parts, n, told)
@@ -201,12 +216,41 @@ class SpanParser(StoredParser):
             told = self._told_long(parts)
             items, costs, more, status = self._decode(parts, n, told)
             tried += more
-        if self._bare is not None:
-            items, costs = self._whole(items, costs, parts, self.model.words.tags_of(numbers), told)
+        return Made(items, costs, tried, status, numbers, parts, told)
+
+    def _result(
+        self, words: Sequence[str], tags: Sequence[str], items: list[list[int]], costs: list[float], status: str,
+        tried: int,
+    ) -> ParseResult:  # fmt: skip
         starts, ends, labels = zip(*items, strict=True) if items else ((), (), ())
-        names = self._labels
+        names, n = self._labels, len(words)
         tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
         return ParseResult(tree, (0.0, *costs), sum(costs), status, 0, tried)
+
+    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+        """The k best parses; see `KBestParser`. A margin is in constituents that are expected to be right, as the chart
+        counts them, before bare tokens are taken up; costs of trees need not be in order.
+
+        There are fewer where there are no more among 20 k (where tokens are taken up trees become alike), or none of
+        constituents that have a probability of 0.02 at least. Status: "optimal" where nothing less probable could be
+        better, and the tree is from one chart, else "complete". Raises DtparseError as `parse` does.
+        """
+        check_k(k)
+        check_sentence(words, tags)
+        numbers = self.model.words.encode(words, tags)
+        with kernels_for(KIND, len(words) if k == 1 else SHORT + 1):  # interpreted a list would take minutes
+            made = self._made(numbers, self._read(numbers, self._first))
+            items, costs = self._whole(made, made.items, made.costs)
+            first = self._result(words, tags, items, costs, made.status, made.tried)
+            return ranked(first, others_than(self, made, words, tags, k), k)
+
+    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """See `SteeredParser`, and `parsers.span.steered`; all networks read. Status: "optimal" from a chart over the
+        whole sentence, else as of `parse`. Raises DtparseError as `parse` does."""
+        check_sentence(words, tags)
+        constraints.check(len(words), self.labels, words)
+        with kernels_for(KIND, len(words)):
+            return constraints.enforce(steered(self, words, tags, constraints), self.labels)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
@@ -276,9 +320,16 @@ class SpanParser(StoredParser):
             for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
 
+    def beliefs_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> Beliefs:
+        """`beliefs` of a sentence over the trees in which the constraints hold."""
+        return self._beliefs_of(told_under(self, self.read(words, tags), constraints, _READ))
+
     def _beliefs(self, parts: tuple[np.ndarray, ...]) -> Beliefs:
         """The beliefs of a sentence that was read."""
-        spans, posteriors, logs = self._probabilities(parts, _READ)
+        return self._beliefs_of(self._probabilities(parts, _READ))
+
+    def _beliefs_of(self, told: Told) -> Beliefs:
+        spans, posteriors, logs = told
         c = len(spans)
         made = Beliefs(np.empty((c, 2), INDEX), np.empty(c), np.empty((c, 2), INDEX), np.empty((c, 2)))
         count = constituent_beliefs(spans, posteriors, logs, _READ, *made)
@@ -329,7 +380,7 @@ class SpanParser(StoredParser):
         """`_probabilities` of what may be in the tree of a long sentence; None where one chart makes the tree."""
         if parts[1].shape[1] - 1 <= self._most:
             return None
-        return self._probabilities(parts, min(self._least(), _CANDIDATE))
+        return self._probabilities(parts, min(self._least(), CANDIDATE))
 
     def _decode(
         self, parts: tuple[np.ndarray, ...], n: int, told: Told | None
@@ -337,51 +388,32 @@ class SpanParser(StoredParser):
         """(Items start, end, label in pre-order; their scores; spans that were labelled; status)."""
         room, penalty = self._room(n), float(self.settings.penalty)
         if told is None:
-            chains = self._chain_from, self._chain_labels
-            count, tried = decode(*parts, *chains, 0, n, self._least(), penalty, *room)
+            count, tried = decode(*parts, *self._chain_table, 0, n, self._least(), penalty, *room)
             status = "optimal" if len(self._networks) == len(self.model.networks) else "complete"
         else:
-            count, tried, status = self._decode_long(told, penalty, *room), len(told[0]), "greedy"
+            count, tried, status = decode_long(told, *self._chain_table, penalty, *room), len(told[0]), "greedy"
         return room[0][:count].tolist(), room[1][:count].tolist(), tried, status
 
-    def _decode_long(self, told: Told, penalty: float, items: np.ndarray, costs: np.ndarray) -> int:
-        """`decode` of what was told of a long sentence: what gains most is taken, and then whatever crosses nothing."""
-        spans, posteriors, logs = told
-        chains = logs[:, 1:].argmax(axis=1) + 1
-        sizes = np.diff(self._chain_from)[chains]
-        gains = sizes * (posteriors * (1.0 - np.exp(logs[:, 0].astype(SCORE))) - penalty)
-        order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]
-        taken = order[without_crossing(spans[order])]
-        taken = taken[np.lexsort((-spans[taken, 1], spans[taken, 0]))]
-        sizes, chains = sizes[taken], chains[taken]
-        count = int(sizes.sum())
-        link = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        items[:count, :2] = np.repeat(spans[taken], sizes, axis=0)
-        items[:count, 2] = self._chain_labels[np.repeat(self._chain_from[chains], sizes) + link]
-        costs[:count] = np.repeat(-np.log(posteriors[taken]) - logs[taken, chains], sizes)
-        return count
-
-    def _whole(
-        self, items: list[list[int]], costs: list[float], parts: tuple[np.ndarray, ...], tags: np.ndarray,
-        told: Told | None,
-    ) -> tuple[list[list[int]], list[float]]:  # fmt: skip
-        """Items and scores with every token taken up that the treebank never leaves bare."""
-        assert self._bare is not None
-        n, count = len(tags), len(items)
-        if self._hangs_together(count, n, tags, self._bare):
+    def _whole(self, made: Made, items: list[list[int]], costs: list[float]) -> tuple[list[list[int]], list[float]]:
+        """Items and scores, which are in the room, with every token taken up that the treebank never leaves bare."""
+        if self._bare is None:
             return items, costs
-        return self._taken_up(count, self._candidates(parts) if told is None else told, tags, self._bare)
+        tags, count = self.model.words.tags_of(made.numbers), len(items)
+        if self._hangs_together(count, len(tags), tags, self._bare):
+            return items, costs
+        candidates = self._candidates(made.parts) if made.told is None else made.told
+        return self._taken_up(count, candidates, tags, self._bare)
 
     def _candidates(self, parts: tuple[np.ndarray, ...]) -> Told:
         """What may take up bare tokens."""
-        return self._probabilities(parts, _CANDIDATE)
+        return self._probabilities(parts, CANDIDATE)
 
     def _taken_up(
         self, count: int, candidates: Told, tags: np.ndarray, bare: BareTables
     ) -> tuple[list[list[int]], list[float]]:
         """The items in the room with the tokens taken up that the tables do not allow to be bare."""
         room, scores = self._room(len(tags))
-        count = take_up_bare(room, scores, count, tags, *bare, *candidates, self._chain_from, self._chain_labels)
+        count = take_up_bare(room, scores, count, tags, *bare, *candidates, *self._chain_table)
         return room[:count].tolist(), scores[:count].tolist()
 
     def _hangs_together(self, count: int, n: int, tags: np.ndarray, bare: BareTables) -> bool:

@@ -123,10 +123,11 @@ def test_results_of_before_have_none():
 
 
 @pytest.mark.embedded
-def test_each_constituent_parser_of_the_package_is_calibrated():
+def test_the_package_has_calibrations_of_its_models_that_tell_probabilities():
     from pathlib import Path
 
-    digests = {container_digest(Path(embedded_model(name)).read_bytes()) for name in PARSERS if name != "en_bpm"}
+    digests = {container_digest(Path(embedded_model(name)).read_bytes()) for name in PARSERS}
+    digests -= {container_digest(Path(embedded_model(name)).read_bytes()) for name in ("en_bpm", "en_trees")}
     assert digests == set(packaged())
 
 

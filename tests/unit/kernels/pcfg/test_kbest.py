@@ -11,9 +11,10 @@ import pytest
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.kernels.pcfg.latent import UNARY, WORD
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
+from spacy_dtparse.parsers.kbest import Edges, KBest
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import viterbi
-from spacy_dtparse.parsers.pcfg.kbest import Edges, KBest, chart_trees, forest_trees
+from spacy_dtparse.parsers.pcfg.kbest import chart_trees, forest_trees
 from spacy_dtparse.parsers.pcfg.latent import LEAST, best, forest, posteriors, shares
 from spacy_dtparse.parsers.pcfg.spine_masks import label_posteriors, plain_mass
 from tests.unit.kernels.harness import KERNEL_MARKS

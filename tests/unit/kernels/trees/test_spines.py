@@ -11,7 +11,7 @@ import pytest
 
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import spines as kernels
-from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers
+from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers, no_offers
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.dtree.parser import SpineReader
 from spacy_dtparse.trees import COLLINS, Tree, sided_spines
@@ -74,7 +74,7 @@ def pruning(rules: PrunedRules):
     offered = [[(text_of(offer), 1.0) for offer in token] for token in rules.offers]
     found = SpineReader(rules.labels).pruning(offered, 1.0)
     assert found is not None and found.number == sum(map(len, rules.offers))
-    return found, Offers(found.levels, np.zeros(8 * len(rules.offers) + 8, CHAIN))
+    return found, no_offers()._replace(levels=found.levels, chains=np.zeros(8 * len(rules.offers) + 8, CHAIN))
 
 
 def kernel_candidates(state: KernelState, offers: Offers, n_labels: int) -> list[tuple[int, int, str]]:

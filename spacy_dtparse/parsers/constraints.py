@@ -1,0 +1,181 @@
+"""What a tree must and must not have: constraints on the constituents of a sentence.
+
+A parser obeys them while it parses, so that the rest of the tree fits. What it cannot build by itself (a label that no
+rule allows there, say) is put into its tree at last, so that constraints which do not conflict always hold.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import nan
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..errors import ConstraintError
+from ..trees.tree import TOP, Tree
+from .base import ParseResult
+
+NOT = "!"
+"""Before a label: there must be none of that label."""
+_UNKNOWN = "X"
+"""The label of a constituent about which nothing is known."""
+
+Span = tuple[int, int, str]
+
+
+class Constraint(NamedTuple):
+    """Tokens [start, end) of a sentence must be a constituent if `wanted`, else they must not. `label`: of that label;
+    "" of any."""
+
+    start: int
+    end: int
+    label: str = ""
+    wanted: bool = True
+
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.end}) {'' if self.wanted else NOT}{self.label or 'any label'}"
+
+
+def read_label(text: str) -> tuple[str, bool]:
+    """The label and `wanted` of a constraint as text: "NP", "" (any label), "!NP" (no NP), "!" (no constituent)."""
+    return text.removeprefix(NOT), not text.startswith(NOT)
+
+
+@runtime_checkable
+class SteeredParser(Protocol):
+    """A parser that obeys constraints."""
+
+    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """The best parse of those in which the constraints hold. A constituent that the parser could not build by
+        itself has the score nan, and then the status is "fallback". Raises ConstraintError as `Constraints.check`."""
+
+
+class Constraints(tuple[Constraint, ...]):
+    """The constraints of a sentence."""
+
+    def check(self, n_tokens: int, labels: Iterable[str], words: Sequence[str] = ()) -> None:
+        """Raise ConstraintError, which names those in conflict, unless all can hold in a tree of so many tokens with
+        such labels. `words`: for the message."""
+        known = set(labels)
+        for one in self:
+            if not 0 <= one.start < one.end <= n_tokens:
+                raise ConstraintError(
+                    f"the constraint {one} is outside of its sentence of {n_tokens} tokens; give 0 ≤ start < end ≤ "
+                    f"{n_tokens}"
+                )
+            if one.label and one.label not in known:
+                raise ConstraintError(
+                    f"the constraint {_told(one, words)} has a label that this parser does not know; it knows "
+                    f"{', '.join(sorted(known))}. Give one of these, or none for any constituent"
+                )
+        for one, other in _conflicts(self):
+            crosses = (one.start, one.end) != (other.start, other.end)
+            raise ConstraintError(
+                f"two constraints cannot both hold: {_told(one, words)} and {_told(other, words)} "
+                f"{'cross' if crosses else 'contradict each other'}; take one of them out"
+            )
+
+    @property
+    def wanted(self) -> list[Constraint]:
+        """Those that ask for a constituent."""
+        return [one for one in self if one.wanted]
+
+    @property
+    def unwanted(self) -> list[Constraint]:
+        """Those that forbid one."""
+        return [one for one in self if not one.wanted]
+
+    def on(self, kept: Sequence[int]) -> Constraints:
+        """The same for a sentence of which only the tokens `kept` are left, in order; those that lose all tokens, or
+        say the same as another, are left out."""
+        moved = (one._replace(start=bisect_left(kept, one.start), end=bisect_left(kept, one.end)) for one in self)
+        return Constraints(dict.fromkeys(one for one in moved if one.start < one.end))
+
+    def crossed(self, spans: np.ndarray) -> np.ndarray:
+        """Which of `spans` int (c, 2) cross a constituent that is wanted, bool (c,)."""
+        found = np.zeros(len(spans), dtype=bool)
+        starts, ends = spans[:, 0], spans[:, 1]
+        for one in self.wanted:
+            found |= (starts < one.start) & (one.start < ends) & (ends < one.end)
+            found |= (one.start < starts) & (starts < one.end) & (one.end < ends)
+        return found
+
+    def chains(self, start: int, end: int, chains: Sequence[Sequence[str]]) -> np.ndarray | None:
+        """Which chains of labels a span may have, bool (chains,), the empty one first; None where nothing is said of
+        it, or no chain is left."""
+        own = [one for one in self if (one.start, one.end) == (start, end)]
+        if not own:
+            return None
+        left = np.array([all(_holds(one, chain) for one in own) for chain in chains])
+        return left if left.any() else None
+
+    def broken(self, tree: Tree) -> list[Constraint]:
+        """Those that do not hold in a tree. TOP is no constituent."""
+        at: dict[tuple[int, int], list[str]] = {}
+        for start, end, label in tree.spans():
+            if label != TOP:
+                at.setdefault((start, end), []).append(label)
+        return [one for one in self if not _holds(one, at.get((one.start, one.end), ()))]
+
+    def enforce(self, result: ParseResult, labels: Sequence[str]) -> ParseResult:
+        """The result with a tree in which all hold: constituents that are in the way are taken out, and those that are
+        missing put in, at the top of their chains. `labels`: those of the parser."""
+        if not self.broken(result.tree):
+            return result
+        tree = result.tree
+        bad = self.crossed(np.array([tree.starts, tree.ends]).T)
+        forbidden = {(one.start, one.end, one.label) for one in self.unwanted}
+        left = [
+            (span, score)
+            for span, score, crosses in zip(tree.spans(), result.scores, bad, strict=True)
+            if span[2] == TOP
+            or not (crosses or span in forbidden or (span[0], span[1], "") in forbidden)
+        ]  # fmt: skip
+        for one in self.wanted:
+            chain = [label for (start, end, label), _ in left if (start, end) == (one.start, one.end) and label != TOP]
+            if not _holds(one, chain):
+                label = one.label or self._label_for(one, labels)
+                at = next(
+                    (k for k, ((start, end, name), _) in enumerate(left)
+                     if name != TOP and (start, -end) >= (one.start, -one.end)), len(left),
+                )  # fmt: skip
+                left.insert(at, ((one.start, one.end, label), nan))
+        starts, ends, names = zip(*(span for span, _ in left), strict=True)
+        mended = Tree(tree.words, tree.tags, names, starts, ends)
+        return replace(result, tree=mended, scores=tuple(score for _, score in left), status="fallback")
+
+    def _label_for(self, wanted: Constraint, labels: Sequence[str]) -> str:
+        """Some label that nothing forbids there."""
+        taken = {one.label for one in self.unwanted if (one.start, one.end) == (wanted.start, wanted.end)}
+        return next(label for label in (_UNKNOWN, "NP", *labels) if label in labels and label not in taken)
+
+
+def _holds(one: Constraint, chain: Sequence[str]) -> bool:
+    """Whether a constraint holds where its tokens have these labels."""
+    there = one.label in chain if one.label else len(chain) > 0
+    return there == one.wanted
+
+
+def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constraint]]:
+    """Pairs that cannot both hold."""
+    wanted = sorted(set(constraints.wanted))
+    open_ones: list[Constraint] = []
+    for one in sorted(wanted, key=lambda each: (each.start, -each.end)):
+        while open_ones and open_ones[-1].end <= one.start:
+            open_ones.pop()
+        if open_ones and open_ones[-1].end < one.end:
+            yield open_ones[-1], one
+        open_ones.append(one)
+    unwanted = set(constraints.unwanted)
+    for one in wanted:
+        for label in {one.label, ""}:
+            against = Constraint(one.start, one.end, label, False)
+            if against in unwanted:
+                yield one, against
+
+
+def _told(one: Constraint, words: Sequence[str]) -> str:
+    return f"{one} ({' '.join(words[one.start : one.end])!r})" if words else str(one)

@@ -1,0 +1,38 @@
+"""From constraints to the symbols that a chart may have."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...model.pcfg.model import PART, PHRASE, PcfgModel
+from ..constraints import Constraints
+from .latent import spans_of_cells
+
+
+def constraint_masks(model: PcfgModel, n: int, constraints: Constraints) -> Iterator[np.ndarray]:
+    """uint8 (cells, coarse symbols): what the constraints leave a sentence of n tokens, in turn: a wanted label alone
+    over its tokens, and with any others.
+
+    Nothing crosses a constituent that is wanted, and no part of a constituent has just its tokens.
+    """
+    kind, base = model.coarse.kind, model.coarse.base
+    labels = {label: number for number, label in enumerate(model.labels)}
+    cells = spans_of_cells(n)
+    place = {span: row for row, span in enumerate(map(tuple, cells.tolist()))}
+    left = np.ones((len(cells), len(kind)), np.uint8)
+    left[constraints.crossed(cells)] = 0
+    for one in constraints.unwanted:
+        left[place[one.start, one.end], (kind == PHRASE) & (not one.label or base == labels.get(one.label, -1))] = 0
+    for one in constraints.wanted:
+        if n > one.end - one.start > 1:
+            left[place[one.start, one.end], kind == PART] = 0
+    alone = left.copy()
+    for one in constraints.wanted:
+        if one.label:
+            others = [labels[also.label] for also in constraints.wanted if also[:2] == one[:2] and also.label]
+            alone[place[one.start, one.end], (kind == PHRASE) & ~np.isin(base, others)] = 0
+    root = model.root(model.coarse)
+    for mask in (alone, left):
+        mask[:, root] = 0
+        mask[place[0, n], root] = 1
+        yield mask

@@ -1,0 +1,52 @@
+"""Constraints of a Doc: spans that must or must not be constituents.
+
+A span in `doc.spans["constraints"]` with the label "NP" must be an NP, with "" a constituent of any label; with "!NP"
+it must not be an NP, with "!" no constituent at all. White space at a span's edges does not count.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spacy.tokens import Doc
+
+from ..errors import ConfigError, ConstraintError
+from ..parsers.constraints import Constraint, Constraints, SteeredParser, read_label
+from .sentences import SentenceInput
+
+CONSTRAINTS_KEY = "constraints"
+"""The key of the span group in `doc.spans`."""
+
+
+def read_constraints(doc: Doc, key: str, sentences: Sequence[SentenceInput], parser: Any) -> Mapping[int, Constraints]:
+    """The constraints of the sentences that have some, by the sentences' numbers.
+
+    Raises ConstraintError, which names them, for those that the parser cannot obey together, for a label that it does
+    not know, and for a span of two sentences or of white space alone; ConfigError for a parser that obeys none.
+    """
+    found: dict[int, list[Constraint]] = {}
+    for span in doc.spans[key]:
+        label, wanted = read_label(span.label_)
+        number = next((k for k, one in enumerate(sentences) if one.start <= span.start < one.end), None)
+        if number is None or span.end > sentences[number].end:
+            raise ConstraintError(
+                f"doc.spans[{key!r}] has {span.text[:60]!r} (tokens {span.start} to {span.end}), which is not within "
+                "one sentence, as constituents are: make the span shorter, or set the sentences' starts before the "
+                "parser (token.is_sent_start)"
+            )
+        places = sentences[number].places
+        inside = [at for at, place in enumerate(places) if span.start <= place < span.end]
+        if not inside:
+            raise ConstraintError(
+                f"doc.spans[{key!r}] has tokens {span.start} to {span.end}, which are white space only; a constituent "
+                "has a word"
+            )
+        found.setdefault(number, []).append(Constraint(inside[0], inside[-1] + 1, label, wanted))
+    if found and not isinstance(parser, SteeredParser):
+        raise ConfigError(
+            f"a parser of kind {getattr(parser, 'name', '?')!r} obeys no constraints; take doc.spans[{key!r}] away, or "
+            "set the component's constraints_key to None"
+        )
+    made = {number: Constraints(dict.fromkeys(own)) for number, own in found.items()}
+    for number, own in made.items():
+        own.check(len(sentences[number].words), parser.labels, sentences[number].words)
+    return made

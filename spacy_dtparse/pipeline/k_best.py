@@ -1,0 +1,132 @@
+"""The best trees of a sentence, where a pipeline's own tree is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from ..errors import DtparseError
+from ..parsers.base import KBestParser, ParseResult
+from ..parsers.calibration import Calibrated
+from ..parsers.kbest import check_k
+from ..trees.bracket_writer import write_tree
+from ..trees.tree import TOP, Tree
+from .component import ConstituentPipe
+from .sentences import SentenceInput
+
+
+@dataclass(frozen=True)
+class RankedTree:
+    """One of the best trees of a sentence. `rank`: from 1; `result`: as the parser gave it; `places`: the tokens of the
+    Doc, by number, that are the leaves of the tree (all but white space)."""
+
+    rank: int
+    result: ParseResult
+    places: tuple[int, ...]
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, root TOP."""
+        return self.result.tree
+
+    @property
+    def cost(self) -> float:
+        """The parser's cost of the tree. Compare trees by `margin`: a search asks less of its first tree, and a span
+        chart chooses by something else."""
+        return self.result.cost
+
+    @property
+    def margin(self) -> float:
+        """How much worse the tree is than the first, in what the parser makes best; from 0 up, never falling."""
+        return self.result.margin or 0.0
+
+    @property
+    def probability(self) -> float | None:
+        """The probability that the tree is right as a whole; None where the parser's model has no calibration."""
+        return self.result.tree_probability
+
+    @property
+    def status(self) -> str:
+        """How far to trust the rank: "optimal" where no tree but those before it can be better."""
+        return self.result.status
+
+    @property
+    def brackets(self) -> str:
+        """The tree in Penn brackets on one line, root TOP."""
+        return write_tree(self.tree)
+
+    @property
+    def constituents(self) -> tuple[tuple[str, int, int], ...]:
+        """(Label, start, end) of the constituents in pre-order, in tokens of the Doc, as `doc._.constituents` has them:
+        without TOP where something else covers the sentence."""
+        spans = self.tree.spans()
+        bare = len(spans) > 1 and spans[0][2] == TOP and spans[0][:2] == spans[1][:2]
+        places = self.places
+        return tuple((label, places[start], places[end - 1] + 1) for start, end, label in spans[bare:])
+
+    def __str__(self) -> str:
+        told = f"{self.margin:.3f}" if self.probability is None else f"{self.probability:.2f}, {self.margin:.3f}"
+        return f"{self.rank}. ({told}) {self.brackets}"
+
+
+def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> list[RankedTree]:
+    """The k best trees of a sentence, best first, by the constituent parser of a pipeline; fewer where it knows of no
+    more. The first is the one that the pipeline gives, unless spines prune its search.
+
+    `sentence`: a text or a Doc of one sentence, or a Span, which stands for the sentence that it begins in. A Doc must
+    have what the parser reads: boundaries and, for most, tags.
+
+    Raises ConfigError where k is no whole number from 1 to 1000, DtparseError for a text or Doc of no or of several
+    sentences and for a parser that gives one tree alone, MissingAnnotationError for a Doc without tags.
+    """
+    check_k(k)
+    if isinstance(sentence, str):
+        if not isinstance(nlp, Language):
+            raise DtparseError("a component cannot read a text; give the pipeline, or a Doc")
+        sentence = nlp(sentence)
+    doc = sentence.doc
+    pipe = _component(nlp, doc)
+    given = [one for one in pipe.begin(doc).sentences if one.words]
+    if isinstance(sentence, Span):
+        given = [one for one in given if one.start <= sentence.start < one.end]
+    if len(given) != 1:
+        what = f"{len(given)} sentences" if given else "no word"
+        raise DtparseError(
+            f"“{sentence.text[:60]}” has {what}, and the best trees are of one sentence; give one of doc.sents of the "
+            "parsed Doc"
+        )
+    return _listed(pipe, given[0], k)
+
+
+def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[SentenceInput, list[RankedTree]]]:
+    """`k_best` of each sentence of a Doc that has a word."""
+    for given in pipe.begin(doc).sentences:
+        if given.words:
+            yield given, _listed(pipe, given, k)
+
+
+def _listed(pipe: ConstituentPipe, given: SentenceInput, k: int) -> list[RankedTree]:
+    parser = pipe.configured_parser
+    if not isinstance(parser, KBestParser):
+        raise DtparseError(f"a parser of kind {parser.name!r} gives its best tree alone; use one that lists trees")
+    found = parser.parse_k(given.words, given.tags, k)
+    if getattr(parser, "calibration", None) is not None:
+        found = Calibrated(parser).ranked(given.words, given.tags, found)
+    return [RankedTree(rank, one, given.places) for rank, one in enumerate(found, 1)]
+
+
+def _component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:
+    """The constituent parser that wrote a Doc's constituents, else the first."""
+    if isinstance(nlp, ConstituentPipe):
+        return nlp
+    own = [pipe for _, pipe in nlp.components if isinstance(pipe, ConstituentPipe)]
+    if not own:
+        raise DtparseError(
+            f"this pipeline has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add 'dtparse' to "
+            "it or use spacy_dtparse.load()"
+        )
+    wrote = (pipe for pipe in own if pipe.spans_key in doc.spans)
+    return next((pipe for pipe in wrote if doc.spans[pipe.spans_key].attrs.get("parser") == pipe.parser.name), own[0])

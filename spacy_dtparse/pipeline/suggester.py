@@ -1,0 +1,143 @@
+"""Candidates for spaCy's `spancat`: `spacy_dtparse.constituents_suggester.v1`, the constituents that a parser found.
+
+(No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
+"""
+# ruff: noqa: UP045 (older releases of spaCy know no X | None)
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Optional, cast
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import Ops, get_current_ops
+from thinc.types import Ints2d, Ragged
+
+from ..checks import Setting, check, truth, whole_number
+from ..errors import ConfigError
+from ..trees.labels import base_label
+from .constituents import DEFAULT_KEY, NotParsedError, read_constituents
+from .model_pipe import KEY
+from .sentences import is_blank, token_texts
+
+_LABELS = Setting(
+    lambda value: (
+        value is None
+        or (isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, str) and one for one in value))
+    ),
+    "a list of labels, such as ['NP', 'PP'], or null for all",
+)
+
+
+@dataclass(frozen=True)
+class ConstituentsSuggester:
+    """Suggests the constituents in `doc.spans[spans_key]`, each range of tokens once, by start, then by end.
+
+    `labels`: only constituents of these; "NP" stands for NP-SBJ, too. `siblings`: also two up to so many neighbours
+    directly below one of them, constituents or tokens: with 2 *old dog* of *the old dog*. `tokens`: also each
+    token. `min_size`, `max_size`: tokens of a candidate; `max_size` is 0 for any number. White space neither begins nor
+    ends a candidate. Raises ConfigError for values that are not allowed.
+    """
+
+    spans_key: str = DEFAULT_KEY
+    labels: Optional[tuple[str, ...]] = None
+    siblings: int = 1
+    tokens: bool = True
+    min_size: int = 1
+    max_size: int = 0
+
+    def __post_init__(self) -> None:
+        check(self, _ALLOWED, "constituents_suggester")
+        if 0 < self.max_size < self.min_size:
+            raise ConfigError(
+                f"constituents_suggester: max_size = {self.max_size} is below min_size = {self.min_size}, so nothing "
+                "is left; give a larger one, or 0 for any number of tokens"
+            )
+
+    def __call__(self, docs: Iterable[Doc], *, ops: Optional[Ops] = None) -> Ragged:
+        """int32 [n, 2], start and end of each candidate, and how many each Doc has.
+
+        Raises NotParsedError for a Doc with tokens and without constituents, TreeError where its constituents cross.
+        """
+        ops = get_current_ops() if ops is None else ops
+        found = [self.ranges(doc) for doc in docs]
+        spans = cast(Ints2d, np.concatenate([np.zeros((0, 2), dtype=np.int32), *found]))
+        return Ragged(ops.asarray2i(spans), ops.asarray1i([len(ranges) for ranges in found]))
+
+    def ranges(self, doc: Doc) -> np.ndarray:
+        """The candidates of one Doc, int32 [n, 2]."""
+        if len(doc) == 0:
+            return np.zeros((0, 2), dtype=np.int32)
+        if self.spans_key not in doc.spans:
+            raise NotParsedError(_missing(doc, self.spans_key))
+        found = read_constituents(doc, self.spans_key)
+        starts, ends = np.array(found.starts, dtype=np.int64), np.array(found.ends, dtype=np.int64)
+        wanted = np.ones(len(starts), dtype=bool)
+        if self.labels is not None:
+            named = {label: not {label, base_label(label)}.isdisjoint(self.labels) for label in set(found.labels)}
+            wanted = np.array([named[label] for label in found.labels], dtype=bool)
+        visible = np.array([not is_blank(text) for text in token_texts(doc)], dtype=bool)
+        places = np.flatnonzero(visible)
+        every = [(starts[wanted], ends[wanted])]
+        if self.tokens:
+            every.append((places, places + 1))
+        if self.siblings > 1:
+            every += _runs(starts, ends, np.array(found.parents, dtype=np.int64), wanted, places, self.siblings)
+        begin, end = (np.concatenate(part) for part in zip(*every, strict=True))
+        size = end - begin
+        kept = (size >= self.min_size) & visible[begin] & visible[end - 1]
+        if self.max_size:
+            kept &= size <= self.max_size
+        width = len(doc) + 1
+        numbers = np.unique(begin[kept] * width + end[kept])
+        return np.stack([numbers // width, numbers % width], axis=1).astype(np.int32)
+
+
+_ALLOWED = {
+    "spans_key": KEY, "labels": _LABELS, "siblings": whole_number(1), "tokens": truth(), "min_size": whole_number(1),
+    "max_size": whole_number(0),
+}  # fmt: skip
+
+
+@registry.misc("spacy_dtparse.constituents_suggester.v1")
+def build_constituents_suggester(
+    spans_key: str = DEFAULT_KEY,
+    labels: Optional[list[str]] = None,
+    siblings: int = 1,
+    tokens: bool = True,
+    min_size: int = 1,
+    max_size: int = 0,
+) -> ConstituentsSuggester:
+    """The setting `suggester` of a `spancat`; see `ConstituentsSuggester`."""
+    chosen = tuple(labels) if isinstance(labels, list) else labels
+    return ConstituentsSuggester(spans_key, chosen, siblings, tokens, min_size, max_size)
+
+
+def _runs(
+    starts: np.ndarray, ends: np.ndarray, parents: np.ndarray, wanted: np.ndarray, places: np.ndarray, most: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The ranges of two up to `most` neighbours below a wanted constituent. `places`: of the tokens in the trees."""
+    innermost = np.full(int(max(ends.max(initial=0), places.max(initial=0) + 1)), -1, dtype=np.int64)
+    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        innermost[start:end] = number
+    above = np.concatenate([parents, innermost[places]])
+    begin, end = np.concatenate([starts, places]), np.concatenate([ends, places + 1])
+    below = np.flatnonzero(above >= 0)
+    below = below[wanted[above[below]]]
+    below = below[np.lexsort((begin[below], above[below]))]
+    above, begin, end = above[below], begin[below], end[below]
+    return [
+        (begin[: 1 - count][same], end[count - 1 :][same])
+        for count in range(2, most + 1)
+        if (same := above[: 1 - count] == above[count - 1 :]).any()
+    ]
+
+
+def _missing(doc: Doc, key: str) -> str:
+    begins = doc.text if len(doc.text) <= 40 else f"{doc.text[:39]}…"
+    return (
+        f"constituents_suggester: the Doc {begins!r} has no constituents in doc.spans[{key!r}]. Put a parser such as "
+        "'dtparse', behind a tagger, before the spancat. In training name both in [training] annotating_components, "
+        "too, or the Docs that the spancat learns from are not parsed"
+    )

@@ -1,0 +1,181 @@
+"""Texts in, Docs or rows out, for engines that hand tables to worker processes: Dask, Ray, Spark.
+
+Each process loads a pipeline once, at its first text. Whatever a text does, the others of its batch are parsed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from spacy.attrs import IDX, LENGTH
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import ignore_error, raise_error
+
+from ..errors import DtparseError
+from ..trees.bracket_writer import write_tree
+from .constituents import read_constituents, tree_of
+from .embedded import load_named
+from .sentences import read_sentences
+
+if TYPE_CHECKING:
+    import pyarrow
+
+CHARACTERS, TEXTS = 50_000, 1_000
+"""Characters and texts after which those so far are parsed: some 10,000 tokens, enough for full batches of kernels,
+and memory does not grow with the number of texts."""
+
+_loaded = cache(load_named)
+_turn = threading.RLock()
+"""Held while a pipeline loads or parses: its vocabulary is not made for several threads."""
+
+
+def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[tuple[Any, Doc, str | None]]:
+    """Each text's id, its parsed Doc, and None; or its id, a Doc without tokens, and what went wrong.
+
+    `texts`: pairs of an id and a text. `pipeline`: the name of an English parser (see `spacy_dtparse.load`), a folder
+    or an installed package; it is loaded once per process and used by one thread at a time. Raises for a pipeline that
+    cannot be loaded, never for a text.
+    """
+    for chunk in _chunks(texts):
+        with _turn:
+            done = _parsed(_loaded(pipeline), chunk)
+        yield from done
+
+
+def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[dict[str, Any]]:
+    """A dict for each sentence, plain data for JSON, Arrow and pandas; `texts` and `pipeline` as in `parse_docs`.
+
+    `id`: of the text; `sentence`: its number in the text, from 1; `start_char`, `end_char`: from its first word to its
+    last, in the text, as all places; `text`: of the sentence; `tree`: in brackets, root TOP; `constituents`: in
+    pre-order, each with `label`, `start_char` and `end_char`; `error`: None. A text that cannot be parsed has one row,
+    with its id and `error` alone, and a text without words one with its id alone: no id is lost. What is added to the
+    vocabulary is dropped again, so a process may parse any number of texts.
+    """
+    for chunk in _chunks(texts):
+        with _turn:
+            nlp = _loaded(pipeline)
+            with nlp.memory_zone():
+                rows = [row for key, doc, error in _parsed(nlp, chunk) for row in _rows(key, doc, error)]
+        yield from rows
+
+
+def parse_table(table: pyarrow.Table | pyarrow.RecordBatch, pipeline: str | None = None) -> pyarrow.Table:
+    """The rows of `parse_rows` for the columns `id` and `text` of a table of Arrow; the ids keep their type. Raises
+    DtparseError where a column is missing."""
+    import pyarrow
+
+    names = table.schema.names
+    if missing := {"id", "text"} - {*names}:
+        raise DtparseError(
+            f"the table has the columns {', '.join(names)}; rename two of them to 'id' and 'text' ({min(missing)!r} is "
+            "missing)"
+        )
+    schema = row_schema(table.schema.field("id").type)
+    texts = zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True)
+    return pyarrow.Table.from_pylist([*parse_rows(texts, pipeline)], schema=schema)
+
+
+def row_schema(id_type: pyarrow.DataType | None = None) -> pyarrow.Schema:
+    """The schema of `parse_table`, for ids of the given type (None: int64)."""
+    import pyarrow as arrow
+
+    constituent = arrow.struct([("label", arrow.string()), ("start_char", arrow.int32()), ("end_char", arrow.int32())])
+    return arrow.schema(
+        [
+            ("id", arrow.int64() if id_type is None else id_type),
+            ("sentence", arrow.int32()),
+            ("start_char", arrow.int32()),
+            ("end_char", arrow.int32()),
+            ("text", arrow.string()),
+            ("tree", arrow.string()),
+            ("constituents", arrow.list_(constituent)),
+            ("error", arrow.string()),
+        ]
+    )
+
+
+def _chunks(texts: Iterable[tuple[Any, str]]) -> Iterator[list[tuple[Any, str]]]:
+    chunk: list[tuple[Any, str]] = []
+    characters = 0
+    for key, text in texts:
+        chunk.append((key, text))
+        characters += len(text) if isinstance(text, str) else 0
+        if characters >= CHARACTERS or len(chunk) >= TEXTS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _parsed(nlp: Language, texts: list[tuple[Any, str]]) -> list[tuple[Any, Doc, str | None]]:
+    """All at once; what does not come out of it is parsed alone, and says why it cannot be."""
+    made = {}
+    for place, (_, text) in enumerate(texts):
+        with suppress(Exception):
+            made[place] = _make_doc(nlp, text)
+    done: dict[int, Doc] = {}
+    nlp.set_error_handler(ignore_error)
+    with suppress(Exception):
+        for doc, place in nlp.pipe([(doc, place) for place, doc in made.items()], as_tuples=True):
+            done[place] = doc
+    nlp.set_error_handler(raise_error)
+    found: list[tuple[Any, Doc, str | None]] = []
+    for place, (key, text) in enumerate(texts):
+        error = None
+        if place not in done:
+            try:
+                done[place] = nlp(_make_doc(nlp, text))
+            except Exception as raised:
+                done[place], error = Doc(nlp.vocab), _message(raised)
+        found.append((key, done[place], error))
+    return found
+
+
+def _make_doc(nlp: Language, text: Any) -> Doc:
+    if not isinstance(text, str):
+        raise DtparseError(f"the text is no str but of type {type(text).__name__}; give a str")
+    return nlp.make_doc(text)
+
+
+def _message(error: Exception) -> str:
+    """The error as text that every format can store."""
+    return f"{type(error).__name__}: {error}".encode("utf8", "backslashreplace").decode("utf8")
+
+
+def _rows(key: Any, doc: Doc, error: str | None) -> list[dict[str, Any]]:
+    rows = []
+    if error is None:
+        try:
+            rows = list(_sentence_rows(key, doc))
+        except Exception as raised:  # of a Doc that another component has changed
+            rows, error = [], _message(raised)
+    return rows or [_row(key, error=error)]
+
+
+def _row(key: Any, **given: Any) -> dict[str, Any]:
+    names = ("sentence", "start_char", "end_char", "text", "tree", "constituents", "error")
+    return {"id": key, **dict.fromkeys(names), **given}
+
+
+def _sentence_rows(key: Any, doc: Doc) -> Iterator[dict[str, Any]]:
+    found, text = read_constituents(doc), doc.text
+    idx, length = doc.to_array([IDX, LENGTH]).reshape(-1, 2).T
+    begins, ends = idx.tolist(), (idx + length).tolist()
+    k = number = 0
+    for sentence in read_sentences(doc, needs_tags=False)[0]:
+        constituents = []
+        while k < len(found.starts) and found.starts[k] < sentence.end:
+            place = {"start_char": begins[found.starts[k]], "end_char": ends[found.ends[k] - 1]}
+            constituents.append({"label": found.labels[k], **place})
+            k += 1
+        if sentence.words:
+            number += 1
+            first, last = begins[sentence.places[0]], ends[sentence.places[-1]]
+            tree = write_tree(tree_of(found, sentence.places, sentence.words, sentence.tags))
+            place = {"start_char": first, "end_char": last, "text": text[first:last]}
+            yield _row(key, sentence=number, **place, tree=tree, constituents=constituents)

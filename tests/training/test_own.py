@@ -1,0 +1,150 @@
+"""All the way for a treebank: `python -m training pipeline` and `curve`, and the project's commands for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+
+from training.cli import main, spelled_out
+from training.cli.own import curve_table
+from training.data.sizes import SIZES, sizes_for
+from training.runs.steps import Step, Steps
+
+ROOT = Path(__file__).resolve().parents[2]
+NOUNS = {
+    "hundur": "hund", "köttur": "kött", "kennari": "kennara", "hestur": "hest", "smiður": "smið", "bóndi": "bónda"
+}  # fmt: skip
+VERBS = ["sér", "elskar", "finnur", "þekkir", "málar", "eltir"]
+SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--fit-set", "path.lambda_floor=4", "--workers", "1"]
+"""Settings that only make training shorter."""
+
+
+def icelandic() -> str:
+    """180 sentences of six nouns and six verbs."""
+    return "".join(
+        f"( (META (ID {subject}{verb}{thing}))\n  (S0 (S-MAIN (IP (NP-SUBJ (no_et_nf_kk {subject.capitalize()}urinn "
+        f"(lemma {subject}))) (VP (VP (so_1_þf_fh {verb} (lemma x))) (NP-OBJ (no_et_þf_kk {NOUNS[thing]})))))\n"
+        "    (grm .)))\n"
+        for subject in NOUNS
+        for thing in NOUNS
+        if thing != subject
+        for verb in VERBS
+    )
+
+
+def test_steps_are_done_once_and_anew_where_something_changes(tmp_path):
+    ran: list[str] = []
+
+    def run(arguments: list[str]) -> None:
+        ran.append(arguments[0])
+        (tmp_path / arguments[0]).write_text("done")
+
+    def go(facts: str, *arguments: str) -> None:
+        ran.clear()
+        steps = Steps(tmp_path / "steps.json", facts, run, lambda line: None)
+        for argument in arguments:
+            name = argument[0]
+            (tmp_path / "work" / name).mkdir(parents=True, exist_ok=True)
+            steps.do(Step(name, [name, argument], tmp_path / name, tmp_path / "work" / name))
+
+    go("", "a1", "b1", "c1")
+    assert ran == ["a", "b", "c"]
+    go("", "a1", "b1", "c1")
+    assert ran == []
+    go("", "a1", "b2", "c1")
+    assert ran == ["b", "c"], "c was made of what b made"
+    assert (tmp_path / "work" / "a").is_dir() and not (tmp_path / "work" / "b").is_dir(), "left of other arguments"
+    (tmp_path / "c").unlink()
+    go("", "a1", "b2", "c1")
+    assert ran == ["c"]
+    go("other", "a1", "b2", "c1")
+    assert ran == ["a", "b", "c"]
+
+
+def test_options_without_dashes():
+    given = ["curve", "x", "--with", "dev=1/10", "set=a=b", "--out", "y", "z=1"]
+    assert spelled_out(given) == ["curve", "x", "--dev", "1/10", "--set", "a=b", "--out", "y", "z=1"]
+
+
+def test_sizes_grow():
+    assert [sizes.words for sizes in SIZES] == sorted(sizes.words for sizes in SIZES)
+    assert sizes_for(1) is SIZES[0] and sizes_for(10**9) is SIZES[-1]
+    for sizes in SIZES:
+        assert (ROOT / "training" / "recipes" / f"{sizes.recipe}.json").is_file()
+
+
+def test_what_does_not_go_together(tmp_path, capsys):
+    mine = [str(ROOT / "assets" / "sample"), "--out", str(tmp_path)]
+    assert main(["pipeline", str(tmp_path / "none"), "--out", str(tmp_path)]) == 1
+    assert "there is no folder" in capsys.readouterr().err
+    assert main(["pipeline", *mine, "--reader", "en", "--parser", "span"]) == 1
+    assert "--reader is for --parser read" in capsys.readouterr().err
+    figures = {"f1": 0.5, "exact_match": 0.25}
+    row = {"reader": "en", "trees": 9, "file": "test.mrg", "tags": "predicted", "all": figures, "evalb": figures}
+    assert "50.00    50.00  25.00       -        3" in curve_table([{**row, "tag_accuracy": None, "cpu_seconds": 3.2}])
+
+
+@pytest.mark.slow
+def test_an_icelandic_treebank_goes_all_the_way(tmp_path, monkeypatch, capsys):
+    treebank = tmp_path / "mine"
+    treebank.mkdir()
+    (treebank / "train.psd").write_text(icelandic(), encoding="utf8")
+    monkeypatch.chdir(tmp_path)
+    scheme = str(ROOT / "training" / "schemes" / "greynir.json")
+    command = ["pipeline", "mine", "--lang", "is", "--dev", "1/6", "--scheme", scheme, "--out", "build/mine", *SMALL]
+    command += ["--folds", "2", "--license", "CC0 1.0", "--credit", "A. Smiður"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "150 train trees, 30 dev trees" in said and "\nreaders: " in said
+    (gold, predicted) = json.loads((tmp_path / "build" / "mine" / "scores.json").read_text())
+    assert gold["all"]["f1"] > 0.95 and predicted["all"]["f1"] > 0.9, "six nouns and six verbs are soon learned"
+
+    nlp = spacy.load(tmp_path / "build" / "mine" / "pipeline")
+    assert nlp.lang == "is" and nlp.meta["license"] == "CC0 1.0" and nlp.meta["credits"] == ["A. Smiður"]
+    (sentence,) = nlp("Hundurinn sér kött.").sents
+    assert {token.tag_ for token in sentence} <= {"no_nf", "no_þf", "so_þf", "grm"}
+    assert "(NP (no_þf kött))" in sentence._.parse_string
+    assert [phrase._.head.text for phrase in sentence._.phrases("NP")] == ["Hundurinn", "kött"]
+    assert [chunk.text for chunk in nlp("Hestur elskar smið.").noun_chunks]
+
+    assert main(command) == 0
+    assert capsys.readouterr().out.count("done before") == 8, "nothing is done again"
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_the_project_shows_what_few_trees_of_ones_own_are_worth(tmp_path):
+    """own-few, at a smaller scale; and own over the English reader with the English tagger's tags."""
+    for name in ("assets", "training"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(ROOT / "project.yml", tmp_path / "project.yml")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    small = " ".join(f"{name.removeprefix('--')}={value}" for name, value in zip(SMALL[::2], SMALL[1::2], strict=True))
+
+    def run(workflow: str, **variables: str) -> str:
+        given = [f"--vars.{name}={value}" for name, value in variables.items()]
+        command = [sys.executable, "-m", "spacy", "project", "run", workflow, str(tmp_path), *given]
+        done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    said = run("own-few", run="few", few_sizes="100", few_options=f"{small} folds=2")
+    rows = json.loads((tmp_path / "build" / "few" / "curve" / "curve.json").read_text())
+    assert {(row["reader"], row["file"], row["tags"]) for row in rows} == {
+        (reader, "test.mrg", tags) for reader in ("none", "en") for tags in ("gold", "predicted")
+    }
+    gold = {row["reader"]: row["all"]["f1"] for row in rows if row["tags"] == "gold"}
+    alone, read = gold["none"], gold["en"]
+    assert read > 0.75 > alone, "the reader knows English, whatever the labels"
+    assert "the reader takes tags for those that it knows" in said
+    given = f"reader=en tagger=embedded limit=60 {small}"
+    run("own", run="mine", treebank="build/treebanks/own", own_options=given)
+    nlp = spacy.load(tmp_path / "build" / "mine" / "pipeline")
+    assert nlp("She slept.")[1].tag_ == "VBD" and nlp.meta["license"].startswith("not to be published")

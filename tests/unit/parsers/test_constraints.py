@@ -1,0 +1,201 @@
+"""Constraints: conflicts named, trees mended, and every parser's trees obey them."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spacy_dtparse
+from spacy_dtparse.cli.pipelines import get_component
+from spacy_dtparse.errors import ConstraintError
+from spacy_dtparse.parsers import ParseResult
+from spacy_dtparse.parsers.constraints import Constraint, Constraints, SteeredParser, read_label
+from spacy_dtparse.parsers.span.parser import SpanParser
+from spacy_dtparse.trees import Tree, parse_tree, read_trees
+from spacy_dtparse.trees.tree import TOP
+from tests.span_models import SENTENCES, random_model
+
+ASSETS = Path(__file__).resolve().parents[3] / "assets"
+NAMES = ("en_dtparse", "en_span", "en_trees", "en_pcfgla")
+
+
+def some(*texts: str) -> Constraints:
+    """From "start end label" each."""
+    parts = [text.split() for text in texts]
+    return Constraints(
+        Constraint(int(start), int(end), *read_label(label[0] if label else "")) for start, end, *label in parts
+    )
+
+
+def test_labels_as_text():
+    texts = ("NP", "", "!NP", "!")
+    assert list(map(read_label, texts)) == [("NP", True), ("", True), ("NP", False), ("", False)]
+    assert [str(one) for one in some("0 2 NP", "0 2", "1 3 !S", "1 3 !")] == [
+        "[0, 2) NP", "[0, 2) any label", "[1, 3) !S", "[1, 3) !any label"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (some("0 3 NP", "2 5"), r"\[0, 3\) NP \('a b c'\) and \[2, 5\) any label \('c d e'\) cross"),
+        (some("0 5", "1 3 NP", "2 4 NP"), r"\[1, 3\) NP \('b c'\) and \[2, 4\) NP \('c d'\) cross"),
+        (some("0 3 NP", "0 3 !NP"), r"\[0, 3\) NP .* and \[0, 3\) !NP .* contradict each other"),
+        (some("0 3 NP", "0 3 !"), "contradict"),
+        (some("0 3", "0 3 !"), "contradict"),
+        (some("0 3 QQ"), r"QQ \('a b c'\) has a label .* knows NP, S"),
+        (some("3 6"), "outside of its sentence of 5 tokens"),
+        (some("3 3"), "outside"),
+    ],
+)
+def test_conflicts_are_named(constraints, message):
+    with pytest.raises(ConstraintError, match=message):
+        constraints.check(5, ("S", "NP"), ("a", "b", "c", "d", "e"))
+
+
+def test_what_can_hold_is_no_conflict():
+    constraints = some("0 3 NP", "0 3 S", "0 3", "0 3 !VP", "1 3 NP", "1 2", "3 5", "0 5 S", "2 4 !", "0 4 !S")
+    constraints.check(5, ("S", "NP", "VP"))
+
+
+def test_constraints_go_with_their_tokens():
+    kept = [0, 2, 3, 6]
+    moved = some("0 3 NP", "1 2 NP", "3 7", "4 6 S", "6 7 !").on(kept)
+    assert moved == some("0 2 NP", "2 4", "3 4 !")
+    assert some("1 4 NP", "2 4 NP").on(kept) == some("1 3 NP")
+
+
+def test_a_tree_is_mended():
+    tree = parse_tree("(TOP (S (NP (DT a) (NN b)) (VP (VB c) (NP (NN d))) (. .)))")
+    result = ParseResult(tree, (0.0, 1.0, 2.0, 3.0, 4.0), 10.0, "optimal")
+    labels = ("S", "NP", "VP", "X")
+    assert some("0 2 NP", "2 4", "1 2 !").enforce(result, labels) is result
+    held = some("1 3 NP", "0 5 !S", "3 4 S", "0 1").enforce(result, labels)
+    assert str(held.tree) == "(TOP (X (DT a)) (NP (NN b) (VB c)) (S (NP (NN d))) (. .))"
+    assert held.status == "fallback" and [isnan(score) for score in held.scores] == [False, True, True, True, False]
+    assert some("0 2 !").broken(tree) == list(some("0 2 !")) and not some("0 2 !S").broken(tree)
+    assert some("0 2", "0 2 !X", "0 2 !NP").enforce(result, labels).tree.spans()[2] == (0, 2, "S")
+
+
+@pytest.mark.kernel
+def test_a_chart_finds_the_best_tree_of_those_that_obey():
+    parser = SpanParser(random_model(1)).with_settings(penalty=0.3, whole=False)
+    sizes = {chain: len(chain) for chain in parser.model.chains}
+    for words, tags in (SENTENCES[1], SENTENCES[2]):
+        n = len(words)
+        for wanted in (some(f"0 {n - 1}"), some("1 3 NP"), some("1 3 !NP", "0 2"), some("0 1 VP", "1 3 !")):
+            found = parser.parse_under(words, tags, wanted)
+            assert not wanted.broken(found.tree) and found.status == "optimal"
+            gains = _gains(parser, words, tags, wanted, sizes)
+            best = max(_worth(gains, sets) for sets in _bracketings(0, n))
+            own = sum(gains.get(extent, (0.0, False))[0] for extent in {span[:2] for span in found.tree.spans()[1:]})
+            assert own == pytest.approx(best, abs=1e-4)
+
+
+def _gains(parser, words, tags, constraints, sizes):
+    """{span: (what its best chain gains, whether it must be there)} under the constraints, by enumeration."""
+    from spacy_dtparse.parsers.span.steered import told_under
+
+    told = told_under(parser, parser.read(words, tags), constraints, 0.0)
+    gains = {}
+    for span, posterior, logs in zip(told[0].tolist(), told[1].tolist(), told[2], strict=True):
+        chain = 1 + int(np.argmax(logs[1:]))
+        gain = sizes[parser.model.chains[chain]] * (posterior * (1 - np.exp(float(logs[0]))) - parser.settings.penalty)
+        must = any(one.wanted and [*one[:2]] == span for one in constraints)
+        if constraints.crossed(np.array([span]))[0]:
+            continue
+        gains[tuple(span)] = (gain, must) if gain > 0 or must else (0.0, False)
+    return gains
+
+
+def _worth(gains, spans):
+    missing = any(must and span not in spans for span, (_, must) in gains.items())
+    return -np.inf if missing else sum(gains.get(span, (0.0, False))[0] for span in spans)
+
+
+@cache
+def _bracketings(start, end):
+    """The sets of spans of all binary trees over [start, end)."""
+    if end - start == 1:
+        return [frozenset({(start, end)})]
+    return [
+        left | right | {(start, end)}
+        for middle in range(start + 1, end)
+        for left in _bracketings(start, middle)
+        for right in _bracketings(middle, end)
+    ]
+
+
+@cache
+def _parser(name):
+    return get_component(spacy_dtparse.load(name)).configured_parser
+
+
+def _gold() -> list[Tree]:
+    """Every fourth of the sample treebank's development trees."""
+    from training.data.corpus import read_treebank
+
+    return [sentence.tree for sentence in read_treebank(ASSETS / "sample" / "dev.mrg")][::4]
+
+
+def _spans(tree):
+    return [Constraint(*span) for span in tree.spans() if span[2] != TOP]
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+@pytest.mark.parametrize("name", NAMES)
+def test_parsers_obey(name):
+    parser = _parser(name)
+    assert isinstance(parser, SteeredParser)
+    generator, enforced, tried = random.Random(0), 0, 0
+    for gold in _gold():
+        words, tags = gold.words, gold.tags
+        plain = parser.parse(words, tags)
+        known = [one for one in _spans(gold) if one.label in parser.labels]
+        for share in (0.2, 0.6, 1.0):
+            for labelled in (True, False):
+                chosen = Constraints(
+                    one if labelled else one._replace(label="") for one in known if generator.random() < share
+                )
+                found = parser.parse_under(words, tags, chosen)
+                assert not chosen.broken(found.tree) and found.tree.words == tuple(words)
+                tried, enforced = tried + 1, enforced + (found.status == "fallback")
+        for one in _spans(plain.tree)[:6]:
+            forbidden = Constraints([one._replace(wanted=False)])
+            assert not forbidden.broken(parser.parse_under(words, tags, forbidden).tree)
+        crossing = Constraints([Constraint(k, k + 3) for k in range(0, len(words) - 2, 4)])
+        assert not crossing.broken(parser.parse_under(words, tags, crossing).tree)
+    assert enforced <= (0.2 if name == "en_pcfgla" else 0.05) * tried  # a grammar has no rule for many of them
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_tree_has_already_changes_nothing(name):
+    parser = _parser(name)
+    same = tried = 0
+    for gold in _gold():
+        plain = parser.parse(gold.words, gold.tags)
+        if plain.status in ("optimal", "complete"):
+            spans = _spans(plain.tree)
+            found = parser.parse_under(gold.words, gold.tags, Constraints(spans[:2] + spans[-2:]))
+            tried, same = tried + 1, same + (found.tree == plain.tree)
+    assert same >= 0.8 * tried > 5
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+@pytest.mark.parametrize("name", NAMES)
+def test_long_sentences_obey(name):
+    parser = _parser(name)
+    gold = next(iter(read_trees(ASSETS / "sample" / "dev.mrg")))
+    times = 300 // gold.n_tokens + 1 if name != "en_pcfgla" else 160 // gold.n_tokens + 1
+    words, tags = gold.words * times, gold.tags * times
+    chosen = some("0 3", f"{gold.n_tokens} {2 * gold.n_tokens} S", f"{len(words) - 4} {len(words) - 1} NP", "5 7 !")
+    assert not chosen.broken(parser.parse_under(words, tags, chosen).tree)

@@ -1,0 +1,92 @@
+"""Head rules read off the trees of a treebank, for languages and labels that have no table.
+
+A constituent is taken to have one head among its children. Which labels and tags head a constituent of a label, and
+which only stand beside heads, is found by EM: a child is the likelier the head, the more often its label is one of
+heads and the less often one of what stands beside them. Constituents with one child, whose head is certain, begin it,
+so that a noun, which is often alone in its phrase, goes before an adjective, which is not, and a preposition, which
+each of its phrases has, before the phrase beside it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spacy_dtparse.text import raw_word
+from spacy_dtparse.trees import TOP, HeadRules, Tree, base_label, head_rules
+
+_ROUNDS = 20
+_KNOWN_SHARE = 0.5
+"""Share of a treebank's constituents whose labels a language's table must have to be used."""
+_LEAST_SHARE = 0.002
+"""Share of a label's heads that a child label must have to be listed."""
+Places = Counter[tuple[str, ...]]
+
+
+def rules_for(lang: str, trees: Sequence[Tree]) -> HeadRules:
+    """The language's rules where it has a table with the labels of the trees, else what the trees teach."""
+    table = head_rules(lang)
+    labels = Counter(base_label(label) for tree in trees for label in tree.labels[1:])
+    known = sum(times for label, times in labels.items() if label in table.rules)
+    return table if known > _KNOWN_SHARE * labels.total() else learned_head_rules(trees)
+
+
+def learned_head_rules(trees: Iterable[Tree]) -> HeadRules:
+    """Rules with a scan for each label of the trees. Tags whose words have neither letters nor digits are punctuation,
+    and head nothing where there is anything else."""
+    trees = list(trees)
+    marks = _punctuation(trees)
+    children: defaultdict[str, Places] = defaultdict(Counter)
+    for tree in trees:
+        for label, places in zip(tree.labels, tree.child_lists(), strict=True):
+            names = (base_label(tree.labels[c]) if c >= 0 else base_label(tree.tags[~c]) for c in places)
+            if words := tuple(name for name in names if name not in marks):
+                children[base_label(label)][words] += 1
+    every = sum(children.values(), Places())
+    rules: dict[str, Any] = {label: [_scan(places)] for label, places in sorted(children.items()) if label != TOP}
+    return HeadRules.from_dict({
+        "rules": rules, "default": [_scan(every)], "candidate": [_scan(every)], "punctuation": sorted(marks),
+    })  # fmt: skip
+
+
+def _punctuation(trees: Sequence[Tree]) -> set[str]:
+    words: Counter[str] = Counter()
+    signs: Counter[str] = Counter()
+    for tree in trees:
+        for word, tag in zip(tree.words, tree.tags, strict=True):
+            (words if any(map(str.isalnum, raw_word(word))) else signs)[base_label(tag)] += 1
+    return {tag for tag, times in signs.items() if times > words[tag]}
+
+
+def _scan(places: Places) -> tuple[str, list[str]]:
+    """The scan of constituents that have these children, given with how often they do."""
+    alone = Counter({names[0]: times for names, times in places.items() if len(names) == 1})
+    several = {names: times for names, times in places.items() if len(names) > 1}
+    every = Counter(name for names, times in places.items() for name in names for _ in range(times))
+    heads = {name: alone[name] + 0.5 for name in every}
+    beside = {name: every[name] - alone[name] + 0.5 for name in every}
+    for _ in range(_ROUNDS if several else 0):
+        odds = {name: heads[name] / beside[name] for name in every}
+        heads, beside = ({name: float(start) for name in every} for start in (0.5, 0.5))
+        for name, times in alone.items():
+            heads[name] += times
+        for names, times in several.items():
+            total = sum(odds[name] for name in names)
+            for name in names:
+                share = times * odds[name] / total
+                heads[name] += share
+                beside[name] += times - share
+    odds = {name: heads[name] / beside[name] for name in every}
+    listed = [name for name in every if heads[name] >= _LEAST_SHARE * sum(heads.values())]
+    order = sorted(listed or every, key=lambda name: (-odds[name], name))
+    return ("right" if _mostly_last(several, odds) else "left"), order
+
+
+def _mostly_last(several: dict[tuple[str, ...], int], odds: dict[str, float]) -> bool:
+    """Whether heads are nearer to the end, of the constituents in which one child is the likeliest."""
+    balance = 0
+    for names, times in several.items():
+        best = max(names, key=odds.__getitem__)
+        if names.count(best) == 1:
+            place = names.index(best)
+            balance += times * ((2 * place > len(names) - 1) - (2 * place < len(names) - 1))
+    return balance > 0

@@ -1,0 +1,105 @@
+"""A scheme: how the labels and tags of a treebank are written anew before anything learns from them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees import Tree, base_label
+
+_KEYS = ("labels", "tags", "tag_pattern", "dissolve")
+_NO_NAME = re.compile(r"[\s()]|(?<=.)[-=|]")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What `convert --scheme FILE` does to trees.
+
+    `labels`: label -> new one, "" where the constituent goes and its children move up. A label with function tags is
+    looked up as it is written (`NP-SBJ`), then without them (`NP`); one that is not listed stays. `tags`: tag -> new
+    one. `tag_pattern`: of a tag that is not listed stays what this regular expression finds at its beginning, where it
+    has groups their texts, joined by `_`. `dissolve`: pairs of new labels (parent, child); such a child directly below
+    such a parent goes.
+
+    Raises ConfigError for what is not of this form, and for new names that could not be told from function tags.
+    """
+
+    labels: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+    tag_pattern: str = ""
+    dissolve: Collection[tuple[str, str]] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "tags"):
+            table = getattr(self, name)
+            if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+                raise ConfigError(f'scheme: {name!r} is {table!r}; give an object, {{"OLD": "NEW", …}}')
+            for old, new in table.items():
+                if _NO_NAME.search(new) or (name == "tags" and not new):
+                    raise ConfigError(
+                        f"scheme: {name[:-1]} {old!r} is to become {new!r}; a name has no white space, brackets, '-', "
+                        "'=' or '|' (these begin function tags), and a tag is not empty"
+                    )
+        if not isinstance(self.tag_pattern, str):
+            raise ConfigError(f"scheme: 'tag_pattern' is {self.tag_pattern!r}; give a regular expression")
+        try:
+            re.compile(self.tag_pattern)
+        except re.error as error:
+            raise ConfigError(
+                f"scheme: 'tag_pattern' {self.tag_pattern!r} is no regular expression: {error}"
+            ) from error
+        if isinstance(self.dissolve, str) or not all(
+            not isinstance(pair, str) and len(pair) == 2 and all(isinstance(label, str) for label in pair)
+            for pair in self.dissolve
+        ):
+            raise ConfigError(f"scheme: 'dissolve' is {self.dissolve!r}; give pairs of labels, [[PARENT, CHILD], …]")
+
+    @classmethod
+    def from_json(cls, path: Path) -> Scheme:
+        """The scheme of a JSON file. Raises ConfigError when it cannot be read or has other keys."""
+        try:
+            data: Any = json.loads(path.read_text(encoding="utf8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: cannot read the scheme ({error}); give a JSON file") from error
+        if not isinstance(data, dict) or set(data) - {*_KEYS, "about"}:
+            raise ConfigError(f"{path}: a scheme is a JSON object with the keys {', '.join(_KEYS)}, and 'about'")
+        return cls(**{key: data[key] for key in _KEYS if key in data})
+
+    def tag(self, tag: str) -> str:
+        """The new tag; the old one where nothing is said of it, or `tag_pattern` finds nothing in it."""
+        if tag in self.tags or not self._pattern.pattern:
+            return self.tags.get(tag, tag)
+        found = self._pattern.match(tag)
+        if found is None:
+            return tag
+        return "_".join(part for part in (found.groups() or (found[0],)) if part) or tag
+
+    def label(self, label: str) -> str:
+        """The new label, "" where the constituent goes."""
+        return self.labels.get(label, self.labels.get(base_label(label), label))
+
+    def apply(self, tree: Tree) -> Tree:
+        """The tree with new labels and tags; its root stays as it is."""
+        labels = [tree.labels[0], *map(self.label, tree.labels[1:])]
+        pairs = {(parent, child) for parent, child in self.dissolve}
+        kept, above = [0], [0]
+        for k, parent in enumerate(tree.parents()):
+            if k == 0:
+                continue
+            upper = above[parent]  # the nearest constituent over it that is kept
+            stays = bool(labels[k]) and (base_label(labels[upper]), base_label(labels[k])) not in pairs
+            above.append(k if stays else upper)
+            if stays:
+                kept.append(k)
+        starts, ends = ([column[k] for k in kept] for column in (tree.starts, tree.ends))
+        return Tree.trusted(tree.words, map(self.tag, tree.tags), [labels[k] for k in kept], starts, ends)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self.tag_pattern)
