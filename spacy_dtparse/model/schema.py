@@ -128,7 +128,11 @@ def row(*of: Check) -> Check:
 
     def check(value: Any) -> str:
         wrong = _length(value, len(of), len(of))
-        found = [] if wrong else [f"[{k}]{one(item)}" for k, (one, item) in enumerate(zip(of, value, strict=True)) if one(item)]
+        found = (
+            []
+            if wrong
+            else [f"[{k}]{one(item)}" for k, (one, item) in enumerate(zip(of, value, strict=True)) if one(item)]
+        )
         return wrong or "".join(found[:1])
 
     return check
@@ -186,8 +190,8 @@ def plain(**known: Check) -> Check:
             if not level:
                 return next((f".{k}{of(value[k])}" for k, of in known.items() if k in value and of(value[k])), "")
         return (
-            f" is {shown(value)}; it must be plain data of at most {_MOST_PLAIN} values in {_DEEPEST} levels, with texts "
-            f"of at most {_LONGEST} characters, none of them a control character"
+            f" is {shown(value)}; it must be plain data of at most {_MOST_PLAIN} values in {_DEEPEST} levels, with "
+            f"texts of at most {_LONGEST} characters, none of them a control character"
         )
 
     return check
@@ -248,12 +252,16 @@ class Array:
             wrong = not missing and not (self.least is None or low >= self.least)
             wrong |= not missing and not (self.most is None or high <= self.most)
             if wrong or (below is not None and int(high) >= below):
-                limits = [f"from {self.least}"] * (self.least is not None) + [f"to {self.most}"] * (self.most is not None)
-                limits += [f"below {below}"] * (below is not None)
-                return f" has numbers from {low} to {high}, or none; they must be {' '.join(limits)}"
+                limits = [] if self.least is None else [f"from {self.least}"]
+                limits += [] if self.most is None else [f"to {self.most}"]
+                limits += [] if below is None else [f"below {below}"]
+                return f" has numbers from {low} to {high}; they must be {' '.join(limits)}"
         if self.order and not (array[1:] > array[:-1] if self.order == "up" else array[1:] >= array[:-1]).all():
             return " is not in ascending order"
         return ""
+
+
+_ABOUT = plain()
 
 
 @dataclass(frozen=True)
@@ -270,7 +278,7 @@ class Schema:
     proof: Mapping[str, Check]
     more: Mapping[str, Check] = field(default_factory=dict)
     sizes: Callable[[Mapping[str, Any]], dict[str, int]] = lambda fields: {}
-    about: Check = plain()
+    about: Check = _ABOUT
 
     def fault(self, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
         """What is wrong with a file, "" where nothing is."""

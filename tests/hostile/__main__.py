@@ -32,9 +32,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=MEGABYTES, help="limit for what a file adds")
     parser.add_argument("--report", help="a file for one line of JSON for each file")
     options = parser.parse_args()
-    chosen = {
-        name: data for name, data in bases().items() if not options.kinds or name.split("-")[0] in options.kinds
-    }
+    chosen = {name: data for name, data in bases().items() if not options.kinds or name.split("-")[0] in options.kinds}
     started, names = time.perf_counter(), sorted(chosen)
     numbers = range(options.first, options.first + options.files)
     jobs = [(names[number % len(names)], number) for number in numbers]

@@ -44,9 +44,13 @@ def bases() -> dict[str, bytes]:
         "dtree-reader": DtreeParser(with_reader()),
         "span": SpanParser(span_models.with_bare(span_models.random_model(2))),
         "pcfg": PcfgParser(plain),
-        "pcfg-latent": PcfgParser(replace(plain, latent=(latent(plain, 1), latent(plain, 2)), pruners=(latent(plain, 3),))),
+        "pcfg-latent": PcfgParser(
+            replace(plain, latent=(latent(plain, 1), latent(plain, 2)), pruners=(latent(plain, 3),))
+        ),
         "dependency": DependencyParser(dependency_models.random_model(2)),
-        "dependency-guide": DependencyParser(dependency_models.random_model(2, decoder="spanning", guide="constituents")),
+        "dependency-guide": DependencyParser(
+            dependency_models.random_model(2, decoder="spanning", guide="constituents")
+        ),
         "recurrent": RecurrentTagger(recurrent_models.random_model()),
         "tagger": SequenceTagger(tagger_models.random_tagger()),
     }

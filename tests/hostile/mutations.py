@@ -11,17 +11,21 @@ import numpy as np
 Arrays = dict[str, np.ndarray]
 DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
 ODD: list[Any] = [
-    None, True, False, -1, 0, 1, 2, 3, 7, 64, 255, 4096, 2**16, 2**24, 2**31 - 1, 2**31, 2**32, 2**40, 2**63 - 1, -(2**31),
-    -(2**63), 2**64 - 1, 0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf"), -float("inf"), "", "x", "TOP", "a b", "(",
-    "NP)", "a\nb", "\0", "\ud800", "\u200b", "\u2028", "\x1b[2J", "é" * 50, "x" * 10**6, b"", b"\0" * 10, [], {}, [[]], [0] * 1000,
-    ["x"] * 1000, {"a": 1}, [None], "(a+)+$", "a|b", "|NP+NP", "*unknown*", "*rare*", "<root>", "-NONE-",
+    None, True, False, -1, 0, 1, 2, 3, 7, 64, 255, 4096, 2**16, 2**24, 2**31 - 1, 2**31, 2**32, 2**40, 2**63 - 1,
+    -(2**31), -(2**63), 2**64 - 1, 0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf"), -float("inf"), "", "x",
+    "TOP", "a b", "(", "NP)", "a\nb", "\0", "\ud800", "\u200b", "\u2028", "\x1b[2J", "é" * 50, "x" * 10**6, b"",
+    b"\0" * 10, [], {}, [[]], [0] * 1000, ["x"] * 1000, {"a": 1}, [None], "(a+)+$", "a|b", "|NP+NP", "*unknown*",
+    "*rare*", "<root>", "-NONE-",
 ]  # fmt: skip
 
 
 def mutate(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: tuple[dict[str, Any], Arrays]) -> str:
     """Change something in place; what, in words. `others`: the same of a model of another kind."""
     change: Callable[..., str] = rng.choice(
-        [_scalar] * 6 + [_numbers] * 6 + [_nested] * 3 + [_dtype, _shape, _length, _swap, _exchange, _drop, _extra, _bomb]
+        [_scalar] * 6
+        + [_numbers] * 6
+        + [_nested] * 3
+        + [_dtype, _shape, _length, _swap, _exchange, _drop, _extra, _bomb]
     )
     return change(rng, meta, arrays, others)
 
@@ -104,7 +108,25 @@ def _extreme(rng: random.Random, array: np.ndarray) -> Any:
     if array.dtype.kind == "f":
         return rng.choice([0.0, -1.0, 1.0, 1e-9, 2.0, 1e30, -1e30, np.nan, np.inf, -np.inf, 0.5])
     info = np.iinfo(array.dtype)
-    near = [0, 1, -1, -2, 2, 3, 5, array.size, array.size - 1, 100, 1000, 65535, 0x7C00, 0x7BFF, 2**20, 2**31 - 1, 2**40]
+    near = [
+        0,
+        1,
+        -1,
+        -2,
+        2,
+        3,
+        5,
+        array.size,
+        array.size - 1,
+        100,
+        1000,
+        65535,
+        0x7C00,
+        0x7BFF,
+        2**20,
+        2**31 - 1,
+        2**40,
+    ]
     return min(max(rng.choice([*near, info.min, info.max, int(array.flat[0]) + 1]), info.min), info.max)
 
 
@@ -152,7 +174,13 @@ def _shape(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: Any
     name = _pick(rng, arrays)
     if name:
         array = arrays[name]
-        shapes = [array.T, array[None], array.reshape(-1), array[:, None] if array.ndim else array, array.reshape(-1)[:0]]
+        shapes = [
+            array.T,
+            array[None],
+            array.reshape(-1),
+            array[:, None] if array.ndim else array,
+            array.reshape(-1)[:0],
+        ]
         shapes += [np.array(array.flat[0])] if array.size else [np.zeros((0, 7), array.dtype)]
         arrays[name] = np.ascontiguousarray(rng.choice(shapes)) if rng.random() < 0.9 else np.array(3, array.dtype)
     return f"shape of {name}"
@@ -219,9 +247,11 @@ def _bomb(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: Any)
         outer[key] = [str(number) for number in range(100_000)]
     elif what == "zeros" and arrays:
         name = _pick(rng, arrays)
-        arrays[name] = np.zeros((rng.choice([10**6, 3 * 10**6]),) + arrays[name].shape[1:][:0], arrays[name].dtype)
+        arrays[name] = np.zeros(rng.choice([10**6, 3 * 10**6]), arrays[name].dtype)
     elif what == "counts":
-        for name in [name for name in arrays if "nodes" in name or "counts" in name or "sizes" in name or "from" in name]:
+        for name in [
+            name for name in arrays if "nodes" in name or "counts" in name or "sizes" in name or "from" in name
+        ]:
             arrays[name] = np.full_like(arrays[name], rng.choice([0, 1, 2**20, 2**31 - 1]))
     else:
         numbers = [(o, k) for o, k in _paths(meta) if type(o[k]) is int]

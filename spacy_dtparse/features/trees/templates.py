@@ -113,7 +113,6 @@ class Templates:
         for place, attribute in self._pairs():
             _check_place(place)
             _known(attribute, BELIEFS if place[0] == "believed" else ATTRIBUTES, "attribute")
-        for place, attribute in self._pairs():
             if place[0] == "child" and _root(place)[0] == "believed":
                 raise ConfigError(f"{place!r} is a child of a span that a reader believes in, which has none")
         for place, attribute in self.ordered:

@@ -15,7 +15,6 @@ from ...kernels.pcfg.latent import LatentRules
 from ..schema import Array
 from ..segments import any_positive, line_up
 
-
 MAX_VALUES = 1024
 """Latent values of a symbol."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...checks import one_of, whole_number
+from ...checks import Setting, whole_number
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
 from ...features.recurrent.forms import PATTERNS
@@ -57,11 +56,6 @@ class RecurrentModel:
             raise ModelFormatError(f"the model's tags are {list(self.tags)}; there must be one or more, each once")
         if any(tag.split() != [tag] for tag in (*self.tags, *(tag for _, tag in self.forms))):
             raise ModelFormatError(f"a tag of the model is empty or has white space in it; {FETCH}")
-        for form, _ in self.forms:
-            try:
-                re.compile(form)
-            except re.error as error:
-                raise ModelFormatError(f"{form!r} is no regular expression ({error}); {FETCH}") from error
         network = unpack_network(self.packed, self.parts.size, len(self.tags))
         object.__setattr__(self, "network", network)
 
@@ -88,11 +82,12 @@ def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> RecurrentM
     return RecurrentModel(parts, tuple(meta["tags"]), packed, forms, meta["space"], dict(meta["meta"]))
 
 
+_FORM = Setting(lambda value: value in PATTERNS, "one of the forms of this release (features.recurrent.forms)")
 SCHEMA = Schema(
     fields={
         "parts": record({name: texts(WORD) for name in KINDS}),
         "tags": texts(TAG, 1, 10_000),
-        "forms": listed(row(a(one_of(*PATTERNS)), text(TAG)), 0, 1000),
+        "forms": listed(row(a(_FORM), text(TAG)), 0, 1000),
         "space": text(TAG),
     },
     arrays=lambda fields, arrays: declared(arrays, "", outputs=("read", "scores"), output_bias=("scores",)),

@@ -55,7 +55,8 @@ def _depths(ensemble: LabelEnsemble) -> np.ndarray:
 
 
 def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -> np.ndarray:
-    """How many tests lead to each node, int64 (N,); raises `ModelFormatError` unless `ensemble` is a well-formed list of trees over atoms 0 .. n_atoms - 1.
+    """How many tests lead to each node, int64 (N,). Raises `ModelFormatError` unless `ensemble` is a well-formed list
+    of trees over atoms 0 .. n_atoms - 1.
 
     Checked: dtypes, shapes, numbers in range, leaves without children, confidences finite, on the grid, within
     `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one tree (so no

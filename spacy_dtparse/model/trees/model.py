@@ -65,14 +65,19 @@ class DtreeModel:
         if len(self.ensembles) != len(self.lexicon.labels) + 1:
             counts = f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels"
             raise ConfigError(f"{counts}; there must be one per label and one for shift")
-        if (self.templates.reads_beliefs or self.reader) and self.labels.shape != (2, LEVELS, len(self.lexicon.chains) + 1):
+        if (self.templates.reads_beliefs or self.reader) and self.labels.shape != (
+            2,
+            LEVELS,
+            len(self.lexicon.chains) + 1,
+        ):
             raise ConfigError(
                 f"the table of believed labels has the shape {self.labels.shape}, which does not fit "
                 f"{len(self.lexicon.chains)} chains; train the model again"
             )
         if self.labels.size and len(self.lexicon.labels) > LABEL_BITS:
             raise ConfigError(
-                f"{len(self.lexicon.labels)} labels with a reader; at most {LABEL_BITS} can be told apart: train without"
+                f"{len(self.lexicon.labels)} labels with a reader; at most {LABEL_BITS} can be told apart: train "
+                "without one"
             )
 
     @property

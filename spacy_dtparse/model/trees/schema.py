@@ -13,7 +13,24 @@ from ...kernels.trees.pruning import LEVELS
 from ...kernels.trees.state import STRATEGIES
 from ...trees.heads import MODES
 from ...trees.transforms import STEPS
-from ..schema import LABEL, NAME, TAG, WORD, Array, Check, Schema, Text, a, finite, listed, perhaps, record, row, table, text
+from ..schema import (
+    LABEL,
+    NAME,
+    TAG,
+    WORD,
+    Array,
+    Check,
+    Schema,
+    Text,
+    a,
+    finite,
+    listed,
+    perhaps,
+    record,
+    row,
+    table,
+    text,
+)
 from ..schema import texts as strings
 from .packing import declared as declared_trees
 
