@@ -23,7 +23,7 @@ def declared(arrays: Mapping[str, np.ndarray], prefix: str, **rest: tuple[int | 
     """The arrays of a network whose names begin with the prefix, in a file; `rest`: the shapes of those behind the
     layers. How the shapes hang together is checked by `unpack`."""
     recurrent = arrays.get(prefix + "recurrent", np.zeros(0))
-    layers = min(recurrent.shape[0], _MOST_LAYERS)
+    layers = min(recurrent.shape[0] if recurrent.ndim else 0, _MOST_LAYERS)
     shapes = {"recurrent": ("layers", 2, 2, "units"), "bias": ("layers", 2, 2, "units"), **rest}
     shapes |= {f"weights{k}": (f"inputs of layer {k}", f"outputs of layer {k}") for k in range(layers)}
     found = {name: Array("uint16", shape, empty=False) for name, shape in shapes.items()}  # float16, see `pack`

@@ -252,7 +252,7 @@ def _bomb(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: Any)
         for name in [
             name for name in arrays if "nodes" in name or "counts" in name or "sizes" in name or "from" in name
         ]:
-            arrays[name] = np.full_like(arrays[name], rng.choice([0, 1, 2**20, 2**31 - 1]))
+            arrays[name] = np.full(arrays[name].shape, rng.choice([0, 1, 2**20, 2**31 - 1])).astype(arrays[name].dtype)
     else:
         numbers = [(o, k) for o, k in _paths(meta) if type(o[k]) is int]
         if numbers:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import Setting, one_of, whole_number
+from ...checks import one_of, whole_number
 from ...errors import ModelFormatError
 from ...features.linear.linkparts import GUIDES, NUMBERS, SOURCES, STEMS, LinkParts
 from ...kernels.linear.feature_table import BIN_AT, WITHOUT_BIN, make_families
@@ -86,11 +86,6 @@ class DependencyModel:
     def __post_init__(self) -> None:
         if not 1 <= len(self.stages) <= MAX_STAGES:
             raise ModelFormatError(f"the model has {len(self.stages)} stages; allowed are 1 to {MAX_STAGES}; {FETCH}")
-        if self.decoder not in DECODERS:
-            raise ModelFormatError(
-                f"the model names the decoder {self.decoder!r}; this release has {', '.join(DECODERS)}: install a "
-                "newer one"
-            )
         n = len(self.label_names)
         if n > MAX_LABELS:
             raise ModelFormatError(f"the model has {n} labels, and at most {MAX_LABELS} can be told apart; {FETCH}")
@@ -159,7 +154,7 @@ SCHEMA = Schema(
             "guide_labels": texts(TAG, 0, MAX_LABELS),
         }),
         "label_names": texts(TAG, 0, MAX_LABELS),
-        "decoder": a(Setting(lambda value: isinstance(value, str), "a text")),
+        "decoder": a(one_of(*DECODERS)),
         "grids": listed(a(GRIDS), 0, MAX_STAGES),
         "label_grid": perhaps(a(GRIDS)),
     },

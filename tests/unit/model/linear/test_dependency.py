@@ -135,7 +135,7 @@ def test_a_fingerprint_is_of_all_that_decides() -> None:
         ({"version": 2}, "dependency model has version 2; this release reads version 1"),
         ({"fingerprint": "0" * 16}, "has fingerprint .* but names '0000000000000000'"),
         ({"decoder": "spanning"}, "has fingerprint .* but names"),
-        ({"decoder": "easy-first"}, "names the decoder 'easy-first'; this release has projective, spanning"),
+        ({"decoder": "easy-first"}, "decoder is 'easy-first'; it must be 'projective' or 'spanning'"),
         ({"grids": []}, "an array 'stage0.keys', which this release does not know"),
         ({"grids": [1, 2]}, "lacks the array 'stage1.keys'"),
         ({"grids": ["x"]}, r"grids\[0\] is 'x'; it must be a whole number from -20 to 20"),
