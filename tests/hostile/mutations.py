@@ -53,7 +53,7 @@ def _place(rng: random.Random, meta: dict[str, Any]) -> tuple[Any, Any]:
 
 def _odd(rng: random.Random, old: Any) -> Any:
     if type(old) is int and rng.random() < 0.5:
-        return old + rng.choice([-2, -1, 1, 2, 10])
+        return min(max(old + rng.choice([-2, -1, 1, 2, 10]), -(2**63)), 2**64 - 1)
     if isinstance(old, str) and old and rng.random() < 0.4:
         at = rng.randrange(len(old))
         return old[:at] + rng.choice(["", "(", " ", "\n", "\ud800", "x", "é", "-", "+"]) + old[at + 1 :]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import Setting, whole_number
+from ...checks import Setting, shown, whole_number
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
 from ...features.recurrent.forms import PATTERNS
@@ -53,7 +53,7 @@ class RecurrentModel:
 
     def __post_init__(self) -> None:
         if not self.tags or len(set(self.tags)) < len(self.tags) or not all(self.tags):
-            raise ModelFormatError(f"the model's tags are {list(self.tags)}; there must be one or more, each once")
+            raise ModelFormatError(f"the model's tags are {shown(self.tags)}; there must be one or more, each once")
         if any(tag.split() != [tag] for tag in (*self.tags, *(tag for _, tag in self.forms))):
             raise ModelFormatError(f"a tag of the model is empty or has white space in it; {FETCH}")
         network = unpack_network(self.packed, self.parts.size, len(self.tags))
