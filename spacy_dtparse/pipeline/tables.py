@@ -5,6 +5,7 @@ Each process loads a pipeline once, at its first text. Whatever a text does, the
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -31,7 +32,10 @@ and memory does not grow with the number of texts."""
 
 _loaded = cache(load_named)
 _turn = threading.RLock()
-"""Held while a pipeline loads or parses: its vocabulary is not made for several threads."""
+"""Held while a pipeline loads or parses: its vocabulary is not made for several threads. A fork waits for it, as what
+another thread holds would never be released in the new process."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[tuple[Any, Doc, str | None]]:
