@@ -12,7 +12,7 @@ from ...kernels.span.whole import take_up_bare
 from ...model.span.model import BareTables
 from .long import Told
 
-PIECE = 100
+PIECE = 50
 """Tokens of a piece, at most."""
 
 
@@ -48,7 +48,7 @@ def take_up_in_pieces(
     begins = spans[order, 0]
     sometimes = bare.never.any(axis=1)  # [parent, tag]: beside some child
     found, found_costs = items.tolist(), costs.tolist()
-    kept, new, new_costs = np.ones(len(items), dtype=bool), [], []
+    kept, new, new_costs = [True] * len(items), [], []
     for piece in _pieces(found, n):
         label = found[piece.parent][2] if piece.parent >= 0 else n_labels
         own_labels = {label, *(item[2] for item in found[piece.first : piece.last])}
@@ -69,7 +69,7 @@ def take_up_in_pieces(
             room, room_costs, count + 1, own_tags, bare.never, False, *own, chain_from, chain_labels
         )  # fmt: skip
         if after > count + 1:
-            kept[piece.first : piece.last] = False
+            kept[piece.first : piece.last] = [False] * count
             room[1:after, :2] += piece.start
             new += room[1:after].tolist()
             new_costs += room_costs[1:after].tolist()
