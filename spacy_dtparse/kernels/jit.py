@@ -141,9 +141,8 @@ class _Cache(caching.FunctionCache):
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)
         except Exception as error:  # what is there was cut short, say; numba would go on to unpickle it
-            _warn(
-                f"a compiled kernel in {self.cache_path} cannot be read ({type(error).__name__}: {error}) and is made anew"
-            )
+            told = f"{type(error).__name__}: {error}"
+            _warn(f"a compiled kernel in {self.cache_path} cannot be read ({told}) and is made anew")
             with suppress(OSError):
                 self.flush()
             return None

@@ -46,7 +46,7 @@ def take_up_in_pieces(
         items, costs = _with_root(items, costs, n, candidates, chain_from, chain_labels)
     order = np.argsort(spans[:, 0], kind="stable")
     begins = spans[order, 0]
-    sometimes = bare.never.any(axis=1)  # [parent, tag]: beside some child
+    sometimes = np.any(bare.never, axis=1, keepdims=True)[:, 0]  # [parent, tag]: beside some child
     found, found_costs = items.tolist(), costs.tolist()
     kept, new, new_costs = [True] * len(items), [], []
     for piece in _pieces(found, n):
