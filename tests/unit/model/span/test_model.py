@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.features.span.wordparts import WordParts
 from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network, with_bare
@@ -127,3 +128,12 @@ def test_networks_of_different_width_do_not_multiply() -> None:
         SpanModel(model.words, CHAINS, (*model.packed, other), {})
     with pytest.raises(ModelFormatError, match="has no network"):
         replace(model, packed=())
+
+
+def test_tags_that_stand_for_others_come_back() -> None:
+    model = random_model(1)
+    tags = model.words.tables[1].strings
+    renamed = replace(model, words=WordParts(model.words.tables, {"noun": tags[0], "verb": tags[-1]}))
+    again = read_model(write_model(renamed))[0]
+    assert again.words.aliases == {"noun": tags[0], "verb": tags[-1]}
+    assert len({one.fingerprint() for one in (model, renamed)}) == 2 and again.fingerprint() == renamed.fingerprint()
