@@ -123,5 +123,6 @@ SCHEMA = Schema(
     fields=FIELDS,
     arrays=_declared,
     proof={"items": listed(row(*[a(whole_number(0))] * 3), 0, 10_000), "cost": finite()},
+    more={"digest": text(NAME)},
     sizes=lambda fields: {"atoms": fields["n_atoms"], "ensembles": fields["n_ensembles"]},
 )
