@@ -17,12 +17,12 @@ from ...kernels.span.network import SpanNetwork
 from ...trees.tree import TOP
 from ..packing import declared, pack, shapes_of_layers, unpack
 from ..reading import ModelFormat, part_of
-from ..schema import LABEL, TAG, WORD, Array, Schema, a, finite, listed, record, texts
+from ..schema import LABEL, TAG, WORD, Array, Schema, a, finite, listed, record, table, text, texts
 
 KIND = "span"
 VERSION = 1
-MAX_NETWORKS, MAX_CHAINS, LONGEST_CHAIN = 64, 4096, 16
-"""Networks of a model, chains of labels, labels of a chain."""
+MAX_NETWORKS, MAX_CHAINS, LONGEST_CHAIN, MAX_ALIASES = 64, 4096, 16, 2**14
+"""Networks of a model, chains of labels, labels of a chain, tags that stand for others."""
 Chain = tuple[str, ...]
 """Labels over one span, from top to bottom; () for a span that is no constituent."""
 
@@ -115,12 +115,14 @@ class SpanModel:
         """Digest of lists and arrays (16 hex digits)."""
         digest = hashlib.sha256()
         tables: tuple[Iterable[str], ...] = (*self.words.tables, *self.chains)
-        for table in tables:
-            digest.update("\0".join(table).encode() + b"\1")
+        for strings in tables:
+            digest.update("\0".join(strings).encode() + b"\1")
         for packed in self.packed:
             for name in sorted(packed.arrays):
                 digest.update(name.encode())
                 digest.update(np.ascontiguousarray(packed.arrays[name]).data)
+        if self.words.aliases:
+            digest.update(repr(sorted(self.words.aliases.items())).encode())
         if self.bare is not None:
             digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
         return digest.hexdigest()[:16]
@@ -160,7 +162,10 @@ def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict
 
 SCHEMA = Schema(
     fields={
-        "words": record({name: texts(TAG if name == "tags" else WORD) for name in KINDS[:-1]}),
+        "words": record(
+            {name: texts(TAG if name == "tags" else WORD) for name in KINDS[:-1]},
+            {"aliases": table(TAG, text(TAG), MAX_ALIASES)},
+        ),
         "chains": listed(texts(LABEL, 0, LONGEST_CHAIN), 0, MAX_CHAINS),
         "n_networks": a(whole_number(0, MAX_NETWORKS)),
     },

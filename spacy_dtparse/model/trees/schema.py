@@ -36,13 +36,13 @@ from .packing import declared as declared_trees
 
 READER = "reader"
 """The array that has the bytes of the reader's model."""
-MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 4096, 4096, 2**14
+MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 2**14, 4096, 2**14
 MAX_ATOMS = 2**22
 _CLUSTER = Text(most=10**6, printable=False)
 """Words of a cluster, with blanks."""
 _MOST_TEMPLATES, _FARTHEST, _MOST_ITEMS = 4096, 64, 1000
 """Templates of a kind; how far a place may be; items of a group."""
-_MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 512
+_MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 4096
 """Scans of a head rule, head rules, labels in a scan or a set."""
 _FAR = 2**41
 """Margins of the gate are nearer to 0."""
