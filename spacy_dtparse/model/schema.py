@@ -205,7 +205,7 @@ def _within(value: Any) -> list[Any]:
 
 def _is_harmless(value: Any) -> bool:
     if not isinstance(value, str):
-        return True
+        return not isinstance(value, bytes)
     return len(value) <= _LONGEST and (value.isprintable() or value.translate(_WHITE).isprintable())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import one_of, real_number, truth, whole_number
+from ...checks import one_of, real_number, shown, truth, whole_number
 from ...features.trees.templates import CHILDREN, GROUPS, KINDS, SPANS, WHERE
 from ...kernels.trees.pruning import LEVELS
 from ...kernels.trees.state import STRATEGIES
@@ -54,7 +54,7 @@ def place(value: Any, depth: int = 0) -> str:
     if kind == "child":
         inner = value[2][0] if isinstance(value[2], list) and value[2] else None
         if inner == "believed" or depth > 3:
-            return f" is {value}; it must be a child of an item or terminal, at most 4 below it"
+            return f" is {shown(value)}; it must be a child of an item or terminal, at most 4 below it"
         return a(one_of(*CHILDREN))(value[1]) or place(value[2], depth + 1)
     if kind == "believed":
         return a(one_of(*SPANS))(value[1]) or a(whole_number(0, 0))(value[2])

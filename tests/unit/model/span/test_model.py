@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.features.span.wordparts import WordParts
 from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network, with_bare
@@ -71,6 +72,17 @@ def test_what_is_never_bare_is_part_of_the_fingerprint() -> None:
     assert len({one.fingerprint() for one in models}) == len(models)
     same = BareTables(model.bare.never.copy(order="F"), False)
     assert replace(model, bare=same).fingerprint() == model.fingerprint(), "the order in memory is nothing"
+
+
+def test_tags_of_another_tag_set_come_back() -> None:
+    model = random_model(1)
+    known = replace(model, words=WordParts(model.words.tables, {"noun": "NN"}))
+    again = read_model(write_model(known))[0]
+    assert again.words.aliases == {"noun": "NN"} and again.fingerprint() == known.fingerprint() != model.fingerprint()
+    words = {**known.words.to_dict(), "aliases": {"noun": "VBD"}}
+    refuses(read_model, write_model(known), {"words": words}, "has fingerprint")
+    words["aliases"] = {"a\nnoun": "NN"}
+    refuses(read_model, write_model(known), {"words": words}, "aliases.0. is 'a.*noun'; it must be a text, printable")
 
 
 def test_a_table_of_bare_tokens_fits_the_model() -> None:
