@@ -18,6 +18,7 @@ from spacy.tokens import Doc
 from spacy.util import ignore_error, raise_error
 
 from ..errors import DtparseError
+from ..text import check_text
 from ..trees.bracket_writer import write_tree
 from .constituents import read_constituents, tree_of
 from .embedded import load_named
@@ -143,6 +144,7 @@ def _parsed(nlp: Language, texts: list[tuple[Any, str]]) -> list[tuple[Any, Doc,
 def _make_doc(nlp: Language, text: Any) -> Doc:
     if not isinstance(text, str):
         raise DtparseError(f"the text is no str but of type {type(text).__name__}; give a str")
+    check_text(text)
     return nlp.make_doc(text)
 
 

@@ -139,3 +139,12 @@ def test_networks_of_different_width_do_not_multiply() -> None:
         SpanModel(model.words, CHAINS, (*model.packed, other), {})
     with pytest.raises(ModelFormatError, match="has no network"):
         replace(model, packed=())
+
+
+def test_tags_that_stand_for_others_come_back() -> None:
+    model = random_model(1)
+    tags = model.words.tables[1].strings
+    renamed = replace(model, words=WordParts(model.words.tables, {"noun": tags[0], "verb": tags[-1]}))
+    again = read_model(write_model(renamed))[0]
+    assert again.words.aliases == {"noun": tags[0], "verb": tags[-1]}
+    assert len({one.fingerprint() for one in (model, renamed)}) == 2 and again.fingerprint() == renamed.fingerprint()
