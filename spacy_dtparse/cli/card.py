@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the cards."""
     quiet_warnings()
-    parser = get_component(load_pipeline(options.pipeline, options.model, options.budget)).parser
+    parser = get_component(
+        load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+    ).parser
     if parser.name != "dtree":
         raise DtparseError(
             f"this parser is of kind {parser.name!r}, which has no rules to show; boosted trees have (en_dtparse, "

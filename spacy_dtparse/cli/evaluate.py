@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
                 "predicted tree per gold tree, in the same order"
             )
     else:
-        nlp = load_pipeline(options.pipeline, options.model, options.budget)
+        nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
         begin = time.perf_counter()
         predicted = parse_gold(nlp, gold, gold_tags=options.tags == "gold", n_process=options.n_process)
         seconds = time.perf_counter() - begin

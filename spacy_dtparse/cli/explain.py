@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.text.strip():
         raise DtparseError("the text is empty; give a sentence in quotes")
     check_text(options.text)
-    nlp = load_pipeline(options.pipeline, options.model, options.budget)
+    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     doc, pipe = nlp(options.text), get_component(nlp)
     if options.span is not None:
         span = _find(doc, options.span)

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the information."""
-    facts = collect(options.pipeline, options.model, options.budget)
+    facts = collect(options.pipeline, options.model, options.budget, options.deadline)
     if options.json:
         print(json.dumps(facts, ensure_ascii=False, indent=2, default=str))
         return
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def collect(
-    pipeline: str | None = None, model: str | None = None, budget: int | None = None
+    pipeline: str | None = None, model: str | None = None, budget: int | None = None, deadline: float | None = None
 ) -> dict[str, dict[str, Any]]:
     """Versions, pipeline and models as plain data by section.
 
@@ -66,7 +66,7 @@ def collect(
         section = "tagger" if builds == TAGS else "dependency parser"
         facts[section] = _about(read_as(read_model(find_model(model)), builds), {})
         return facts
-    nlp = load_pipeline(pipeline, model, budget, dependencies=True)
+    nlp = load_pipeline(pipeline, model, budget, True, deadline)
     meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}
     facts["pipeline"] = {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")}
     constituents = get_component(nlp) if has_constituents(nlp) else None

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         raise DtparseError("the input has no text; give a text, a file with one, or pipe one in")
     if options.probabilities and options.format != "json":
         raise DtparseError(f"--probabilities: the format {options.format!r} has no place for them; add --format json")
-    nlp = load_pipeline(options.pipeline, options.model, options.budget)
+    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     if options.probabilities:
         tell_probabilities(get_component(nlp))
     if options.tagged or options.pretokenized:

@@ -8,12 +8,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from itertools import islice
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DtparseError, ModelFormatError, TrainingDataError
 from ..models import DEFAULT, HERE, PARSERS, WHOLE, embedded_model, find_model
 from ..parsers.kinds import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
+from ..parsers.settings import DEADLINE
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
-    """--pipeline, --model, --budget."""
+    """--pipeline, --model, --budget, --deadline."""
     group = parser.add_argument_group("pipeline and search")
     group.add_argument(
         "--pipeline",
@@ -41,6 +43,13 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
         help="inferences scored per sentence before the search settles; 0 parses greedily (default: the model's); a "
         "PCFG fills a chart and has none",
     )
+    group.add_argument(
+        "--deadline",
+        type=seconds,
+        metavar="SECONDS",
+        help="the most that the parser may take for a sentence; one that could take longer is parsed in less time "
+        "(default: as long as it takes)",
+    )
 
 
 def natural_number(text: str) -> int:
@@ -51,6 +60,18 @@ def natural_number(text: str) -> int:
         number = -1
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return number
+
+
+def seconds(text: str) -> float:
+    """A deadline, for argparse."""
+    fits, allowed, _ = DEADLINE
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not fits(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {allowed}")
     return number
 
 
@@ -76,17 +97,24 @@ def some_trees(path: str, read: Callable[..., Iterable[Tree]], most: int = 0, st
 
 
 def load_pipeline(
-    pipeline: str | None = None, model: str | None = None, budget: int | None = None, dependencies: bool = False
-) -> Language:
+    pipeline: str | None = None, model: str | None = None, budget: int | None = None, dependencies: bool = False,
+    deadline: float | None = None,
+) -> Language:  # fmt: skip
     """A pipeline with a constituent parser; a `model` takes the place of the first one, which is not loaded.
 
     A pipeline that has none gets one at its end, that of the model or span_parser. `budget`: of a parser that has one.
-    With `dependencies` a pipeline with a bpm_parser needs no other. Raises ModelFormatError when there is no such
-    pipeline or model, or the model has no constituents.
+    With `dependencies` a pipeline with a bpm_parser needs no other. `deadline`: of each parser. Raises
+    ModelFormatError when there is no such pipeline or model, or the model has no constituents.
     """
     gc.disable()  # importing and loading leave no garbage, and looking for it takes a tenth of their time
     try:
-        return _load_pipeline(pipeline, model, budget, dependencies)
+        nlp = _load_pipeline(pipeline, model, budget, dependencies)
+        for name in nlp.pipe_names if deadline is not None else ():
+            pipe: Any = nlp.get_pipe(name)
+            if hasattr(pipe, "in_time"):
+                pipe.deadline = deadline
+                pipe.set_parser(pipe.parser)
+        return nlp
     finally:
         gc.freeze()  # nor need the collector walk through all that again, neither later nor at exit (half a second)
         gc.enable()

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Serve, until Ctrl-C."""
     quiet_warnings()
-    nlp = load_pipeline(options.pipeline, options.model, options.budget)
+    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
 
     from ..web.server import serve
 

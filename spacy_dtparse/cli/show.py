@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         from ..pipeline.drawings import drawn_trees
 
         check_text(options.text)
-        nlp = load_pipeline(options.pipeline, options.model, options.budget)
+        nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
         if options.scores and getattr(get_component(nlp).parser, "calibration", None) is not None:
             tell_probabilities(get_component(nlp))
         pairs = drawn_trees(nlp(options.text), get_component(nlp).spans_key)

@@ -34,7 +34,8 @@ class ParseResult:
     `margin`: in a list of the best parses how much worse this one is than the first, in what the parser makes best
     (the cost of a search or by a grammar, the constituents that a span chart expects to be right); else None.
     `probabilities`: of each constituent, that it is right; `tree_probability`: that the whole tree is (see
-    `parsers.calibration`); None where nobody asked.
+    `parsers.calibration`); None where nobody asked. `deadline_struck`: whether a deadline left less search than the
+    settings allow, or cut the sentence into pieces (see `parsers.deadline`).
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
     """
@@ -51,6 +52,7 @@ class ParseResult:
     margin: float | None = None
     probabilities: tuple[float, ...] | None = None
     tree_probability: float | None = None
+    deadline_struck: bool = False
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.tree.labels):

@@ -11,6 +11,8 @@ S = TypeVar("S", bound="Settings")
 BUDGET_PER_TOKEN = 200
 BUDGET_LEAST = 2500
 """The default budget, chosen from the table of accuracy against speed in docs/experiments/speed.md."""
+DEADLINE = real_number(0.001, 3600)
+"""Seconds that a parser may be given for a sentence; see `parsers.deadline`."""
 
 
 class Settings:

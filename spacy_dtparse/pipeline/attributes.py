@@ -195,7 +195,7 @@ def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
 
     `start`, `end`: tokens of the Doc. `status`: one of `parsers.STATUSES`, or "gold" where the tree was given. `cost`,
     `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; not there for a sentence
-    without words or with a given tree.
+    without words or with a given tree. `deadline_struck`: True; not there where it did not strike.
     """
     name = group_key(doc, key)
     return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))

@@ -6,12 +6,15 @@ from typing import Any, NamedTuple, Optional
 
 from spacy.tokens import Doc
 
-from ..checks import Setting, whole_number
+from ..checks import Setting, optional, whole_number
+from ..parsers import settings
 from .batches import batches, in_threads
 from .model_pipe import ModelPipe
 
 THREADS: tuple[int, Setting] = (1, whole_number(1, 256))
 """The setting `threads`, its default and its values."""
+DEADLINE: tuple[None, Setting] = (None, optional(settings.DEADLINE)._replace(type=Optional[float]))  # noqa: UP045
+"""The setting `deadline`, its default and its values."""
 
 
 class Job(NamedTuple):
@@ -27,10 +30,29 @@ class BatchPipe(ModelPipe, ABC):
     """A ModelPipe that reads a Doc, parses what it has read, and writes what was found; a subclass says how.
 
     `threads`: how many parse in `nlp.pipe`, beside the thread of the other components; the result is the same. Docs are
-    read and written in the calling thread only.
+    read and written in the calling thread only. `deadline`: the most seconds that the parser may take for a
+    sentence; one that could take longer is parsed in less time (see `parsers.deadline`), and the record of its parse
+    says so. None: as long as it takes.
     """
 
     threads: int
+    deadline: float | None
+    _timed: Any = None
+
+    @abstractmethod
+    def in_time(self, parser: Any, deadline: float) -> Any:
+        """A parser of the same kind that keeps a deadline."""
+
+    def set_parser(self, parser: Any) -> None:
+        """See `ModelPipe.set_parser`."""
+        super().set_parser(parser)
+        self._timed = None if self.deadline is None else self.in_time(self.configured_parser, self.deadline)
+
+    @property
+    def timed_parser(self) -> Any:
+        """`configured_parser`, with the deadline if there is one."""
+        parser = self.configured_parser  # which loads it
+        return parser if self._timed is None else self._timed
 
     @abstractmethod
     def begin(self, doc: Doc) -> Any:

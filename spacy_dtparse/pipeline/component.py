@@ -20,7 +20,7 @@ from ..parsers.constraints import Constraints
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
 from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (what they register)
-from .batch_pipe import THREADS, BatchPipe
+from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .extensions import register_extensions
@@ -70,8 +70,9 @@ class SentencesRead(NamedTuple):
 class ConstituentPipe(BatchPipe):
     """A constituent parser as a pipeline component; a subclass says which parser, with which settings.
 
-    `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `threads`: see
-    `BatchPipe`. `probabilities`: whether each constituent and each sentence gets the probability that it is right
+    `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `threads`,
+    `deadline`: see `BatchPipe`; a sentence with constraints is parsed under them however long it takes.
+    `probabilities`: whether each constituent and each sentence gets the probability that it is right
     (`span._.probability`, `sentence._.tree_probability`), which takes the time of another reading; the model must have
     a calibration (see `parsers.calibration`), else DtparseError is raised. `settings`: what 0.1.0 had in such a table.
 
@@ -89,6 +90,7 @@ class ConstituentPipe(BatchPipe):
         "spans_key": (DEFAULT_KEY, KEY),
         "spines_key": (SPINES_KEY, optional_key("a parser that is to see no spines")),
         "threads": THREADS,
+        "deadline": DEADLINE,
         "probabilities": (False, truth()),
         "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser that is to obey no constraints")),
     }
@@ -165,6 +167,12 @@ class ConstituentPipe(BatchPipe):
         write_constituents(doc, parsed, self.spans_key, parser.name, told_rules(parser, doc))
         read_noun_chunks(doc.vocab, doc)
 
+    def in_time(self, parser: Any, deadline: float) -> Any:
+        """The parser with a deadline; probabilities take as long as a parse."""
+        from ..parsers.deadline import Deadline
+
+        return Deadline(parser, deadline / 2 if self.probabilities else deadline)
+
     def offers(self, doc: Doc) -> Mapping[int, Offer]:
         """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""
         if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
@@ -178,19 +186,21 @@ class ConstituentPipe(BatchPipe):
             return found
         told = Calibrated(self.configured_parser)
         return [
-            None if result is None else told.result(sentence.words, sentence.tags, result, read.constraints.get(number))
+            result
+            if result is None or result.deadline_struck  # there is no time for them
+            else told.result(sentence.words, sentence.tags, result, read.constraints.get(number))
             for number, (sentence, result) in enumerate(zip(read.sentences, found, strict=True))
         ]
 
     def _parses(self, read: SentencesRead) -> list[ParseResult | None]:
-        parser, (sentences, offers, constraints) = self.configured_parser, read
+        parser, (sentences, offers, constraints) = self.timed_parser, read
         if isinstance(parser, BatchParser) and not read.alone:
             found = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
             return [next(found) if sentence.words else None for sentence in sentences]
         results = []
         for number, (_, _, words, tags, places) in enumerate(sentences):
             if number in constraints:
-                results.append(parser.parse_under(words, tags, constraints[number]))
+                results.append(self.configured_parser.parse_under(words, tags, constraints[number]))
                 continue
             spines = [offers.get(place, ()) for place in places]
             given = (spines,) if offers and all(spines) else ()  # where all words have some

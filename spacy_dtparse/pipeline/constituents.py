@@ -207,10 +207,10 @@ def write_constituents(
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `scores`, one number
     or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
-    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability` (see `ParseResult`; status "gold" and no more where
-    only a tree was given, "empty" where nothing was); `probabilities`, one number or None per span, if a parse has
-    some; and `head_rules`, unless that is None: a language code, or rules as plain data. Raises TreeError when a tree
-    and its places disagree.
+    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, `deadline_struck` where it did (see `ParseResult`;
+    status "gold" and no more where only a tree was given, "empty" where nothing was); `probabilities`, one number or
+    None per span, if a parse has some; and `head_rules`, unless that is None: a language code, or rules as plain data.
+    Raises TreeError when a tree and its places disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
@@ -231,6 +231,8 @@ def write_constituents(
             for name, plain in _TOLD.items():
                 value = getattr(parsed, name)
                 info[name] = None if value is None else plain(value)
+            if parsed.deadline_struck:
+                info["deadline_struck"] = True
         if len(places) != len(tree.words):
             raise TreeError(
                 f"a tree of {len(tree.words)} leaves for the {len(places)} words of tokens {start} to {end}; "

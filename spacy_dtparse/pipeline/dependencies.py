@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from ..parsers.base import UNKNOWN_TAG
 from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
-from .batch_pipe import THREADS, BatchPipe
+from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, Constituents, group_key, read_constituents, tree_of
 from .model_pipe import KEY, factory_of
 from .sentences import MissingAnnotationError, WordPlaces, attribute_texts, read_words
@@ -19,6 +19,8 @@ ROOT = "ROOT"
 """`token.dep_` of a sentence's root, as everywhere in spaCy."""
 OTHER = "dep"
 """`token.dep_` of white space, and of all links where a model has no labels."""
+DEADLINE_STRUCK = "bpm_parser.deadline_struck"
+"""Key of `doc.user_data`: [start, end] of each sentence that was parsed in less time than it wanted."""
 _READ = {"tag": ("tag_",), "pos": ("pos_",), "pos+tag": ("tag_", "pos_")}
 _SETTERS = {"tag_": "tagger", "pos_": "morphologizer", "lemma_": "lemmatizer"}
 _ATTRIBUTES = {"tag_": TAG, "pos_": POS, "lemma_": LEMMA}
@@ -36,7 +38,7 @@ class BpmParser(BatchPipe):
 
     `decoder`: "projective" (Eisner 1996) or "spanning" (Chu & Liu 1965, Edmonds 1967). `stages`: how many of the
     model's stages are run; 1 is the parser of the paper. `max_tokens`: longer sentences are parsed in pieces.
-    `threads`: see `BatchPipe`.
+    `threads`, `deadline`: see `BatchPipe`; sentences for which it struck are in `doc.user_data[DEADLINE_STRUCK]`.
 
     Reads tags as the model says (`token.tag_`, `token.pos_` or both, and `token.lemma_` for one trained with lemmas)
     and sentence boundaries, and writes a tree for each sentence: one root, every other token on or below it. White
@@ -53,7 +55,7 @@ class BpmParser(BatchPipe):
     SETTINGS = {  # noqa: RUF012 (never changed)
         name: setting for name, setting in DependencySettings.ALLOWED.items() if name != "heads"
     }
-    OWN = {"spans_key": (DEFAULT_KEY, KEY), "threads": THREADS}  # noqa: RUF012 (never changed)
+    OWN = {"spans_key": (DEFAULT_KEY, KEY), "threads": THREADS, "deadline": DEADLINE}  # noqa: RUF012 (never changed)
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -93,8 +95,14 @@ class BpmParser(BatchPipe):
 
     def parse_read(self, read: Sequence[LinksRead]) -> list[list[Any]]:
         """The tree of each sentence of the Docs, None of one without words."""
-        parser = self.configured_parser
+        parser = self.timed_parser
         return [[None if columns is None else parser.parse(columns) for columns in one.columns] for one in read]
+
+    def in_time(self, parser: Any, deadline: float) -> Any:
+        """The parser with a deadline."""
+        from ..parsers.dependency.deadline import DependencyDeadline
+
+        return DependencyDeadline(parser, deadline)
 
     def write(self, doc: Doc, read: LinksRead, found: Sequence[Any]) -> None:
         """Set heads and labels; white space depends on the word before it."""
@@ -121,6 +129,12 @@ class BpmParser(BatchPipe):
         columns[:, 1] = labels
         doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
         _keep_boundaries(doc, [sentence.start for sentence in read.sentences])
+        pairs = zip(read.sentences, found, strict=True)
+        struck = [[sentence.start, sentence.end] for sentence, parse in pairs if parse and parse.deadline_struck]
+        if struck:
+            doc.user_data[DEADLINE_STRUCK] = struck
+        else:
+            doc.user_data.pop(DEADLINE_STRUCK, None)
 
     def _expect(self, attribute: str, words: Sequence[str], values: Sequence[str]) -> None:
         """Warn of words ("" is none) whose values lack what the model reads. Raises MissingAnnotationError when all of

@@ -316,7 +316,7 @@ class ModelPipe(Pipe):
 
     def _plain_state(self) -> dict[str, Any]:
         """All attributes but the parser, its twin with this component's settings, and the weak reference."""
-        left_out = ("_nlp", "_own_parser", "_searching")
+        left_out = ("_nlp", "_own_parser", "_searching", "_timed")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
 

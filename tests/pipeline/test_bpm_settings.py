@@ -86,7 +86,7 @@ def test_settings_that_are_not_there(link_model, link_parser):
     for wrong in ({"budget": 1}, {"stages": "all"}, {"decoder": 5}):
         with pytest.raises(ConfigValidationError, match=next(iter(wrong))):
             make_links_nlp(link_model, **wrong)
-    message = "there is no setting budget; allowed are model, decoder, stages, max_tokens, spans_key, threads, scorer"
+    message = "there is no setting budget; allowed are model, decoder, stages, max_tokens, spans_key, threads, deadline"
     with pytest.raises(ConfigError, match=message):
         BpmParser(parser=link_parser, budget=1)
 

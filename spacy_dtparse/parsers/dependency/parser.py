@@ -17,6 +17,7 @@ from ...kernels.linear.links import ALL_LINKS, label_atoms, likely_heads, make_g
 from ...kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
 from ...model.linear.features import LabelStage
+from ..pieces import Cut
 from ..proofs import Proof
 from ..settings import DependencySettings
 from ..stored import Data, StoredParser
@@ -26,12 +27,13 @@ from ..stored import Data, StoredParser
 class DependencyResult:
     """A tree of n tokens. `heads`: place from 0 of each token's head, -1 for the root. `labels`: of the links, () from
     a model without labels. `score`: sum of the links' scores in the last stage. `status`: "optimal", or "pieces" for a
-    sentence above `max_tokens`."""
+    sentence above `max_tokens` or one that a deadline cut, as `deadline_struck` tells."""
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
     score: float
     status: str = "optimal"
+    deadline_struck: bool = False
 
 
 class DependencyParser(StoredParser):
@@ -92,25 +94,28 @@ class DependencyParser(StoredParser):
         return self.model.parts.words.strings[3:], self.model.parts.tags.strings[3:]
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
-        """`tags`: as they are looked up. The guide is a tree of two dependents each."""
+        found = self.parse(self.columns_of(words, tags))
+        labels = [self.labels.index(label) for label in found.labels]
+        return {"score": found.score, "heads": list(found.heads), "labels": labels}
+
+    def columns_of(self, words: Sequence[str], tags: Sequence[str]) -> TokenColumns:
+        """A sentence of words with `tags` as they are looked up. The guide is a tree of two dependents each."""
         rules, guide = self.model.parts.rules, self.model.parts.guide_labels.strings or ("",)
         pairs = [tag.partition("|")[::2] if rules.source == "pos+tag" else (tag, tag) for tag in tags]
         places = range(len(words))
-        sentence = TokenColumns(
+        return TokenColumns(
             words, [rules.whole_tag(fine) for _, fine in pairs], [coarse for coarse, _ in pairs],
             [word.lower() for word in words], [(k + 1) // 2 - 1 for k in places],
             [guide[k % len(guide)] for k in places],
         )  # fmt: skip
-        found = self.parse(sentence)
-        labels = [self.labels.index(label) for label in found.labels]
-        return {"score": found.score, "heads": list(found.heads), "labels": labels}
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
         """The best tree of one sentence."""
         n = self._check(sentence)
         most = self.settings.max_tokens
         if n > most:
-            return self._in_pieces(sentence, n, most)
+            cuts = [(start, min(start + most, n)) for start in range(0, n, most)]
+            return self.joined(n, cuts, [self.parse(piece(sentence, *one)) for one in cuts])
         atoms = self.model.parts.encode(sentence)
         return self._result(atoms, *best_tree(self._scores(atoms, sentence), self._projective))
 
@@ -172,29 +177,35 @@ class DependencyParser(StoredParser):
         names = self.model.label_names
         return DependencyResult(tuple((heads[1:] - 1).tolist()), tuple(names[label] for label in labels), score)
 
-    def _in_pieces(self, sentence: TokenColumns, n: int, most: int) -> DependencyResult:
-        """Pieces of at most `most` tokens, parsed each for itself; the root of each but the first depends on that of
-        the piece before, with the label parataxis where the model has it, else its last."""
+    def joined(self, n: int, cuts: Sequence[Cut], found: Sequence[DependencyResult]) -> DependencyResult:
+        """One tree of n tokens from those of pieces, in order. The root of each but the first depends on that of the
+        piece before, with the label parataxis where the model has it, else its last; so does every token behind the
+        last piece on that one's root, with the label dep where the model has it. Without a piece all hang on the
+        first token."""
+        names, end = self.model.label_names, cuts[len(found) - 1][1] if found else 0
         heads: list[int] = []
         labels: list[str] = []
-        names, total, before = self.model.label_names, 0.0, -1
-        for start in range(0, n, most):
-            found = self.parse(_piece(sentence, start, min(start + most, n)))
-            root = found.heads.index(-1)
-            heads += [before if head < 0 else head + start for head in found.heads]
-            labels += found.labels
-            if before >= 0 and found.labels:
+        before = -1
+        for (start, _), one in zip(cuts, found, strict=False):
+            root = one.heads.index(-1)
+            heads += [before if head < 0 else head + start for head in one.heads]
+            labels += one.labels
+            if before >= 0 and one.labels:
                 labels[start + root] = "parataxis" if "parataxis" in names else names[-1]
-            total += found.score
             before = start + root
-        return DependencyResult(tuple(heads), tuple(labels), total, "pieces")
+        if not found:
+            heads, before, end = [-1], 0, 1
+            labels += names[:1]  # the root's
+        heads += [before] * (n - end)
+        labels += ["dep" if "dep" in names else names[-1]] * (n - end) if names else []
+        return DependencyResult(tuple(heads), tuple(labels), sum((one.score for one in found), 0.0), "pieces")
 
 
-def _piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
+def piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
     """The tokens from `start` to below `end`; what hangs on another in the guide becomes a root."""
-    piece = TokenColumns(*(column[start:end] for column in sentence))  # type: ignore[arg-type]
-    heads = tuple(head - start if start <= head < end else -1 for head in piece.guide_heads)
-    return piece._replace(guide_heads=heads)
+    own = TokenColumns(*(column[start:end] for column in sentence))  # type: ignore[arg-type]
+    heads = tuple(head - start if start <= head < end else -1 for head in own.guide_heads)
+    return own._replace(guide_heads=heads)
 
 
 def _leads_to_roots(heads: Sequence[int]) -> bool:

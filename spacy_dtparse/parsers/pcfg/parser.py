@@ -14,11 +14,11 @@ from ...errors import ConfigError
 from ...features.offers import Offered, check_offered
 from ...model.pcfg.latent_part import LatentPart
 from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_model
-from ...trees.labels import PUNCTUATION_TAGS
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..constraints import Constraints
 from ..kbest import check_k, ranked
+from ..pieces import cut
 from ..proofs import Proof
 from ..settings import PcfgSettings
 from ..stored import Data, RecipeParser
@@ -177,7 +177,7 @@ class PcfgParser(RecipeParser):
             found = self._posteriors(kept_words, kept_tags)
         else:
             found = {(0, len(kept_words), TOP): 1.0}
-            for first, last in self._pieces(kept_tags):
+            for first, last in cut(kept_tags, self.settings.max_tokens):
                 inner = self._posteriors(kept_words[first:last], kept_tags[first:last])
                 found |= {(s + first, e + first, label): p for (s, e, label), p in inner.items() if label != TOP}
         kept = record.kept
@@ -323,20 +323,9 @@ class PcfgParser(RecipeParser):
         trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
         return first_different(trees, k)
 
-    def _pieces(self, tags: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """[start, end) of pieces of at most `max_tokens`, cut after punctuation where there is some."""
-        start, n, most = 0, len(tags), self.settings.max_tokens
-        while start < n:
-            end = min(start + most, n)
-            if end < n:
-                cuts = range(end, start + most // 2, -1)
-                end = next((cut for cut in cuts if tags[cut - 1] in PUNCTUATION_TAGS), end)
-            yield start, end
-            start = end
-
     def _parse_pieces(self, words: Sequence[str], tags: Sequence[str], offered: Offered = ()) -> Found:
         """Pieces, each parsed, joined under TOP."""
-        cuts = list(self._pieces(tags))
+        cuts = cut(tags, self.settings.max_tokens)
         return joined([self._parse(words[a:b], tags[a:b], 1, offered[a:b])[0] for a, b in cuts], cuts)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:

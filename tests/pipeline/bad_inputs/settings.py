@@ -219,6 +219,12 @@ COMMANDS = [
     ),
     Case(
         "command line",
+        "deadline of no time",
+        lambda bench: main(["parse", "--text", "a", "--deadline", "0"]),
+        Exits(2, "'0' is not a number from 0.001 to 3600"),
+    ),
+    Case(
+        "command line",
         "evaluate on an empty treebank",
         lambda bench: main(["evaluate", str(bench.file(b""))]),
         Exits(1, "no tree in it"),

@@ -1,0 +1,54 @@
+"""A limit to the time that the tree of a sentence may take; see `parsers.deadline`."""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+
+from ...features.linear.linkparts import TokenColumns
+from ..deadline import SLACK, Clock, Pace, any_order, fastest
+from ..pieces import cut
+from .parser import DependencyParser, DependencyResult, piece
+
+
+class DependencyDeadline:
+    """A dependency parser that takes `deadline` seconds at most for a sentence.
+
+    A sentence that could take longer is parsed in pieces, as long as these may take if all of them are to be done; the
+    tokens that there is no time for hang on the last piece's root. `deadline_struck` of its result says so. The machine
+    is measured at the first parse, which takes a second or some. Safe to use from several threads.
+    """
+
+    def __init__(self, parser: DependencyParser, deadline: float):
+        self.parser, self.deadline = parser, deadline
+        self._lock = threading.Lock()
+        self._pace: Pace | None = None
+
+    def pace(self) -> Pace:
+        """What this machine takes, measured now if it was not."""
+        with self._lock:
+            if self._pace is None:
+                self._pace = self._measured()
+        return self._pace
+
+    def parse(self, sentence: TokenColumns) -> DependencyResult:
+        """What the parser's `parse` finds, or as much of it as there is time for."""
+        pace, n = self.pace(), len(sentence.words)
+        if pace.seconds(n) <= SLACK * self.deadline:
+            return self.parser.parse(sentence)
+        clock = Clock(pace, self.deadline)
+        cuts = cut(sentence.tags or sentence.pos, pace.piece(n, self.deadline))
+        parts = clock.parts(cuts)
+        found = [self.parser.parse(piece(sentence, *one)) for part in parts for one in part]
+        return replace(self.parser.joined(n, cuts, found), deadline_struck=True)
+
+    def _measured(self) -> Pace:
+        words, tags = self.parser._known()
+        rng = random.Random(1)
+
+        def took(n: int) -> float:
+            sentence = self.parser.columns_of(*any_order(words, tags, n, rng))
+            return fastest(lambda: self.parser.parse(sentence))[0]
+
+        return Pace(took, self.deadline)
