@@ -69,18 +69,13 @@ class DtreeParser(RecipeParser):
         super().__init__(model, settings, data)
         self.reader: Any = reader
         if reader is None and model.reader:
-            inner = bytes(model.reader)
-            if isinstance(data, bytes) and len(inner) > _FREE + _TIMES * len(data):
+            data = bytes(model.reader)
+            if container_kind(data) not in READERS:
                 raise ModelFormatError(
-                    f"the reader in the model has {len(inner)} bytes, in a file of {len(data)}; fetch or write the "
-                    "model again"
-                )
-            if container_kind(inner) not in READERS:
-                raise ModelFormatError(
-                    f"the reader in the model is of kind {container_kind(inner)!r}; it must be one of "
+                    f"the reader in the model is of kind {container_kind(data)!r}; it must be one of "
                     f"{', '.join(READERS)}: fetch or write the model again"
                 )
-            self.reader = read_as(inner, CONSTITUENTS, prove=False)  # the trees' proofs go through it
+            self.reader = read_as(data, CONSTITUENTS, prove=False)  # the trees' proofs go through it
         if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
             raise ModelFormatError(
                 "the reader in the model has other label chains than its trees were trained with; fetch or write the "
