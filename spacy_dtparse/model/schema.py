@@ -23,7 +23,7 @@ MOST_STRINGS = 2**20
 """Strings of a list."""
 _LONGEST = 10_000
 """Characters of a word and of a text about the model; whatever is longer does no harm, but helps nobody."""
-_MOST_PROOFS, _LONGEST_PROOF = 8, 40
+_MOST_PROOFS, _LONGEST_PROOF = 8, 20
 """Sentences of proofs, and words of one of them: they are parsed while the model loads."""
 _DEEPEST, _MOST_PLAIN = 12, 100_000
 """Levels and values of plain data about a model."""
@@ -205,7 +205,7 @@ def _within(value: Any) -> list[Any]:
 
 def _is_harmless(value: Any) -> bool:
     if not isinstance(value, str):
-        return True
+        return not isinstance(value, bytes)
     return len(value) <= _LONGEST and (value.isprintable() or value.translate(_WHITE).isprintable())
 
 

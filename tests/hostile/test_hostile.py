@@ -1,12 +1,20 @@
-"""Hostile model files, five hundred of all kinds: each is refused in words, or parses."""
+"""Hostile model files, five hundred of all kinds: each is refused in words, or parses. Greedy ones take little."""
 
 from __future__ import annotations
 
+import time
+from functools import partial
+
 import pytest
 
+from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.model.container import container_kind
+from spacy_dtparse.parsers.kinds import KINDS, read_as
+
 from .bases import bases
+from .greedy import REFUSED_AT_ONCE, greedy
 from .trying import FAULT, OTHER, REFUSED, SAME
-from .workers import run
+from .workers import MEGABYTES, SECONDS, measured, run
 
 
 @pytest.mark.slow
@@ -19,3 +27,17 @@ def test_hostile_files_end_in_errors_or_trees() -> None:
     assert not faults, "\n".join(faults)
     ends = {what: sum(outcome.what == what for _, outcome in outcomes) for what in (REFUSED, SAME, OTHER)}
     assert ends[REFUSED] > 250 and ends[SAME] > 10 and ends[OTHER] > 0, ends
+
+
+@pytest.mark.slow
+def test_greedy_files_take_little() -> None:
+    for name, data in greedy().items():
+        assert len(data) < 3_000_000, name
+        began, read = time.perf_counter(), partial(read_as, data, KINDS[container_kind(data)].builds)
+        if name in REFUSED_AT_ONCE:
+            with pytest.raises(ModelFormatError):
+                read()
+            assert time.perf_counter() - began < 1, name
+        else:
+            _, megabytes = measured(read)
+            assert time.perf_counter() - began < SECONDS and megabytes < MEGABYTES, name

@@ -27,9 +27,10 @@ SENTENCES = [
     (["X9", "(", "re-do", "a", "cat", ",", "123", "saw", "http://x.org/", "ran", "!"],
      ["NN", "-LRB-", "XX", "DT", "NN", ",", "CD", "VBD", "ADD", "VBD", "."]),
 ]  # fmt: skip
-REFUSED, SAME, OTHER, FAULT = "refused", "parsed as before", "parsed otherwise", "FAULT"
-"""How a file ends: with a clear error, with the parses of the file that was changed, with others (which are well
-formed), or in any other way."""
+REFUSED, SAME, OTHER, FAULT = "refused", "parsed as before", "another model", "FAULT"
+"""How a file ends: with a clear error, with the parses of the file that was changed, with other ones where its author
+also made fingerprint and proofs anew (then they must be well formed, for it is a model like any), or in any other way.
+"""
 
 
 class Outcome(NamedTuple):
@@ -71,15 +72,15 @@ class Trier:
         """The file with the fingerprint and the proofs that an author who has the program gives it."""
         parser_class = KINDS[kind].parser_class()
         try:
-            for _ in range(2):
+            for _ in range(3):
                 try:
                     parser = parser_class.from_bytes(data, prove=False)
                     break
                 except ModelFormatError as error:
-                    found = re.search(r"the model has fingerprint (\w+), but", str(error))
+                    found = re.search(r"the model has (fingerprint|digest) (\w+), but", str(error))
                     if not found:
                         return data
-                    meta["fingerprint"] = found[1]
+                    meta[found[1]] = found[2]
                     data = container(kind, meta, arrays)
             meta["proofs"] = parser.prove()
         except DtparseError:
@@ -105,12 +106,15 @@ class Trier:
             where = traceback.extract_tb(error.__traceback__)[-1]
             said = f"{type(error).__name__}: {str(error)[:200]} at {where.filename.rpartition('/')[2]}:{where.lineno}"
             return Outcome(FAULT, changes, said, time.perf_counter() - started)
-        same = repr(found) == repr(self._parses[name])
-        return Outcome(SAME if same else OTHER, changes, "", time.perf_counter() - started)
+        seconds, same = time.perf_counter() - started, repr(found) == repr(self._parses[name])
+        if not same and not anew:
+            return Outcome(FAULT, changes, "parsed otherwise, with the old fingerprint and proofs", seconds)
+        return Outcome(SAME if same else OTHER, changes, "", seconds)
 
 
 def parses(parser: Any) -> list[Any]:
     """What a parser of any kind makes of SENTENCES; AssertionError where that is not well formed."""
+    _ = parser.calibration  # what is checked when it is asked for
     if parser.name == "recurrent":
         return _tagged(parser)
     if parser.name == "dependency":

@@ -6,11 +6,12 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .trying import FAULT, Outcome, Trier
 
@@ -21,6 +22,7 @@ _MOST_FILES = 2000
 _ROOM = 2**31
 """Bytes of address space beyond those that a worker has when it begins."""
 Job = tuple[str, int]
+T = TypeVar("T")
 
 
 def _status(name: str) -> float:
@@ -30,6 +32,15 @@ def _status(name: str) -> float:
             if line.startswith(name + ":"):
                 return int(line.split()[1]) / 1024
     return 0.0
+
+
+def measured(call: Callable[[], T]) -> tuple[T, float]:
+    """What a call gives, and how many MB it took at most; 0 where this system does not say."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = _status("VmRSS")
+    found = call()
+    return found, max(_status("VmHWM") - before, 0.0)
 
 
 def _work(bases: dict[str, bytes], seed: int, connection: Connection) -> None:
@@ -42,14 +53,8 @@ def _work(bases: dict[str, bytes], seed: int, connection: Connection) -> None:
         job = connection.recv()
         if job is None:
             return
-        with suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-        before = _status("VmRSS")
-        try:
-            outcome = trier.try_one(*job)
-        except MemoryError:
-            outcome = Outcome(FAULT, "", "MemoryError")
-        connection.send(outcome._replace(megabytes=max(_status("VmHWM") - before, 0.0)))
+        outcome, megabytes = measured(partial(trier.try_one, *job))
+        connection.send(outcome._replace(megabytes=megabytes))
 
 
 class _Worker:

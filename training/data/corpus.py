@@ -11,6 +11,7 @@ import numpy as np
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.trees.beliefs import Beliefs
+from spacy_dtparse.model.schema import LABEL, TAG, text
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree, read_trees
 from spacy_dtparse.trees.transforms import Recipe, strip_empty
@@ -36,7 +37,8 @@ def read_treebank(
     path: str | Path, tags_path: str | Path | None = None, weight: float = 1.0, limit: int | None = None
 ) -> list[Sentence]:
     """The sentences of a bracket file; `tags_path`: a line of tags for each tree, else gold tags. Raises
-    TrainingDataError when the tags cannot be read or do not fit the trees."""
+    TrainingDataError when the tags cannot be read or do not fit the trees, and for a label or a tag that no model may
+    have."""
     path = Path(path)
     lines = None if tags_path is None else read_tags(tags_path, "one line of tags per tree")
     sentences = []
@@ -55,6 +57,13 @@ def read_treebank(
         sentences.append(Sentence(clean, tags, path.parent.name or path.stem, weight))
     if lines is not None and limit is None and len(lines) != len(sentences):
         raise TrainingDataError(f"{tags_path} has {len(lines)} lines for the {len(sentences)} trees of {path}")
+    for what, kind, names in (
+        ("label", LABEL, {label for s in sentences for label in s.tree.labels}),
+        ("tag", TAG, {tag for s in sentences for tag in (*s.tags, *s.tree.tags)}),
+    ):
+        wrong = next(filter(None, map(text(kind), sorted(names))), "")
+        if wrong:
+            raise TrainingDataError(f"{path}: a {what}{wrong}; rename it")
     return sentences
 
 

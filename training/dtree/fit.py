@@ -23,6 +23,7 @@ from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.model.trees.gate import EVERYTHING, Gate
 from spacy_dtparse.model.trees.model import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
+from spacy_dtparse.model.trees.schema import MAX_LABELS, MAX_TAGS
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
@@ -263,11 +264,15 @@ def build_lexicon(
     trees: Sequence[Tree], min_word_sentences: int, chains: Sequence[str] = (), clusters: Sequence[str] = ()
 ) -> Lexicon:
     """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest.
-    `chains`: a reader's. `clusters`: of words."""
+    `chains`: a reader's. `clusters`: of words. Raises TrainingDataError for more labels or tags than a model may have.
+    """
     labels = sorted({label for tree in trees for label in tree.labels} - {TOP})
     counts = Counter(tag for tree in trees for tag in tree.tags)
     unknown = max(sorted(counts), key=lambda tag: counts[tag])
     words = frequent_words((tree.words for tree in trees), min_word_sentences)
+    for what, found, most in (("labels", len(labels) + 1, MAX_LABELS), ("tags", len(counts), MAX_TAGS)):
+        if found > most:
+            raise TrainingDataError(f"the trees have {found} {what}; a model has at most {most}: use coarser ones")
     return Lexicon.build([*labels, TOP], sorted(counts), words, unknown, chains, clusters)
 
 

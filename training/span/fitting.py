@@ -17,7 +17,7 @@ from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD, WordParts, parts_of
 from spacy_dtparse.kernels.span.network import SpanNetwork
-from spacy_dtparse.model.span.model import BareTables, Chain, PackedNetwork, SpanModel
+from spacy_dtparse.model.span.model import LONGEST_CHAIN, MAX_CHAINS, BareTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP
 
@@ -153,6 +153,7 @@ def make_material(
     words = WordParts.build(parts, options.least_word, options.least_part, options.most_words)
     counted = count_chains(sentence.tree for sentence in train)
     ordered = sorted(counted, key=lambda chain: (-counted[chain], chain))
+    ordered = [chain for chain in ordered if len(chain) <= LONGEST_CHAIN][: MAX_CHAINS - 1]
     chains: tuple[Chain, ...] = ((), *([c for c in ordered if counted[c] >= options.least_chain] or ordered))
     if start is not None:
         words, chains = start.words, start.chains

@@ -133,7 +133,7 @@ class Lexicon:
             raise TrainingDataError(f"labels must end with {TOP}, and words begin with {RARE}, which stands for others")
         both = sorted(set(labels) & set(tags))
         if both:
-            raise TrainingDataError(f"{', '.join(both)}: used both as a label and as a tag; rename one of them")
+            raise TrainingDataError(f"{', '.join(both[:9])}: used both as a label and as a tag; rename one of them")
         if unknown_tag not in tags:
             raise TrainingDataError(f"the unknown tag {unknown_tag!r} is not among the tags")
         classes = SymbolTable(dict.fromkeys(tag_class(tag) for tag in tags))

@@ -33,7 +33,7 @@ KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
 VERSION = 1
-MAX_COARSE, MAX_SYMBOLS, MAX_PARTS = 2048, 2**14, 64
+MAX_COARSE, MAX_SYMBOLS, MAX_PARTS = 2048, 2**14, 32
 """Symbols of the coarse grammar, of which charts hold the pairs, and of the others; latent grammars."""
 _MOST_CHAINS = 1e6
 """Greatest expected number of a symbol in chains of unary rules."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import truth, whole_number
+from ...checks import shown, truth, whole_number
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
 from ...features.span.wordparts import KINDS, WordParts
@@ -91,7 +91,7 @@ class SpanModel:
             raise ModelFormatError("the first label of the model is not the empty one; fetch or write it again")
         if len(self.chains) == 1 or not all(self.chains[1:]) or TOP in self.labels:
             raise ModelFormatError(
-                f"the model's labels are {list(self.labels)} in {len(self.chains) - 1} chains; there must be one or "
+                f"the model's labels are {shown(list(self.labels))} in {len(self.chains) - 1} chains; there must be one or "
                 f"more, none of them {TOP} or empty: fetch or write it again"
             )
         networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)

@@ -1,5 +1,8 @@
 """Reading and writing of a DtreeModel: one container with tables, atoms, trees, fingerprint and proofs."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,8 @@ from ...features.trees.templates import Sizes, Templates, compile_templates
 from ...kernels.trees.atoms import AtomMap
 from ...kernels.trees.features import PARTS_WIDTH, TemplateTable
 from ...trees.heads import HeadRules
-from ..reading import ModelFormat
+from ..container import plain
+from ..reading import FETCH, ModelFormat
 from ..segments import ascending
 from .gate import Gate
 from .model import DtreeModel, hash_table
@@ -47,8 +51,18 @@ def _parts(model: DtreeModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         **{name: getattr(model, name).to_dict() for name in _TABLES},
         **{name: getattr(model, name) for name in _PLAIN},
         **{"n_atoms": model.n_atoms, "n_ensembles": len(model.ensembles), "gate": gate_meta},
+        "digest": _digest(gate_meta, arrays),
     }
     return meta, arrays
+
+
+def _digest(gate: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    """Digest of what the fingerprint leaves out: the gate's limits and all arrays (16 hex digits)."""
+    digest = hashlib.sha256(json.dumps(plain(gate, "gate")).encode())
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()[:16]
 
 
 def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
@@ -67,7 +81,7 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
     _check_parts(arrays["parts"], templates, table, sizes)
     parts = np.zeros((n_atoms, PARTS_WIDTH), dtype=INDEX)
     parts[:, : arrays["parts"].shape[1]] = arrays["parts"]
-    return DtreeModel(
+    model = DtreeModel(
         **tables,
         **{name: kind(meta[name]) for name, kind in _PLAIN.items()},
         atoms=AtomMap(direct, keys, values, np.array([n_atoms, len(arrays["hashed_key"]), 0], dtype=OFFSET)),
@@ -78,6 +92,10 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         reader=arrays[READER].tobytes() if READER in arrays else b"",
         labels=arrays["believed_labels"] if READER in arrays else np.zeros((0, 0, 0), dtype=BITS),
     )
+    named = meta.get("digest")  # the first files have none
+    if named is not None and (digest := _digest(meta["gate"], arrays)) != named:
+        raise ModelFormatError(f"the model has digest {digest}, but names {named!r}: it is damaged; {FETCH}")
+    return model
 
 
 def _check_parts(parts: np.ndarray, templates: Templates, table: TemplateTable, sizes: Sizes) -> None:

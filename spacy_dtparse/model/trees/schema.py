@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import one_of, real_number, truth, whole_number
+from ...checks import one_of, real_number, shown, truth, whole_number
 from ...features.trees.templates import CHILDREN, GROUPS, KINDS, SPANS, WHERE
 from ...kernels.trees.pruning import LEVELS
 from ...kernels.trees.state import STRATEGIES
@@ -36,13 +36,13 @@ from .packing import declared as declared_trees
 
 READER = "reader"
 """The array that has the bytes of the reader's model."""
-MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 4096, 4096, 2**14
+MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 2**14, 4096, 2**14
 MAX_ATOMS = 2**22
 _CLUSTER = Text(most=10**6, printable=False)
 """Words of a cluster, with blanks."""
 _MOST_TEMPLATES, _FARTHEST, _MOST_ITEMS = 4096, 64, 1000
 """Templates of a kind; how far a place may be; items of a group."""
-_MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 512
+_MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 4096
 """Scans of a head rule, head rules, labels in a scan or a set."""
 _FAR = 2**41
 """Margins of the gate are nearer to 0."""
@@ -54,7 +54,7 @@ def place(value: Any, depth: int = 0) -> str:
     if kind == "child":
         inner = value[2][0] if isinstance(value[2], list) and value[2] else None
         if inner == "believed" or depth > 3:
-            return f" is {value}; it must be a child of an item or terminal, at most 4 below it"
+            return f" is {shown(value)}; it must be a child of an item or terminal, at most 4 below it"
         return a(one_of(*CHILDREN))(value[1]) or place(value[2], depth + 1)
     if kind == "believed":
         return a(one_of(*SPANS))(value[1]) or a(whole_number(0, 0))(value[2])
@@ -123,5 +123,6 @@ SCHEMA = Schema(
     fields=FIELDS,
     arrays=_declared,
     proof={"items": listed(row(*[a(whole_number(0))] * 3), 0, 10_000), "cost": finite()},
+    more={"digest": text(NAME)},
     sizes=lambda fields: {"atoms": fields["n_atoms"], "ensembles": fields["n_ensembles"]},
 )

@@ -11,13 +11,16 @@ import spacy
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.features.span.wordparts import WordParts, count_parts
 from spacy_dtparse.scoring.parseval import ALL, EVALB, score_sentence
-from spacy_dtparse.trees import COLLINS, head_rules, parse_tree, read_trees, write_tree
+from spacy_dtparse.trees import COLLINS, Tree, head_rules, parse_tree, read_trees, write_tree
 from spacy_dtparse.trees.heads import LEFTMOST
 from training.data.converting import Conversion, convert_treebank, spaced_apart
+from training.data.corpus import Sentence, read_treebank
 from training.data.heads import learned_head_rules, rules_for
 from training.data.scheme import Scheme
 from training.data.splitting import split_files
 from training.data.tokens import blank_pipeline
+from training.dtree.fit import build_lexicon
+from training.span.fitting import SpanOptions, make_material
 
 ROOT = Path(__file__).resolve().parents[3]
 ICELANDIC = """
@@ -158,3 +161,21 @@ def test_files_are_split_at_random_into_parts(tmp_path):
         split_files([file], {"train": 6, "dev": 3}, tmp_path / "out")
     with pytest.raises(ConfigError, match="each 1 or more"):
         split_files([file], {"train": 0}, tmp_path / "out")
+
+
+def test_names_that_no_model_may_have_are_told_before_training(tmp_path):
+    file, tags = tmp_path / "all.mrg", tmp_path / "tags"
+    file.write_text(f"( (S (NP (N cat)) ({'V' * 101} (V sat))) )\n", encoding="utf8")
+    with pytest.raises(TrainingDataError, match=r"all\.mrg: a label is 'VVV.*of 1 to 100 characters.*; rename it"):
+        read_treebank(file)
+    file.write_text("( (S (NP (N cat)) (VP (V sat))) )\n", encoding="utf8")
+    tags.write_text("N V\u00ad\n", encoding="utf8")
+    with pytest.raises(TrainingDataError, match=r"a tag is 'V\\xad'; it must be a text, printable.*; rename it"):
+        read_treebank(file, tags)
+    many = [Tree.from_spans(["w"], [f"T{k}"], [(0, 1, "TOP"), (0, 1, f"L{k}")]) for k in range(512)]
+    with pytest.raises(TrainingDataError, match="513 labels; a model has at most 512"):
+        build_lexicon(many, 1)
+    tall = Tree.from_spans(["cat"], ["N"], [(0, 1, "TOP"), *[(0, 1, f"L{k}") for k in range(20)]])
+    usual = Tree.from_spans(["a", "cat"], ["D", "N"], [(0, 2, "TOP"), (0, 2, "S"), (1, 2, "NP")])
+    sentences = [Sentence(tree, tree.tags, "x") for tree in (tall, tall, usual, usual)]
+    assert make_material(sentences, (), SpanOptions()).chains == ((), ("NP",), ("S",))

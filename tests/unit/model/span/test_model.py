@@ -74,6 +74,17 @@ def test_what_is_never_bare_is_part_of_the_fingerprint() -> None:
     assert replace(model, bare=same).fingerprint() == model.fingerprint(), "the order in memory is nothing"
 
 
+def test_tags_of_another_tag_set_come_back() -> None:
+    model = random_model(1)
+    known = replace(model, words=WordParts(model.words.tables, {"noun": "NN"}))
+    again = read_model(write_model(known))[0]
+    assert again.words.aliases == {"noun": "NN"} and again.fingerprint() == known.fingerprint() != model.fingerprint()
+    words = {**known.words.to_dict(), "aliases": {"noun": "VBD"}}
+    refuses(read_model, write_model(known), {"words": words}, "has fingerprint")
+    words["aliases"] = {"a\nnoun": "NN"}
+    refuses(read_model, write_model(known), {"words": words}, "aliases.0. is 'a.*noun'; it must be a text, printable")
+
+
 def test_a_table_of_bare_tokens_fits_the_model() -> None:
     model = with_bare(random_model(1))
     assert model.bare is not None

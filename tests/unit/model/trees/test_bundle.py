@@ -18,7 +18,7 @@ from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees.heads import COLLINS
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
-from tests.unit.model.damage import refuses, refuses_broken_bytes, rewritten
+from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes, rewritten
 
 pytestmark = KERNEL_MARKS
 
@@ -115,6 +115,17 @@ def test_equal_models_give_equal_bytes(parser, data):
     assert write_model(parser.model, parser.prove()) == data
     other = replace(parser.model, meta={"seed": 9})
     assert write_model(other, parser.prove()) != data and other.fingerprint() == parser.model.fingerprint()
+
+
+def test_the_digest_is_of_what_the_fingerprint_leaves_out(data):
+    """One number among thousands, which no sentence of the proofs need meet."""
+    meta, arrays = container_from_bytes(data, KIND)
+    for name in ("trees.units", "parts"):
+        other = arrays[name].copy()
+        other.flat[-1] += 1
+        refuses(read_model, data, {name: other}, f"the model has digest .* but names '{meta['digest']}'")
+    refuses(read_model, data, {"gate": {**meta["gate"], "shares": [0.5], "margins": [1]}}, "the model has digest")
+    read_model(rewritten(data, {"digest": GONE}))  # as in the first files
 
 
 def test_models_check_their_parts(parser):

@@ -1,0 +1,145 @@
+"""Small files that fit their schema and ask for as much time and memory as they can."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.features.trees.templates import GROUPS, Place, Templates, compile_templates
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.kernels.trees.features import PARTS_WIDTH
+from spacy_dtparse.model.container import container_from_bytes
+from spacy_dtparse.model.packing import pack
+from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
+from spacy_dtparse.model.pcfg.model import PHRASE, TAG, PcfgGrammar, PcfgModel
+from spacy_dtparse.model.span.model import PackedNetwork, SpanModel
+from spacy_dtparse.model.trees.gate import Gate
+from spacy_dtparse.model.trees.model import DtreeModel, hash_table
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.parsers.stored import StoredParser
+from spacy_dtparse.parsers.tagging import RecurrentTagger
+from spacy_dtparse.symbols import SymbolTable
+from spacy_dtparse.trees.heads import COLLINS
+from spacy_dtparse.trees.tree import TOP
+from tests import dependency_models, recurrent_models, span_models
+from tests.reference.decision_trees import flatten, random_tree
+
+from .bases import pcfg
+from .files import container
+
+REFUSED_AT_ONCE = ("networks without end", "a million arrays", "zeros")
+
+
+def greedy() -> dict[str, bytes]:
+    """Files by name, all but REFUSED_AT_ONCE sound."""
+    makers: dict[str, Callable[[], bytes]] = {
+        "span: networks, chains": many_networks,
+        "recurrent: tags": many_tags,
+        "dependency: stages, labels": many_stages,
+        "pcfg: symbols": lambda: long_proofs(PcfgParser(symbols(2048))),
+        "pcfg: latent values": lambda: long_proofs(PcfgParser(latent(400, 1024, 1))),
+        "pcfg: products": lambda: long_proofs(PcfgParser(latent(50, 24, 32))),
+        "dtree: places": lambda: long_proofs(DtreeParser(places())),
+        "networks without end": lambda: changed("span", n_networks=2**32),
+        "a million arrays": lambda: changed("span", [[f"e{k}", "int8", "int8", [0]] for k in range(10**6)]),
+        "zeros": lambda: container("span", {}, {"zeros": np.zeros(2**28, np.uint8)}),
+    }
+    return {name: make() for name, make in makers.items()}
+
+
+def long_proofs(parser: StoredParser) -> bytes:
+    """Its bytes with as many and as long proofs as may be."""
+    words, tags = ["cat"] * 20, ["NN"] * 20
+    prover = parser._prover()
+    return parser.FORMAT[1](parser.model, [{"words": words, "tags": tags, **prover._proof(words, tags)}] * 8)
+
+
+def changed(kind: str, more: list[list[object]] = [], **fields: object) -> bytes:  # noqa: B006 (never changed)
+    """A small model with other fields, and further entries for arrays."""
+    meta, arrays = container_from_bytes(SpanParser(span_models.random_model(1)).to_bytes(), kind)
+    return container(kind, {**meta, **fields}, arrays, more)
+
+
+def many_networks() -> bytes:
+    """Network upon network, the same one, for thousands of chains."""
+    words, chains = span_models.random_model(1).words, ((), *((f"L{k}",) for k in range(4095)))
+    network = span_models.random_network(words.size, len(chains), width=2, units=1, projection=1, layers=1)
+    return long_proofs(SpanParser(SpanModel(words, chains, (PackedNetwork.pack(network),) * 64, {})))
+
+
+def many_tags() -> bytes:
+    """Thousands of tags."""
+    model, tags = recurrent_models.random_model(), tuple(f"T{k}" for k in range(10_000))
+    network = recurrent_models.random_network(model.parts.size, len(tags), width=2, units=1, layers=1)
+    return RecurrentTagger(replace(model, tags=tags, packed=pack(network))).to_bytes()
+
+
+def many_stages() -> bytes:
+    """As many stages and labels as may be."""
+    model = dependency_models.random_model(2, decoder="spanning", guide="constituents")
+    names = tuple(f"l{k}" for k in range(4092))
+    return DependencyParser(replace(model, stages=model.stages[:1] * 4, label_names=names)).to_bytes()
+
+
+def symbols(n: int) -> PcfgModel:
+    """A grammar of so many symbols, each of which two words or TOP may become."""
+    model, names = pcfg(), [TOP, *(f"T{k}" for k in range(1, n))]
+    kind = np.full(n, TAG, np.int8)
+    kind[0] = PHRASE
+    base = np.arange(n, dtype=np.int32) - (kind == TAG)
+    binary = np.stack([np.arange(n), np.ones(n), np.ones(n)], axis=1).astype(np.int32)
+    unary = np.stack([np.zeros(n - 1), np.arange(1, n)], axis=1).astype(np.int32)
+    grammar = PcfgGrammar(
+        tuple(names), kind, base, np.arange(n, dtype=np.int32), np.full(n, 1.0 / n), binary, np.full(n, -1.0), unary,
+        np.full(n - 1, -9.0), one_tag(model, n),
+    )  # fmt: skip
+    return PcfgModel(SymbolTable([TOP]), SymbolTable(names[1:]), model.words, grammar, grammar, (), False)
+
+
+def one_tag(model: PcfgModel, n: int) -> Emissions:
+    """Emissions of symbol 1, among `n`, for every class."""
+    classes = len(model.words)
+    return Emissions(np.arange(classes + 1), np.ones(classes, np.int32), np.full(classes, -1.0), np.full(n, -1.0))
+
+
+def latent(n: int, size: int, parts: int) -> PcfgModel:
+    """So many grammars with `size` values of all of `n` symbols but the root, and, where it is one grammar, the tag."""
+    model, sizes = symbols(n), np.full(n, size, np.int32)
+    sizes[: 1 if parts > 1 else 2] = 1
+    rules = np.array([[0, 1, 1], [1, 1, 1], [0, 1, -1]], np.int32)
+    one = int(sizes[1])
+    values = np.full(one**2 + one**3 + one, 0.1)
+    return replace(model, latent=(LatentPart(sizes, rules, values, one_tag(model, int(sizes.sum()))),) * parts)
+
+
+def places() -> DtreeModel:
+    """Thousands of deep templates over thousands of tags, and many labels."""
+    labels, tags = [*(f"L{k}" for k in range(511)), TOP], [*(f"t{k}" for k in range(4095)), "NN"]
+    n_atoms, rng = 1000, random.Random(0)
+    deep: list[Place] = [
+        ("child", a, ("child", b, ("child", c, ("item", where, k))))
+        for a in ("first", "head", "last") for b in ("first", "head", "last") for c in ("first", "head")
+        for where in ("left", "right", "start") for k in range(60)
+    ]  # fmt: skip
+    grouped = tuple(("some_terminal", name, k, False, "tag") for k in range(100) for name in list(GROUPS)[:3])
+    pairs = tuple(((one, "label"), (other, "label")) for one, other in pairwise(deep))
+    templates = Templates("deep", tuple((place, "label") for place in deep), pairs, grouped, True)
+    lexicon = Lexicon.build(labels, tags, ("*rare*", "cat"), "NN")
+    direct = np.full(compile_templates(templates, lexicon.sizes)[1], -1, np.int32)
+    direct[np.linspace(0, len(direct) - 1, n_atoms).astype(int)] = np.arange(n_atoms)
+    none, weights = np.zeros(0, np.int32), np.zeros(2**20, np.int16)
+    weights[:100] = 1
+    trees = [[random_tree(rng, n_atoms, 4) for _ in range(5)] for _ in range(len(labels) + 1)]
+    return DtreeModel(
+        lexicon, templates, COLLINS, "shift_reduce", 64, True, (),
+        AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0])), np.zeros((n_atoms, PARTS_WIDTH), np.int32),
+        tuple(flatten(own, rng) for own in trees), {}, gate=Gate(weights, (0.001,), (-(2**30),)),
+    )  # fmt: skip
