@@ -7,6 +7,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError
 from training.cli import main
 from training.pos_tagger.config import TaggingConfig
+from training.runs.files import read_lines
 from training.runs.settings import changed, changed_fields
 from training.runs.telling import tell
 
@@ -52,4 +53,4 @@ def test_facts_are_printed_and_kept(tmp_path, capsys):
     for step in (1, 2):
         tell(tmp_path / "new" / "log.jsonl", step=step)
     assert capsys.readouterr().out.splitlines() == ["step em, cycle 1, loss 0.333333", "step 1", "step 2"]
-    assert (tmp_path / "new" / "log.jsonl").read_text() == '{"step": 1}\n{"step": 2}\n'
+    assert read_lines(tmp_path / "new" / "log.jsonl") == [{"step": 1}, {"step": 2}]

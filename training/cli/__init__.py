@@ -1,10 +1,12 @@
 """The trainers' command line: thin wrappers over plain functions."""
 
 import argparse
+import errno
 import logging
 import sys
 import textwrap
 from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 
 from spacy_dtparse.errors import DtparseError
 
@@ -88,8 +90,15 @@ def _guarded(call) -> int:  # type: ignore[no-untyped-def]
         return call() or 0
     except DtparseError as error:
         message = str(error)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+    except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            message += "; make room there, and give the same command again to go on"
+    except BrokenProcessPool:
+        message = (
+            "a worker process has ended before its work (killed, for want of memory perhaps); what was finished is "
+            "kept: give the same command again to go on, with fewer --workers where memory was short"
+        )
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
         return 130

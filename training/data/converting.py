@@ -13,6 +13,7 @@ from spacy_dtparse.text import without_backslashes
 from spacy_dtparse.trees import EMPTY_TAG, Tree, read_trees, write_tree
 from spacy_dtparse.trees.transforms import strip_empty
 
+from ..runs.files import write_atomically
 from .scheme import Scheme
 from .surveying import findings
 from .tokens import blank_pipeline
@@ -76,7 +77,7 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
             )
         target = out / name / f"{part}.mrg"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("".join(write_tree(tree) + "\n" for tree in trees), encoding="utf8")
+        write_atomically(target, "".join(write_tree(tree) + "\n" for tree in trees).encode())
         if part == "dev":
             convert_brackets(target, target.with_suffix(".spacy"), lang=how.lang)
     counts = {part: len(trees) for part, trees in clean.items()}

@@ -59,9 +59,9 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
     rows: list[list[str]] = []
     first = 0
     try:
-        with path.open(encoding="utf8") as file:
-            for number, line in enumerate(chain(file, [""]), 1):
-                line = line.rstrip("\r\n")
+        with path.open("rb") as file:
+            for number, raw in enumerate(chain(file, [b""]), 1):
+                line = raw.decode().rstrip("\r\n")
                 if not line.strip():
                     if rows:
                         yield _sentence(rows, f"{path}:{first}")
@@ -86,7 +86,9 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
                     first = first if rows else number
                     rows.append(cells)
     except UnicodeDecodeError as error:
-        raise TrainingDataError(f"{path}: this is not UTF-8 ({error.reason} at byte {error.start})") from error
+        raise TrainingDataError(
+            f"{path}:{number}: this is not UTF-8 ({error.reason} at byte {error.start} of the line)"
+        ) from error
 
 
 def _sentence(rows: list[list[str]], place: str) -> DependencySentence:

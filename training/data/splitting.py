@@ -8,6 +8,8 @@ import numpy as np
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import read_trees, write_tree
 
+from ..runs.files import write_atomically
+
 
 def split_files(
     files: Sequence[Path], parts: Mapping[str, int], out: Path, seed: int = 0, encoding: str = "utf-8"
@@ -34,4 +36,4 @@ def split_files(
     for part, size in parts.items():
         lines = [write_tree(trees[next(order)]) + "\n" for _ in range(size)]
         out.mkdir(parents=True, exist_ok=True)
-        (out / f"{part}.mrg").write_text("".join(lines), encoding="utf8")
+        write_atomically(out / f"{part}.mrg", "".join(lines).encode())

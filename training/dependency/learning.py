@@ -17,7 +17,7 @@ from spacy_dtparse.kernels.linear.links import list_features, make_guide, tree_k
 
 from ..data.corpus import folds_of
 from ..data.tallies import tallied
-from ..runs.resuming import save_arrays, saved_arrays
+from ..runs.resuming import kept_arrays, save_arrays, saved_arrays
 from .kernels import label_pass, link_pass
 from .options import DependencyOptions
 
@@ -121,9 +121,9 @@ def train_member(
     """One learner from the listing in `folder` to its file, unless that is there; returns its wrong links by pass.
     Sentences of the fold `left_out`, -1 for none, are not learned from."""
     path = _member_file(folder, key)
-    if path.is_file():
-        with saved_arrays(path) as arrays:
-            return [int(count) for count in arrays["wrong"]]
+    held = kept_arrays(path)
+    if held is not None:
+        return [int(count) for count in held["wrong"]]
     listed = open_listing(folder)
     chosen = np.flatnonzero(folds_of(len(listed.gold_from) - 1, options.folds) != left_out)
     weights, wrong = learn(listed, n_features, options, key, chosen)

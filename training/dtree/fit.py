@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,10 @@ from ..data.heads import rules_for
 from ..data.readers_tags import knows_tags, with_aliases
 from ..data.reading import load_tagger
 from ..data.treebanks import TreebankFile, listed_texts, origin_of, read_files, reader_treebanks
-from ..runs.files import append_line, write_atomically
+from ..runs.alone import alone_in
+from ..runs.files import append_line, file_digest, keep_json, kept_json, write_atomically
 from ..runs.processes import worker_pool
-from ..runs.resuming import digest, save_arrays, saved_arrays
+from ..runs.resuming import digest, kept_arrays, save_arrays, saved_arrays
 from ..runs.telling import tell
 from .believed import believed, label_table
 from .boosting.labels import Label
@@ -136,15 +138,16 @@ class Fit:
             "sentences": len(self.derivations),
             "weight": float(sum(derivation.weight for derivation in self.derivations)),
         }
-        if done.exists():
-            held = json.loads(done.read_text(encoding="utf8"))["facts"]
+        kept = self._kept_stores(done)
+        if kept is not None:
+            held = kept["facts"]
             held = {"heads": digest([COLLINS.to_dict()]), **held, "recipe": {**_LATER, **held["recipe"]}}
             if held != json.loads(json.dumps(facts)):
                 raise TrainingDataError(
                     f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to "
                     "resume, or another folder"
                 )
-            with np.load(arrays) as parts:
+            with saved_arrays(arrays) as parts:
                 return AtomMap(*(parts[name] for name in AtomMap._fields))
         sieve = self._sieve()
         began = time.perf_counter()
@@ -156,7 +159,7 @@ class Fit:
         n_atoms, n_hashed, _ = atoms.state.tolist()
         seconds = time.perf_counter() - began
         self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(chosen))
-        np.savez(arrays, **atoms._asdict())
+        save_arrays(arrays, atoms._asdict())
         began = time.perf_counter()
         expected = float(counts.sum()) / share * 4 * 1.6
         direct = expected <= recipe.memory_gib * 2**30
@@ -173,8 +176,31 @@ class Fit:
         else:
             totals = self.large(folder, *what)
         self.log("stores", seconds=time.perf_counter() - began, direct=direct, expected_bytes=int(expected), **totals)
-        done.write_text(json.dumps({"facts": facts, "direct": direct, "totals": totals}), encoding="utf8")
+        files = {str(path.relative_to(self.workdir)): file_digest(path) for path in self._store_files()}
+        keep_json(done, {"facts": facts, "direct": direct, "totals": totals, "files": files})
         return atoms
+
+    def _store_files(self) -> list[Path]:
+        stores = (path for path in (self.workdir / "stores").rglob("*") if path.is_file())
+        return sorted([self.workdir / "atoms.npz", *stores])
+
+    def _kept_stores(self, done: Path) -> dict[str, Any] | None:
+        """What is told of stores that are there, file by file as they were written; None where they are to be built, as
+        damaged ones are."""
+        try:
+            kept = kept_json(done)
+            if kept is None:
+                return None
+            there = {str(path.relative_to(self.workdir)): path for path in self._store_files()}
+            wrong = [name for name, held in kept["files"].items() if not _is(there.get(name), held)]
+        except TrainingDataError:
+            wrong = [done.name]
+        if not wrong:
+            return kept
+        tell(None, note=f"damaged, so the examples are written again: {', '.join(wrong)}")
+        rmtree(self.workdir / "stores", ignore_errors=True)
+        done.unlink()
+        return None
 
     def _sampled(self) -> list[int]:
         """Numbers of the derivations that atoms are counted on."""
@@ -190,9 +216,9 @@ class Fit:
         if bits == 0:
             return Gate()
         path = self.workdir / f"gate{bits}.npz"
-        if path.exists():
-            with saved_arrays(path) as held:
-                return Gate(held["weights"], tuple(held["shares"].tolist()), tuple(held["margins"].tolist()))
+        held = kept_arrays(path)
+        if held is not None:
+            return Gate(held["weights"], tuple(held["shares"].tolist()), tuple(held["margins"].tolist()))
         gate = train_gate(self.grammar, self.head_table, self.derivations, bits, self.recipe.seed, self.log)
         save_arrays(path, {"weights": gate.weights, "shares": gate.shares, "margins": gate.margins})
         return gate
@@ -255,6 +281,10 @@ class Fit:
         return self.model(result.ensembles, atoms, named=True), result
 
 
+def _is(path: Path | None, wanted: str) -> bool:
+    return path is not None and path.is_file() and file_digest(path) == wanted
+
+
 _NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
 _LATER = {"example_weights": "state", "gate_share": 0.0}
 """Settings that stores of an earlier version do not name, with the value they were made with."""
@@ -296,6 +326,7 @@ def open_reader(source: str | Path) -> SpanParser:
     return reader
 
 
+@alone_in("workdir")
 def fit_model(
     recipe: FitRecipe,
     train: Sequence[TreebankFile],
@@ -348,6 +379,7 @@ def fit_model(
     model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words, heads).run()
     best = result.best or {}
     known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
-    model.meta["fit"] = {**known, "dev": best.get("scores", {}), "stopped": result.stopped}
+    scores = {name: score for name, score in best.get("scores", {}).items() if name != "seconds"}  # the bytes are equal
+    model.meta["fit"] = {**known, "dev": scores, "stopped": result.stopped}
     write_atomically(out, DtreeParser(model).to_bytes())
     return result

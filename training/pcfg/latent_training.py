@@ -18,7 +18,8 @@ from spacy_dtparse.model.segments import any_positive
 from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence
-from ..runs.resuming import check_facts, save_arrays, saved_arrays
+from ..runs.alone import alone_in
+from ..runs.resuming import check_facts, kept_arrays, save_arrays
 from . import latent as em
 from .binarise import KINDS, Markov, Symbol, binarise
 from .counting import emissions, relative_frequencies
@@ -84,6 +85,7 @@ class LatentOptions:
             raise ConfigError("there are no seeds; give one for each grammar")
 
 
+@alone_in("workdir")
 def train_latent(
     sentences: Iterable[Sentence],
     options: LatentOptions | None = None,
@@ -146,8 +148,10 @@ class _Run:
             if cycle > 1 and cycle == options.cycles - 1 and seed == options.seeds[0]:
                 self.pruners.append(grammar)
             path = None if self.workdir is None else self.workdir / f"seed{seed}.cycle{cycle}.npz"
-            if path is not None and path.exists():
-                grammar = self._held(path)
+            held = None if path is None else kept_arrays(path)
+            if path is not None and held is not None:
+                check_facts(path.parent, {_FACTS: str(held["facts"])}, {_FACTS: self._facts()})
+                grammar = LatentGrammar(self.backbone, **{name: held[name] for name in _ARRAYS})
                 continue
             grammar = self._polish(self._learned(grammar, seed, cycle))
             if path is not None:
@@ -204,11 +208,6 @@ class _Run:
         described = describe_latent(self.options)
         used = sorted((k, v) for k, v in described.items() if k not in ("seeds", "cycles", "given_tags", "candidates"))
         return repr((used, len(self.trees.symbol), len(self.backbone.rules)))
-
-    def _held(self, path: Path) -> LatentGrammar:
-        with saved_arrays(path) as held:
-            check_facts(path.parent, {_FACTS: str(held["facts"])}, {_FACTS: self._facts()})
-            return LatentGrammar(self.backbone, **{name: held[name] for name in _ARRAYS})
 
 
 def _chosen(trees: LatentTrees, chosen: np.ndarray) -> LatentTrees:

@@ -3,7 +3,6 @@ final tagger on disk, with its scores; and tags for every training sentence from
 it."""
 
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,8 @@ from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, Token, Wor
 from training.pos_tagger.network import TaggedText, TaggerLearner, first_values
 from training.pos_tagger.treebanks import Sentence, Treebank, accuracy, kept_runs, tag_set
 from training.recurrent.layers import Arrays, as_network, values_of
-from training.runs.files import append_line, write_atomically
+from training.runs.alone import alone_in
+from training.runs.files import append_line, keep_json, kept_json
 
 PLAIN = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 TAGGER = "tagger"
@@ -230,6 +230,7 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
     return digest.hexdigest()[:16]
 
 
+@alone_in("out")
 def jackknife(
     treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled", lang: str = "en"
 ) -> dict[str, float]:
@@ -245,11 +246,11 @@ def jackknife(
     lines = {name: np.empty(len(of), object) for name, of in numbers.items()}
     for fold in range(folds):
         path = out / "folds" / run / f"fold_{fold:02d}.json"
-        done: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {"fingerprint": None}
+        done = kept_json(path) or {"fingerprint": None}
         if done["fingerprint"] != fingerprint:
             tags = _run_fold(treebanks, [of == fold for of in numbers.values()], config, fold, run, out, lang)
             done = {"fingerprint": fingerprint, "tags": tags}
-            write_atomically(path, json.dumps(done).encode())
+            keep_json(path, done)
         for name, of in numbers.items():
             lines[name][of == fold] = done["tags"][name]
     result = {}

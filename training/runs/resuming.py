@@ -4,9 +4,8 @@ on.
 
 import hashlib
 import json
-import os
+import logging
 import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,21 +15,19 @@ import numpy as np
 
 from spacy_dtparse.errors import DtparseError, TrainingDataError
 
-from .files import write_atomically
+from .alone import alone
+from .files import keep_json, kept_json, written
 
+logger = logging.getLogger(__name__)
 _SHORT = 40
 """Characters of a fact's two values that a message has room for."""
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write arrays by name as .npz; a kill at any moment leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    """Write arrays by name as .npz, with checks; a kill at any moment leaves the old file or the new one. Raises
+    TrainingDataError as `files.written` does."""
+    with written(path) as file:
         np.savez(file, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 @contextmanager
@@ -42,11 +39,25 @@ def saved_arrays(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
             yield arrays
     except DtparseError:
         raise
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # of zipfile, of numpy, of what is made of the arrays: whatever a flipped bit does
         raise TrainingDataError(
-            f"{path} is no readable training state ({error}); delete that file to train its part again from the start, "
-            "or the whole folder to start over"
+            f"{path} is no readable training state ({error!r}); delete that file to train its part again from the "
+            "start, or the whole folder to start over"
         ) from error
+
+
+def kept_arrays(path: Path) -> dict[str, np.ndarray] | None:
+    """All arrays of a file of `save_arrays` that can be made again: None where there is none, or a damaged one, which
+    is taken away with a warning."""
+    if not path.is_file():
+        return None
+    try:
+        with saved_arrays(path) as arrays:
+            return dict(arrays)
+    except TrainingDataError as error:
+        logger.warning("%s is damaged (%s); it is made again", path, error.__cause__)
+        path.unlink()
+        return None
 
 
 def as_array(facts: Any) -> np.ndarray:
@@ -90,34 +101,24 @@ def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
         save_arrays(path, {"facts": as_array(facts)})
 
 
-def read_json(path: Path) -> Any:
-    """The contents of a file, None if there is none. Raises TrainingDataError when it is damaged."""
-    if not path.is_file():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf8"))
-    except ValueError as error:
-        raise TrainingDataError(f"{path} is damaged ({error}); delete it to make it again") from error
-
-
 def own_json(path: Path, facts: Mapping[str, Any]) -> None:
     """`own_folder` with a file of JSON."""
-    held = read_json(path)
+    held = kept_json(path)
     if held is None:
-        write_atomically(path, json.dumps(facts, indent=1).encode())
+        keep_json(path, facts)
     else:
         check_facts(path.parent, held, facts)
 
 
 @contextmanager
 def run_folder(workdir: Path | None) -> Iterator[Path]:
-    """The folder of a run, a temporary one where none is given."""
+    """The folder of a run, for it alone; a temporary one where none is given."""
     if workdir is None:
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder)
     else:
-        workdir.mkdir(parents=True, exist_ok=True)
-        yield workdir
+        with alone(workdir):
+            yield workdir
 
 
 def _differences(held: Mapping[str, Any], facts: Mapping[str, Any], names: list[str], prefix: str = "") -> list[str]:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .files import write_json
-from .resuming import read_json
+from .files import keep_json, kept_json
 from .telling import Say
 
 
@@ -31,7 +30,7 @@ class Steps:
 
     def __init__(self, path: Path, facts: Any, run: Callable[[list[str]], None], say: Say):
         self.path, self.run, self.say = path, run, say
-        self.kept: dict[str, dict[str, Any]] = read_json(path) or {}
+        self.kept: dict[str, dict[str, Any]] = kept_json(path) or {}
         self._key = hashlib.sha256(json.dumps(facts).encode())
         self.cpu_seconds = 0.0
 
@@ -62,8 +61,7 @@ class Steps:
 
     def _keep(self, step: Step, facts: dict[str, Any]) -> None:
         self.kept[step.name] = facts
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(self.path, self.kept)
+        keep_json(self.path, self.kept)
 
 
 def _times(facts: dict[str, Any]) -> str:

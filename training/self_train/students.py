@@ -17,7 +17,7 @@ from ..data.treebanks import TreebankFile, read_files
 from ..dtree.boosting.rows import LOG_FILE, seconds_used
 from ..dtree.fit import fit_model
 from ..dtree.recipe import NO_FACTS, FitRecipe
-from ..runs.files import file_digest, read_lines, read_result, write_atomically, write_json
+from ..runs.files import file_digest, keep_json, read_lines, read_result, write_atomically
 from ..runs.telling import Say
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
@@ -105,7 +105,7 @@ def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, A
         if result is None or result["facts"] != facts:
             log(f"student with {size} of the teacher's trees")
             result = {"size": size, "facts": facts, **_student(experiment, size, files[size], facts)}
-            write_json(path, result)
+            keep_json(path, result)
         results.append(result)
         write_atomically(experiment.out / TABLE, table(results).encode())
     return results
@@ -160,7 +160,7 @@ def _train(
         "stopped": fitted.stopped,
         "notes": fitted.notes,
     }
-    write_json(folder / TRAINED, held)
+    keep_json(folder / TRAINED, held)
     return held
 
 

@@ -22,9 +22,10 @@ from spacy_dtparse.trees import write_tree
 
 from ..data.reading import Reading, TaggedSentence, read_sentences, tagger_facts
 from ..data.text import TextFile
-from ..runs.files import file_digest, write_atomically
+from ..runs.alone import alone
+from ..runs.files import file_digest, keep_json, kept_json
 from ..runs.processes import worker_pool
-from ..runs.resuming import own_json, read_json
+from ..runs.resuming import own_json
 from ..runs.telling import Say
 
 CHUNK = 200
@@ -149,6 +150,11 @@ def teach(teaching: Teaching, nlp: Language, log: Say = print) -> Lesson:
     """
     if teaching.n_workers < 1:
         raise ConfigError(f"{teaching.n_workers} workers; give 1 or more (--workers)")
+    with alone(teaching.workdir):
+        return _taught(teaching, nlp, log)
+
+
+def _taught(teaching: Teaching, nlp: Language, log: Say) -> Lesson:
     facts = json.loads(json.dumps(teaching.facts(nlp)))
     _teacher.cache_clear()
     _tagger.cache_clear()
@@ -160,11 +166,11 @@ def teach(teaching: Teaching, nlp: Language, log: Say = print) -> Lesson:
         )
     folder = teaching.workdir
     own_json(folder / FACTS, facts)
-    stored = read_json(folder / SENTENCES)
+    stored = kept_json(folder / SENTENCES)
     if stored is None:
         log("reading and tagging the texts")
         sentences, counts = read_sentences(nlp, teaching.files, teaching.reading)
-        write_atomically(folder / SENTENCES, json.dumps({"counts": counts, "sentences": sentences}).encode())
+        keep_json(folder / SENTENCES, {"counts": counts, "sentences": sentences})
     else:
         counts = stored["counts"]
         sentences = [TaggedSentence(f, tuple(w), tuple(t)) for f, w, t in stored["sentences"]]
@@ -193,7 +199,7 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Say) -> It
                 continue
             future = running.pop(number, None)
             found = _parse_chunk(*teacher, parts[number]) if future is None else future.result()
-            write_atomically(path, json.dumps(found).encode())
+            keep_json(path, {"trees": found})
             done += words[number]
             speed = done / (time.perf_counter() - began)
             log(
@@ -207,7 +213,7 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Say) -> It
 
 
 def _read_chunk(path: Path, n: int) -> list[Taught]:
-    rows = read_json(path)
-    if not isinstance(rows, list) or len(rows) != n:
+    rows = (kept_json(path) or {}).get("trees", ())
+    if len(rows) != n:
         raise TrainingDataError(f"{path} does not hold the trees of {n} sentences; delete it to parse them again")
     return [Taught(*row) for row in rows]

@@ -22,6 +22,7 @@ from spacy_dtparse.parsers.span import SpanParser
 from ..data.beliefs import read_beliefs, save_beliefs
 from ..data.corpus import Sentence, fold_numbers
 from ..data.treebanks import TreebankFile
+from ..runs.alone import alone_in
 from ..runs.files import file_digest
 from ..runs.processes import worker_pool
 from ..runs.resuming import own_json
@@ -69,6 +70,7 @@ def run_fold(fold: Fold) -> int:
     return len(out)
 
 
+@alone_in("workdir")
 def jackknifed_beliefs(
     files: Sequence[TreebankFile], folds: int, options: SpanOptions, workdir: Path, out: Path,
     start: Path | None = None, workers: int = 2,

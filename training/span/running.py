@@ -19,6 +19,7 @@ from ..data.heads import rules_for
 from ..data.shards import text_of
 from ..data.treebanks import TreebankFile, origin_of, read_files, text_credits
 from ..data.word_vectors import read_vectors
+from ..runs.alone import alone_in
 from ..runs.files import write_atomically
 from ..runs.processes import worker_pool
 from ..runs.settings import changed_fields
@@ -46,6 +47,7 @@ def _span_parser(path: Path, user: str) -> SpanParser:
     return parser
 
 
+@alone_in("workdir")
 def fit_span(
     train: Sequence[TreebankFile],
     dev: Sequence[TreebankFile],

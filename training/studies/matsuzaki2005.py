@@ -21,7 +21,7 @@ from ..data.evaluate import score_parser
 from ..data.treebanks import corpus_files, every, read_files
 from ..pcfg import Markov
 from ..pcfg.latent_training import LatentOptions, describe_latent, train_latent
-from ..runs.files import append_line, read_lines, read_result, write_atomically, write_json
+from ..runs.files import append_line, keep_json, read_lines, read_result, write_atomically
 from .plans import NO, RESULT, Named, Results, Tables, markdown, origin, percent
 from .sources import Sources, corpus_sources
 
@@ -132,7 +132,7 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     for view in todo:
         views[view.name] = _look(view, run.treebank, sources.dev, parser, study)
         result |= {"views": views, **origin(study.command)}
-        write_json(path, result)
+        keep_json(path, result)
     return result, True
 
 

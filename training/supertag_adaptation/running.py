@@ -28,7 +28,7 @@ from ..data.treebanks import TreebankFile, read_files
 from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import fit_tagger, model_facts
 from ..loglinear_tagger.options import SequenceOptions
-from ..runs.files import file_digest, read_result, write_atomically, write_json
+from ..runs.files import file_digest, keep_json, read_result, write_atomically
 from ..runs.resuming import digest, own_folder, run_folder
 from ..runs.telling import Say, teller
 from ..self_train.selecting import WHOLE
@@ -302,5 +302,5 @@ def _measured(
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
         result = {"facts": facts, "rows": rows}
-        write_json(path, result)
+        keep_json(path, result)
     return list(result["rows"])

@@ -16,7 +16,8 @@ from ..data.reading import load_tagger, sentence_key
 from ..data.shards import save_shard
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile
-from ..runs.files import file_digest, write_atomically
+from ..runs.alone import alone
+from ..runs.files import file_digest, keep_json, kept_json, write_atomically
 from ..runs.processes import worker_pool
 from ..runs.resuming import own_json
 from ..runs.telling import Say
@@ -158,6 +159,11 @@ def annotate(annotation: Annotation, log: Say = print) -> None:
     read.
     """
     check_sources(annotation.teachers, [annotation.source, *annotation.source_of.values()])
+    with alone(annotation.out):
+        _annotate(annotation, log)
+
+
+def _annotate(annotation: Annotation, log: Say) -> None:
     own_json(annotation.out / "facts.json", annotation.facts())
     seen = {sentence_key(words) for path in annotation.without for words in _sentences(path)}
     counts: dict[str, Any] = {}
@@ -167,14 +173,14 @@ def annotate(annotation: Annotation, log: Say = print) -> None:
             source = annotation.source_of.get(file.name, annotation.source)
             kept = annotation.out / f"{file.name}.sentences.json"
             if kept.is_file():
-                sentences = [tuple(words) for words in json.loads(kept.read_text(encoding="utf8"))]
+                sentences = _kept(kept)
                 seen.update(map(sentence_key, sentences))
             else:
                 paragraphs = _spread(file.paragraphs(), annotation.most_words)
                 parts = [paragraphs[at : at + PARAGRAPHS] for at in range(0, len(paragraphs), PARAGRAPHS)]
                 found = pool.map(partial(split, min_words=annotation.min_words, max_words=annotation.max_words), parts)
                 sentences = list(_new(chain.from_iterable(found), seen))
-                write_atomically(kept, json.dumps(sentences).encode())
+                keep_json(kept, {"sentences": sentences})
             counts[file.name] = {"sentences": len(sentences), "words": sum(map(len, sentences)), "source": source}
             log(f"{file.name}: {len(sentences)} sentences, {counts[file.name]['words']} words")
             places = [annotation.out / f"{file.name}.{k:05d}.npz" for k in range(math.ceil(len(sentences) / SHARD))]
@@ -203,7 +209,12 @@ def _files(path: Path) -> list[Path]:
 def _sentences(path: Path) -> list[Sequence[str]]:
     if not path.is_dir():
         return [sentence.tree.words for sentence in TreebankFile(path).read()]
-    return [words for file in _files(path) for words in json.loads(file.read_text(encoding="utf8"))]
+    return [words for file in _files(path) for words in _kept(file)]
+
+
+def _kept(path: Path) -> list[tuple[str, ...]]:
+    """The sentences of a text that were kept."""
+    return [tuple(words) for words in (kept_json(path) or {}).get("sentences", ())]
 
 
 def _new(sentences: Iterable[tuple[str, ...]], seen: set[str]) -> Iterator[tuple[str, ...]]:

@@ -12,12 +12,14 @@ import numpy as np
 
 from spacy_dtparse.checks import check, real_number, share
 from spacy_dtparse.dtypes import REAL
-from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.errors import DtparseError, TrainingDataError
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
 from ..data.shards import Lists
 from ..data.spans import bracket_slopes, chain_numbers
+from ..runs.alone import alone_in
+from ..runs.files import written
 from ..runs.resuming import check_facts
 from ..runs.telling import Tell
 from .encoder import Drop, masked, nn, torch
@@ -138,6 +140,7 @@ def _update(
     return np.array(parts)
 
 
+@alone_in("workdir")
 def fit_teacher(
     train: Sequence[tuple[float, Sentence, bool]],
     dev: Sequence[Sentence],
@@ -175,11 +178,18 @@ def fit_teacher(
     done, run = 0, {"options": asdict(options), "sentences": len(used), **(facts or {})}
     state = None if workdir is None else workdir / "state.pt"
     if state is not None and state.is_file():
-        kept = torch.load(state, weights_only=True)
-        check_facts(state.parent, kept["facts"], run)
-        network.load_state_dict(kept["network"])
-        optimizer.load_state_dict(kept["optimizer"])
-        done = kept["done"]
+        try:
+            kept = torch.load(state, weights_only=True)
+            check_facts(state.parent, kept["facts"], run)
+            network.load_state_dict(kept["network"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["done"]
+        except DtparseError:
+            raise
+        except Exception as error:  # of torch, of pickle, of zip files: whatever a flipped bit does
+            raise TrainingDataError(
+                f"{state} is no readable training state ({error!r}); delete that file to train from the start"
+            ) from error
         log(resumed=done)
     network.train()
     began = kept_at = time.perf_counter()
@@ -196,9 +206,8 @@ def fit_teacher(
         if state is not None and (last or time.perf_counter() - kept_at > _KEEP_EVERY):
             kept_at = time.perf_counter()
             held = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-            state.parent.mkdir(parents=True, exist_ok=True)
-            torch.save({**held, "done": step + 1, "facts": run}, state.with_suffix(".tmp"))
-            state.with_suffix(".tmp").replace(state)
+            with written(state) as file:
+                torch.save({**held, "done": step + 1, "facts": run}, file)
         if judged or since == 200:
             figures = {}
             if judged and dev:

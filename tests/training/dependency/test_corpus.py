@@ -91,7 +91,7 @@ def test_what_is_no_conllu_is_said_with_its_line(text: str, message: str, tmp_pa
 def test_what_is_no_text_is_said(tmp_path: Path) -> None:
     path = tmp_path / "some.conllu"
     path.write_bytes(row(1).encode() + b"\n\xff")
-    with pytest.raises(TrainingDataError, match=r"some\.conllu: this is not UTF-8 \(.* at byte"):
+    with pytest.raises(TrainingDataError, match=r"some\.conllu:3: this is not UTF-8 \(.* at byte 0"):
         list(read_conllu(path))
 
 

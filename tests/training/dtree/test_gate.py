@@ -19,7 +19,7 @@ from spacy_dtparse.model.trees.bundle import KIND, read_model
 from spacy_dtparse.model.trees.gate import EVERYTHING, Gate, held_out_margins
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import FIRST_STRATEGY, KERNEL_MARKS, SLOW, hand_made
-from tests.unit.model.damage import refuses
+from tests.unit.model.damage import GONE, refuses
 from training.cli import main
 from training.data.corpus import read_treebank
 from training.dtree.examples import Replayer, Sieve
@@ -137,7 +137,8 @@ def test_a_changed_weight_is_noticed():
     """Proofs go through the gate."""
     data = gated(3).to_bytes()
     _, arrays = container_from_bytes(data, KIND)
-    refuses(DtreeParser.from_bytes, data, {"gate_weight": -arrays["gate_weight"] * 50}, "proof . of the model scores")
+    changes = {"gate_weight": -arrays["gate_weight"] * 50, "digest": GONE}
+    refuses(DtreeParser.from_bytes, data, changes, "proof . of the model scores")
 
 
 @compiled

@@ -3,7 +3,6 @@
 Turian & Melamed 2006a, listing 1. Where we differ: the labels share one grid of λ, and are trained in parallel.
 """
 
-import json
 import logging
 import math
 import os
@@ -19,7 +18,8 @@ from tqdm import tqdm  # a dependency of spaCy
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
-from ...runs.files import append_line, read_lines, write_json
+from ...runs.alone import alone_in
+from ...runs.files import append_line, keep_json, kept_json, read_lines
 from ...runs.resuming import check_facts
 from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
@@ -50,6 +50,7 @@ class PathResult(NamedTuple):
     stopped: str
 
 
+@alone_in("workdir")
 def train_path(
     stores: Mapping[str, str | os.PathLike],
     labels: Sequence[Label],
@@ -124,11 +125,13 @@ class _Path:
     def _start(self, facts: dict[str, Any]) -> float:
         """λ of level 0: as set, as in the run that is resumed, or from the largest root gradient."""
         path = self.workdir / RUN_FILE
-        if path.exists():
-            try:
-                have = json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise ConfigError(f"{path} is damaged ({error}); give another folder to start a new run.") from error
+        try:
+            have = kept_json(path)
+        except TrainingDataError as error:  # without its λ nothing goes on
+            raise ConfigError(
+                f"{path} is damaged ({error.__cause__}); give another folder to start a new run."
+            ) from error
+        if have is not None:
             if isinstance(have.get("learner"), dict):  # settings that came later had their defaults
                 have["learner"] = {**asdict(LearnerConfig()), **have["learner"]}
             check_facts(self.workdir, have, facts, ConfigError)
@@ -142,7 +145,7 @@ class _Path:
                     "every example has bias 0, so there is nothing to learn; check how the weight of the states is "
                     "shared out."
                 )
-        write_json(path, {**facts, "start": start, "notes": self.notes})
+        keep_json(path, {**facts, "start": start, "notes": self.notes})
         return start
 
     def penalty(self, level: int) -> float:

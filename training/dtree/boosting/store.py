@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
 
-from ...runs.files import write_json
+from ...runs.files import keep_json, kept_json
 from .columns import Columns, count_atoms, fill_columns, gather_rows, percolate
 from .matrix import Workspace
 from .tree import NODE, Tree
@@ -168,18 +167,21 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
 
 def write_store_file(folder: Path, opener: type, **facts: int | str) -> None:
     """Mark `folder` as a store that `opener.open(folder)` opens; `facts` are kept beside it."""
-    write_json(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **facts})
+    keep_json(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **facts})
 
 
 def read_store_file(folder: Path) -> dict:
     """What `write_store_file` wrote; TrainingDataError when the folder is no finished store."""
     try:
-        return json.loads((folder / STORE_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        facts = kept_json(folder / STORE_FILE)
+    except TrainingDataError as error:
+        raise TrainingDataError(f"{error}, with the store: give another working folder, or delete this one") from error
+    if facts is None:
         raise TrainingDataError(
-            f"{folder} is not a finished store of examples (no readable {STORE_FILE}: {error}); give the folder a "
-            "store was built in, or build it again."
-        ) from error
+            f"{folder} is not a finished store of examples (no {STORE_FILE}); give the folder a store was built in, or "
+            "build it again."
+        )
+    return facts
 
 
 @lru_cache(maxsize=8)

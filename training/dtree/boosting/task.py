@@ -12,7 +12,7 @@ import numpy as np
 
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 
-from ...runs.resuming import as_array, as_facts, save_arrays, saved_arrays
+from ...runs.resuming import as_array, as_facts, kept_arrays, save_arrays, saved_arrays
 from ..recipe import PathConfig
 from .labels import open_label_data
 from .learner import STEPS, LabelLearner, Progress
@@ -43,7 +43,7 @@ def _state_file(workdir: str | os.PathLike, name: str) -> Path:
 
 
 def _score_file(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble) -> Path:
-    return Path(workdir) / "scores" / f"{quote(name, safe='')}@{ensemble_digest(ensemble)}.npy"
+    return Path(workdir) / "scores" / f"{quote(name, safe='')}@{ensemble_digest(ensemble)}.npz"
 
 
 def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
@@ -66,12 +66,9 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
     """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
     target = _score_file(workdir, name, ensemble)
-    target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         return
-    temporary = target.with_suffix(".tmp.npy")
-    np.save(temporary, score)
-    os.replace(temporary, target)
+    save_arrays(target, {"score": score})
     for other in target.parent.glob(target.name.partition("@")[0] + "@*"):  # a quoted name has no @ or * of its own
         if other != target:
             other.unlink(missing_ok=True)
@@ -79,9 +76,9 @@ def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, 
 
 def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int) -> np.ndarray | None:
     """The scores that `save_scores` kept for exactly this ensemble, int32 (n_examples,), or None."""
-    try:
-        score = np.load(_score_file(workdir, name, ensemble))
-    except (OSError, ValueError, EOFError):
+    held = kept_arrays(_score_file(workdir, name, ensemble))
+    score = None if held is None else held["score"]
+    if score is None:
         return None
     return score if score.shape == (n_examples,) and score.dtype == np.int32 else None
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from spacy_dtparse.parsers import ConstituentParser
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -26,7 +27,7 @@ from ...dtree.boosting.task import load_scores, load_state
 from ...dtree.boosting.tree import first_trees, n_leaves, n_parameters
 from ...dtree.fit import Fit
 from ...dtree.recipe import FitRecipe
-from ...runs.files import read_lines
+from ...runs.files import kept_json, read_lines
 from .indirect import IndirectStore
 
 LABEL = "NP"  # the classifier that is looked at closely: the papers' bottleneck
@@ -51,11 +52,19 @@ def open_window(folder: Path) -> tuple[Store, LabelData]:
     return open_store(str(path)), open_label_data(path)
 
 
+def stores_facts(folder: Path) -> dict[str, Any]:
+    """What is told of the stores in a working folder. Raises TrainingDataError where there are none."""
+    facts = kept_json(folder / "stores.json")
+    if facts is None:
+        raise TrainingDataError(f"{folder} has no finished stores of examples; make them: python -m training fit …")
+    return facts
+
+
 def example_counts(folder: Path, sentences: int, labels: Sequence[str] | None = None) -> dict[str, Any]:
     """Rows and postings of the stores in a working folder, and positive examples by label (`labels`: all of them, by
     default those that were trained). `per_sentence`: rows of the window store, each an example of every label but TOP,
     for each sentence."""
-    totals = json.loads((folder / "stores.json").read_text(encoding="utf8"))["totals"]
+    totals = stores_facts(folder)["totals"]
     numbers = _trained_labels(folder) if labels is None else {name: number for number, name in enumerate(labels)}
     gold = open_window(folder)[1].gold
     counts = np.bincount(gold[gold >= 0].astype(np.int64), minlength=max(numbers.values(), default=0) + 1)
@@ -110,7 +119,7 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
     found: dict[str, Any] = {
         "corpus": fit.report,
         "examples": example_counts(folder, fit.report["sentences"], names),
-        "direct": json.loads((folder / "stores.json").read_text(encoding="utf8"))["direct"],
+        "direct": stores_facts(folder)["direct"],
         "prepare_seconds": round(prepared, 1),
     }
     if LABEL in names:

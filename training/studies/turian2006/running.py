@@ -22,7 +22,7 @@ from ...dtree.fit import Fit
 from ...dtree.recipe import NO_FACTS, FitRecipe
 from ...pcfg import PcfgOptions, train_pcfg
 from ...pcfg.latent_training import LatentOptions, train_latent
-from ...runs.files import read_lines, read_result, write_atomically, write_json
+from ...runs.files import keep_json, read_lines, read_result, write_atomically
 from ...runs.processes import worker_pool
 from ...runs.settings import changed
 from ..plans import RESULT, Named, origin
@@ -129,7 +129,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     found = MAKERS[run.kind](run, job, recipe, json.loads(json.dumps(trained)))
     made = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - began, 1)}
     result = {"facts": facts, **made, **origin(job.command), **found}
-    write_json(path, result)
+    keep_json(path, result)
     return result, True
 
 
@@ -150,7 +150,7 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
         trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
-        write_json(done, trained)
+        keep_json(done, trained)
     parser = load_parser(model_file)
     rows = read_lines(log)
     best = best_row(rows)

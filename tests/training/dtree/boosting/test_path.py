@@ -4,7 +4,6 @@ files.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -21,7 +20,7 @@ from training.dtree.boosting.store import open_store
 from training.dtree.boosting.task import ensemble_digest, load_scores, load_state
 from training.dtree.boosting.tree import n_parameters
 from training.dtree.recipe import LearnerConfig, PathConfig
-from training.runs.files import read_lines
+from training.runs.files import keep_json, kept_json, read_lines
 
 from .conftest import make_data, make_store, save_labels
 
@@ -60,7 +59,7 @@ def serial(store_folder, tmp_path):
 
 def test_log_and_result(serial, store_folder, tmp_path):
     assert serial.stopped == "levels" and len(serial.rows) == 4
-    rows = [json.loads(line) for line in (tmp_path / "serial" / "log.jsonl").read_text().splitlines()]
+    rows = read_lines(tmp_path / "serial" / "log.jsonl")
     assert rows == serial.rows
     assert [row["level"] for row in rows] == [0, 1, 2, 3]
     penalties = [row["lambda"] for row in rows]
@@ -239,9 +238,9 @@ def test_labels_may_have_their_own_stores_and_odd_ones_are_noted(store_folder, t
 def test_a_run_of_an_earlier_version_is_resumed(serial, store_folder, tmp_path):
     """Its settings do not name those that came later; they had their defaults."""
     path = tmp_path / "serial" / "run.json"
-    facts = json.loads(path.read_text())
+    facts = kept_json(path)
     del facts["learner"]["subtraction"]
-    path.write_text(json.dumps(facts))
+    keep_json(path, facts)
     again = train_path({"main": store_folder}, LABELS, settings(), None, tmp_path / "serial", count_f1)
     assert digests(again) == digests(serial)
     other = settings(learner={"subtraction": False})

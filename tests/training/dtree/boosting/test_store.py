@@ -9,6 +9,7 @@ from spacy_dtparse.errors import TrainingDataError
 from tests.reference import boosting as naive
 from training.dtree.boosting.store import BITSET_SHARE, Store, open_store, read_store_file
 from training.dtree.boosting.tree import Tree, single_leaf
+from training.runs.files import keep_json
 
 from .conftest import make_store
 
@@ -86,7 +87,7 @@ def test_a_store_is_opened_once(tmp_path):
 def test_a_store_that_is_not_ours_is_refused(tmp_path):
     with pytest.raises(TrainingDataError, match="not a finished store"):
         read_store_file(tmp_path)
-    (tmp_path / "store.json").write_text('{"opener": "os:system", "n_atoms": 3}')
+    keep_json(tmp_path / "store.json", {"opener": "os:system", "n_atoms": 3})
     with pytest.raises(TrainingDataError, match="allowed are classes below `training`"):
         open_store(str(tmp_path))
 

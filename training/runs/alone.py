@@ -1,0 +1,99 @@
+"""One run at a time in a folder."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TypeVar
+
+from spacy_dtparse.errors import ConfigError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    import msvcrt
+
+LOCK_FILE = ".lock"
+logger = logging.getLogger(__name__)
+C = TypeVar("C", bound=Callable)
+_lock, _held = threading.Lock(), dict[Path, int]()
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder, which is made, for as long as this lasts; parts of one run may be nested.
+
+    The system's own lock on a file: it is gone with the process that held it, however that ended. Raises ConfigError,
+    which names the process that has the folder. Where a file system has no locks a warning says so.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder.resolve()
+    with _lock:
+        file = None if place in _held else _take(place)
+        _held[place] = _held.get(place, 0) + 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _held[place] -= 1
+            if not _held[place]:
+                del _held[place]
+        if file is not None:
+            file.close()
+
+
+def alone_in(name: str) -> Callable[[C], C]:
+    """Of a function: it runs `alone` in the folder that this argument is, unless that is None."""
+
+    def decorate(function: C) -> C:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def run(*args, **kwargs):  # type: ignore[no-untyped-def]
+            bound = signature.bind(*args, **kwargs)
+            folder = bound.arguments.get(name)
+            if folder is None:
+                return function(*args, **kwargs)
+            with alone(Path(folder)):
+                return function(*args, **kwargs)
+
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+def _take(folder: Path) -> IO[str]:
+    file = (folder / LOCK_FILE).open("a+", encoding="utf8")
+    try:
+        _lock_file(file)
+    except (BlockingIOError, PermissionError) as error:
+        file.seek(1)
+        with suppress(OSError):
+            holder = file.read().strip()
+        file.close()
+        raise ConfigError(
+            f"{folder} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or give this "
+            "one another folder"
+        ) from error
+    except OSError as error:
+        logger.warning("%s: no locks there (%s); see to it that no other run uses it", folder, error)
+        return file
+    file.truncate(0)
+    file.write(f"\n{os.getpid()}\n")
+    file.flush()
+    return file
+
+
+def _lock_file(file: IO[str]) -> None:
+    """Lock its first byte, or raise at once."""
+    if os.name == "nt":
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
