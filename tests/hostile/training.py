@@ -5,8 +5,8 @@
 A run is a small training of one kind, in a process of its own, that ends at a random moment: by SIGKILL, or because its
 files may not grow beyond a random size (as on a full disk). In half of the runs one of its files is then damaged: cut
 short, emptied, a bit flipped, taken away. The same command again must end with the very bytes of a run that nobody
-disturbed, or with one line that names a file or folder, without which it does. Anything else is lost. Prints how many of
-each kind ended how; exits with 1 where something is lost.
+disturbed, or with one line that names a file or folder, without which it does. Anything else is lost. Prints how many
+of each kind ended how; exits with 1 where something is lost.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Kind:
         trees, few = f"{SAMPLE}/train.mrg,limit=50", f"{SAMPLE}/dev.mrg,limit=6"
         links = str(SAMPLE / "dependencies.conllu")
         out = ["--out", str(self.out), "--workdir", str(self.work)]
-        span = ["epochs=1", "batch=200", "warm=5", "judge_every=0.2", "shape.layers=1", "shape.width=16", "shape.units=16"]
+        span = ["epochs=1", "batch=200", "warm=5", "judge_every=0.2", "shape.layers=1", "shape.width=16"]
         members = ["members=3", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=2"]
         tagger = ["network.width=16", "network.layers=1", "fit.epochs=0.2"]
         self.arguments: list[str] = {

@@ -4,7 +4,9 @@ files.
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
+import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -233,6 +235,13 @@ def test_labels_may_have_their_own_stores_and_odd_ones_are_noted(store_folder, t
     assert result.rows[0]["lambda"] == 2.0 and result.best == result.rows[-1]
     assert n_parameters(result.ensembles["SHIFT"]) > 0
     assert (result.ensembles["NEVER"].atom == -1).all() and (result.ensembles["NEVER"].value < 0).all()
+
+
+def test_a_clock_that_is_set_back_changes_nothing(serial, store_folder, tmp_path, monkeypatch):
+    hours = itertools.count(0, -3600)
+    monkeypatch.setattr(time, "time", lambda: 1e9 + next(hours))
+    again = train_path({"main": store_folder}, LABELS, settings(), None, tmp_path / "back", count_f1)
+    assert next(hours) < -10_000 and digests(again) == digests(serial) and again.stopped == serial.stopped
 
 
 def test_a_run_of_an_earlier_version_is_resumed(serial, store_folder, tmp_path):
