@@ -19,7 +19,6 @@ import random
 import re
 import resource
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -104,7 +103,6 @@ KINDS = ("fit", "span", "pcfgla", "bpm", "jackknife", "tagger")
 
 
 def _run(kind: Kind, most_bytes: int | None) -> None:
-    os.setsid()
     for name, number in (("stdout", 1), ("stderr", 2)):
         os.dup2(os.open(kind.folder / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     if most_bytes is not None:
@@ -121,7 +119,7 @@ def finish(kind: Kind) -> int | None:
     process = kind.start()
     process.join(MOST_SECONDS)
     if process.exitcode is None:
-        os.killpg(process.pid, signal.SIGKILL)  # type: ignore[arg-type]
+        process.kill()
         process.join()
         return None
     return process.exitcode
@@ -161,8 +159,7 @@ def disturb(kind: Kind, seconds: float, rng: random.Random, harm: bool) -> str:
         process = kind.start()
         process.join(after)
         done = f"killed after {after:.2f} s"
-        if process.exitcode is None:
-            os.killpg(process.pid, signal.SIGKILL)  # type: ignore[arg-type]
+        process.kill()
         process.join()
     return done + (damage(kind, rng) if harm else "")
 
@@ -197,8 +194,8 @@ def _read(path: Path) -> str:
 
 
 def _named(kind: Kind, line: str) -> Path | None:
-    """The file or folder of the run that a message names."""
-    found = re.findall(re.escape(str(kind.folder)) + r"[^\s:;,()'\"]*", line)
+    """The file or folder that a message names, of what the run keeps."""
+    found = re.findall(re.escape(str(kind.work)) + r"[^\s:;,()'\"]*", line)
     return Path(found[0]) if found else None
 
 

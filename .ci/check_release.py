@@ -1,0 +1,116 @@
+"""Check the distributions in a folder against a clone, and add the models to its list of components.
+
+    python .ci/check_release.py DIR CLONE
+
+The wheel has all files of the package that git has, and no other; so has the source distribution. Every model has its
+licence beside it, and the metadata name all of them. Nothing that an installation brings along has a licence that asks
+for the source of what it is used in (GPL, AGPL). Exits with 1 and says what is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email import message_from_bytes
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+MOST_BYTES = 12_000_000
+"""Of a file."""
+BESIDE = {"CHANGELOG.md", "SECURITY.md", "README.md", "LICENSE", "pyproject.toml", ".gitignore", "PKG-INFO"}
+"""What the source distribution has beside the package."""
+MODELS_LICENCE = "CC-BY-SA-4.0"
+
+
+def tracked(clone: Path) -> set[str]:
+    """The files of the package that git has."""
+    listed = subprocess.run(["git", "ls-files", "spacy_dtparse"], cwd=clone, check=True, capture_output=True, text=True)
+    return set(listed.stdout.split("\n")) - {""}
+
+
+def check_wheel(path: Path, wanted: set[str]) -> list[str]:
+    """What is wrong with a wheel."""
+    with zipfile.ZipFile(path) as wheel:
+        files = {info.filename: info.file_size for info in wheel.infolist() if not info.is_dir()}
+        own = {name for name in files if ".dist-info/" not in name}
+        (metadata,) = [name for name in files if name.endswith(".dist-info/METADATA")]
+        facts = message_from_bytes(wheel.read(metadata))
+        problems = _differences(path, own, wanted)
+        problems += [f"{path.name}: {name} has {n} bytes" for name, n in files.items() if n > MOST_BYTES]
+    if facts["License-Expression"] != f"MIT AND {MODELS_LICENCE}":
+        problems.append(f"{path.name}: its licence is {facts['License-Expression']}")
+    named = set(facts.get_all("License-File", []))
+    folder = metadata.removesuffix("METADATA") + "licenses/"
+    problems += [f"{path.name}: {name} is named, but not there" for name in named if folder + name not in files]
+    for name in sorted(own):
+        beside = str(PurePosixPath(*PurePosixPath(name).parts[:3]) / "LICENSE")
+        if PurePosixPath(name).name == "model" and (beside not in own or beside not in named):
+            problems.append(f"{path.name}: {name} has no licence beside it, or the metadata do not name it")
+    return problems
+
+
+def check_source(path: Path, wanted: set[str]) -> list[str]:
+    """What is wrong with a source distribution."""
+    with tarfile.open(path) as archive:
+        files = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    return _differences(path, files - BESIDE, wanted) + [f"{path.name}: {name} is missing" for name in BESIDE - files]
+
+
+def _differences(path: Path, found: set[str], wanted: set[str]) -> list[str]:
+    missing = [f"{path.name}: {name} is missing" for name in sorted(wanted - found)]
+    return missing + [f"{path.name}: {name} does not belong there" for name in sorted(found - wanted)]
+
+
+def with_models(bom: dict[str, Any], clone: Path, wanted: set[str]) -> dict[str, Any]:
+    """The list of components with the package's models."""
+    models = [name for name in sorted(wanted) if PurePosixPath(name).name == "model"]
+    more = [
+        {
+            "type": "machine-learning-model",
+            "bom-ref": name,
+            "name": "/".join(PurePosixPath(name).parts[2:-1]),
+            "licenses": [{"license": {"id": MODELS_LICENCE, "acknowledgement": "declared"}}],
+            "hashes": [{"alg": "SHA-256", "content": hashlib.sha256((clone / name).read_bytes()).hexdigest()}],
+        }
+        for name in models
+    ]
+    return {**bom, "components": [*bom.get("components", []), *more]}
+
+
+def check_licences(bom: dict[str, Any]) -> list[str]:
+    """What of the components has no licence, or one that asks for more than to be named."""
+    problems = []
+    for component in bom["components"]:
+        named = []
+        for entry in component.get("licenses", []):
+            licence = entry.get("license", {})
+            named.append(entry.get("expression") or licence.get("id") or licence.get("name") or "")
+        text = ", ".join(filter(None, named))
+        if not text:
+            problems.append(f"{component['name']}: no licence is told")
+        if "GPL" in text.replace("LGPL", "") or "GNU General" in text:
+            problems.append(f"{component['name']}: {text}")
+    return problems
+
+
+def main() -> int:
+    """Check, write, say."""
+    folder, clone = map(Path, sys.argv[1:])
+    wanted = tracked(clone)
+    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    path = folder / "sbom.cdx.json"
+    bom = with_models(json.loads(path.read_text(encoding="utf8")), clone, wanted)
+    path.write_text(json.dumps(bom, indent=2) + "\n", encoding="utf8")
+    problems = check_wheel(wheel, wanted) + check_source(source, wanted) + check_licences(bom)
+    for problem in problems:
+        print(f"release: {problem}", file=sys.stderr)
+    print(f"{len(wanted)} files in both distributions, {len(bom['components'])} components", file=sys.stderr)
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
