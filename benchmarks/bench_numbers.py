@@ -3,9 +3,10 @@
     python benchmarks/bench_numbers.py --text RAW/news.wikinews.txt --pipelines en_dtparse --sentences 10000
 
 Each setting parses the same sentences of the text, with the tags of the pipeline under that setting, in a process and
-with kernels of its own: `host`, what numba takes this CPU for; `avx2` and `sse2`, x86-64 CPUs with vectors of 256 bits and
-fused products, and of 128 bits without; `generic`, which every x86-64 CPU can run. Prints for each how many sentences
-have the tags, the trees and the scores of the host to the bit, the largest difference of a score in equal trees, and its
+with kernels of its own: `host`, what numba takes this CPU for; `avx2` and `sse2`, x86-64 CPUs with vectors of 256 bits
+and fused products, and of 128 bits without; `generic`, which every x86-64 CPU can run; `oldlibm`, that of avx2 with the
+C library's functions for CPUs without fused products, as far as it can choose. Prints for each how many sentences have
+the tags, the trees and the scores of the host to the bit, the largest difference of a score in equal trees, and its
 time in times that of the host. `--twice` runs the last setting once more, which must give the same.
 """
 
@@ -25,12 +26,16 @@ from typing import Any
 
 from common import ROOT, save
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, str]] = {
     "host": {},
     "avx2": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
     "sse2": {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
+    "oldlibm": {
+        "NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-FMA,-FMA_Usable,-FMA4,-AVX512F",
+    },
     "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-}
+}  # fmt: skip
 
 
 def texts(path: Path, wanted: int) -> list[str]:
