@@ -32,7 +32,7 @@ language = "en"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_argparse_cli"]
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "assets/**.md", "docs/**.md"]
+include_patterns = ["README.md", "CHANGELOG.md", "SECURITY.md", "assets/**.md", "docs/**.md"]
 exclude_patterns = ["build", ".venv", "docs/site"]
 smartquotes = False  # quotes and dashes stand as they were written
 

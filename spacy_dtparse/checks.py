@@ -1,6 +1,7 @@
 """Which values settings may have, each as a test and in words, and the error for what does not fit."""
 
 import math
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -76,6 +77,15 @@ def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None
         if not setting.fits(value):
             called = f"{kind} setting {name!r}" if kind else name
             raise ConfigError(f"{called} is {value!r}; it must be {setting.allowed}")
+
+
+_short = reprlib.Repr()
+_short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
+
+
+def shown(value: Any) -> str:
+    """A value in an error message, however long it is."""
+    return _short.repr(value)
 
 
 def _is_number(value: Any) -> bool:

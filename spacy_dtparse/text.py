@@ -6,6 +6,7 @@ meet.
 
 import re
 
+from .errors import DtparseError
 from .symbols import SymbolTable
 
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -77,3 +78,21 @@ def word_shape(word: str) -> str:
 def affixes(word: str, length: int) -> tuple[str, str]:
     """The prefix and the suffix of so many characters; the whole word where it has no more."""
     return word[:length], word[-length:]
+
+
+MOST_MARKS = 2000
+"""Marks in a row of characters without white space that a tokenizer gets: these take it about a second."""
+_LONG_RUN = re.compile(rf"\S{{{MOST_MARKS + 1},}}")
+
+
+def check_text(text: str, where: str = "the text") -> None:
+    """Raise DtparseError for a text that spaCy's tokenizer would not come back from: it looks at what stands between
+    two spaces anew after each bracket, quote or emoji that it takes off, so its time grows with the square of these."""
+    for run in _LONG_RUN.finditer(text):
+        marks = sum(not character.isalnum() for character in run[0])
+        if marks > MOST_MARKS:
+            raise DtparseError(
+                f"{where}: from character {run.start() + 1:,} on there are {len(run[0]):,} characters without white "
+                f"space, {marks:,} of them marks (neither letters nor digits); spaCy's tokenizer takes at most "
+                f"{MOST_MARKS:,} in sensible time. Put spaces between them, or leave them out"
+            )

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from ..errors import DtparseError
+from ..text import check_text
 from .pipelines import add_pipeline_arguments, get_component, load_pipeline, natural_number, quiet_warnings
 
 
@@ -33,6 +34,7 @@ def run(options: argparse.Namespace) -> None:
     quiet_warnings()
     if not options.text.strip():
         raise DtparseError("the text is empty; give a sentence in quotes")
+    check_text(options.text)
     nlp = load_pipeline(options.pipeline, options.model, options.budget)
     doc, pipe = nlp(options.text), get_component(nlp)
     if options.span is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DtparseError
+from ..text import check_text
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -88,6 +89,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         each = ((Place(name, number), line) for name, number, line in lines if line.strip())
         read = list(paragraphs(lines) if options.paragraphs else each)
+        for place, text in read:
+            check_text(text, f"{place.document}:{place.line}")
         kept = nlp.pipe_names
     pipe, ids = get_component(nlp), count(1)
     progress = Progress(len(read), bool(options.files))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
+from ..text import check_text
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> None:
     elif options.text.strip():
         from ..pipeline.drawings import drawn_trees
 
+        check_text(options.text)
         nlp = load_pipeline(options.pipeline, options.model, options.budget)
         if options.scores and getattr(get_component(nlp).parser, "calibration", None) is not None:
             tell_probabilities(get_component(nlp))

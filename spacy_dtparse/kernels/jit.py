@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial, update_wrapper
@@ -46,9 +48,20 @@ def sources_digest(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def others_write(folder: Path) -> bool:
+    """Whether other users than this one and root can put files into a folder; numba unpickles what it finds there.
+    Members of this user's own group may, as they usually are this user alone."""
+    if not hasattr(os, "geteuid"):
+        return False
+    found = folder.stat()
+    group = found.st_mode & stat.S_IWGRP and found.st_gid not in (os.getegid(), 0)
+    return bool(found.st_uid not in (os.geteuid(), 0) or group or found.st_mode & stat.S_IWOTH)
+
+
 @cache
 def _cache_folder(folder: Path) -> Path | None:
-    """The first writable place for compiled kernels of `folder`: numba's setting, beside the source, the user's."""
+    """The first place for compiled kernels of `folder` that is writable, for nobody else: numba's setting, beside the
+    source, the user's. Warns of a numba's setting that is not."""
     candidates = []
     if config.CACHE_DIR:
         candidates.append(Path(config.CACHE_DIR))
@@ -59,10 +72,21 @@ def _cache_folder(folder: Path) -> Path | None:
         try:
             candidate.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=candidate):
+                pass
+            if not others_write(candidate):
                 return candidate
-        except OSError:
-            continue
+            reason = (
+                "other users can write there, and numba unpickles what it finds: chmod go-w it, or give a new folder"
+            )
+        except OSError as error:
+            reason = f"nothing can be written there ({error.strerror}): give another folder"
+        if config.CACHE_DIR and candidate == candidates[0]:
+            _warn(f"NUMBA_CACHE_DIR={candidate} is not used for compiled kernels; {reason}")
     return None
+
+
+def _warn(message: str) -> None:
+    warnings.warn(f"spacy_dtparse: {message}", UserWarning, stacklevel=2)
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]
@@ -113,15 +137,27 @@ class _Cache(caching.FunctionCache):
         """What was compiled, without numba's declarations for type inference and the making of code, which finished
         machine code does not need: they take some 30 MB and 0.15 s. numba declares them itself before it compiles."""
         _name_runtime()
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+        try:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        except Exception as error:  # what is there was cut short, say; numba would go on to unpickle it
+            told = f"{type(error).__name__}: {error}"
+            _warn(f"a compiled kernel in {self.cache_path} cannot be read ({told}) and is made anew")
+            with suppress(OSError):
+                self.flush()
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, and leave word of which sources it was; see `warmup`."""
-        super().save_overload(sig, data)
         locator = self._impl.locator
-        with suppress(OSError):
+        try:
+            super().save_overload(sig, data)
             stamp_path(Path(self.cache_path), locator.source_folder).write_text(locator.get_source_stamp())
+        except OSError as error:
+            _warn(
+                f"a compiled kernel cannot be kept in {self.cache_path} ({error.strerror}); it is compiled in every "
+                "process. Make room, or set NUMBA_CACHE_DIR to a folder that can be written to"
+            )
 
 
 def stamp_path(cache: Path, folder: Path) -> Path:

@@ -12,12 +12,13 @@ import lzma
 import math
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from srsly import msgpack
 
+from ..checks import shown
 from ..errors import ModelFormatError
 
 MAGIC = b"\x8bDTP\r\n\x1a\n"
@@ -25,6 +26,12 @@ VERSION = 1
 COMPRESSIONS = ("none", "zlib", "lzma")
 MAX_EXPANDED = 2**30
 """Largest expanded payload in bytes that is read; checked before anything of that size is allocated."""
+_FREE, _TIMES = 2**22, 32
+"""Bytes that any file may expand to, and how many more for each byte that it has. Arrays keep to the same limit."""
+_MOST_DIRECTORY, _FREE_DIRECTORY, _TIMES_DIRECTORY = 2**25, 2**20, 16
+"""The same for the directory, whose strings and numbers take more memory than bytes, and the most that is read."""
+_MOST_ARRAYS, _MOST_CONTAINERS, _MOST_ITEMS = 1024, 2**16, 2**20
+"""Arrays of a file; lists and dicts in its directory; items of one of these."""
 
 _HEADER = struct.Struct("<8sHH24s32sQQ")
 HEADER_SIZE = _HEADER.size
@@ -33,6 +40,7 @@ _PIECE = 2**16
 """Bytes that are expanded at once."""
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 _MAX_DIMENSIONS = 8
+_LONGEST_NAME = 200
 _ADVICE = "fetch or write the file again"
 
 
@@ -43,7 +51,8 @@ def container_to_bytes(
 
     `kind`: 1 to 24 ASCII characters that name what the file holds. `meta`: None, bool, int, float, str, bytes, and
     lists and str-keyed dicts of them (tuples come back as lists, keys in sorted order). `arrays`: of bool, integers,
-    float32 or float64. Raises `TypeError` on other types and `ValueError` on a bad kind or compression, or on more than
+    float32 or float64. What would expand to so many times its size that it looks like an attack is stored
+    uncompressed. Raises `TypeError` on other types and `ValueError` on a bad kind or compression, or on more than
     `MAX_EXPANDED` bytes.
     """
     name = kind.encode("ascii", "replace")
@@ -63,15 +72,17 @@ def container_to_bytes(
         directory.append([str(key), array.dtype.name, small.dtype.name, list(array.shape)])
         planes = np.ascontiguousarray(small.astype(small.dtype.newbyteorder("<"))).view(np.uint8)
         blobs.append(planes.reshape(-1, small.dtype.itemsize).T.tobytes())
-    head = msgpack.packb({"arrays": directory, "meta": _plain(meta, "meta")}, use_bin_type=True)
+    head = msgpack.packb({"arrays": directory, "meta": plain(meta, "meta")}, use_bin_type=True)
     payload = b"".join([struct.pack("<I", len(head)), head, *blobs])
     if len(payload) > MAX_EXPANDED:
         raise ValueError(f"content of {len(payload)} bytes; a container holds at most {MAX_EXPANDED}")
-    stored = payload
+    stored, held = payload, sum(np.asarray(array).nbytes for array in arrays.values())
     if compression == "zlib":
         stored = zlib.compress(payload, 9)
     elif compression == "lzma":
         stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=_LZMA)
+    if max(len(payload), held) > _most_bytes(len(stored)) or len(head) > _most_directory(len(stored)):
+        stored, compression = payload, "none"
     code = COMPRESSIONS.index(compression)
     digest = _digest(VERSION, code, name, len(payload), stored)
     return _HEADER.pack(MAGIC, VERSION, code, name, digest, len(stored), len(payload)) + stored
@@ -106,8 +117,11 @@ def container_from_bytes(
         raise ModelFormatError(f"damaged model file: its content does not have the digest in its header; {_ADVICE}")
     if version < 1 or code >= len(COMPRESSIONS):
         raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
-    if length > MAX_EXPANDED:
-        raise ModelFormatError(f"model file expands to {length} bytes; at most {MAX_EXPANDED} are read")
+    if length > _most_bytes(stored_length):
+        raise ModelFormatError(
+            f"model file expands to {length} bytes; at most {_most_bytes(stored_length)} are read from a file of this "
+            "size"
+        )
     content = _Content(stored, COMPRESSIONS[code], length)
     try:
         found = _parse(content)
@@ -127,6 +141,16 @@ def container_digest(data: bytes | bytearray | memoryview) -> str:
     """The digest in a container's header, 64 hex digits, nothing else checked; raises `ModelFormatError` if there is
     none."""
     return _header(memoryview(data).cast("B"))[1][4].hex()
+
+
+def _most_bytes(stored: int) -> int:
+    """What so many stored bytes may expand to."""
+    return min(MAX_EXPANDED, _FREE + _TIMES * stored)
+
+
+def _most_directory(stored: int) -> int:
+    """How long the directory may be that so many stored bytes expand to."""
+    return min(_MOST_DIRECTORY, _FREE_DIRECTORY + _TIMES_DIRECTORY * stored)
 
 
 def _header(data: memoryview) -> tuple[str, tuple[Any, ...]]:
@@ -159,19 +183,20 @@ def narrow(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _plain(value: Any, where: str) -> Any:
-    """`value` as msgpack's own types with sorted keys; numpy scalars become Python's."""
+def plain(value: Any, where: str) -> Any:
+    """`value`, which is at `where`, as msgpack's own types with sorted keys; numpy scalars become Python's. Raises
+    `TypeError` for what a container cannot hold."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{where}[{k}]") for k, item in enumerate(value)]
+        return [plain(item, f"{where}[{k}]") for k, item in enumerate(value)]
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{where} has the key {key!r}; only str keys can be stored")
-        return {key: _plain(value[key], f"{where}[{key!r}]") for key in sorted(value)}
+        return {key: plain(value[key], f"{where}[{key!r}]") for key in sorted(value)}
     kind = type(value).__name__
     raise TypeError(f"{where} is a {kind}; store arrays under `arrays`, the rest as plain Python values")
 
@@ -200,6 +225,11 @@ class _Content:
     def left(self) -> int:
         """Bytes that are not taken yet."""
         return self._length - self._taken
+
+    @property
+    def stored(self) -> int:
+        """Bytes that it is stored in."""
+        return len(self._stored)
 
     def take(self, size: int) -> np.ndarray:
         """The next `size` bytes, of those `left`, as uint8 of its own."""
@@ -263,11 +293,15 @@ def _damaged(what: str) -> ModelFormatError:
 def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     head = _directory(content)
     arrays: dict[str, np.ndarray] = {}
+    room = _most_bytes(content.stored)
     for entry in head["arrays"]:
         name, dtype, stored, shape = _checked_entry(entry, arrays)
         width, count = np.dtype(stored).itemsize, math.prod(shape)
         if count * width > content.left:
             raise _damaged(f"array {name!r} of shape {shape} reaches past the end")
+        room -= count * np.dtype(dtype).itemsize
+        if room < 0:
+            raise _damaged(f"up to array {name!r} there is more than {_most_bytes(content.stored)} bytes of numbers")
         planes = content.take(count * width).reshape(width, count)
         narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<")).reshape(shape)
         array = narrow.astype(dtype, order="C", copy=False)
@@ -292,30 +326,65 @@ def _directory(content: _Content) -> dict[str, Any]:
     (size,) = struct.unpack("<I", content.take(4).data)
     if size > content.left:
         raise _damaged("its directory is longer than the file")
+    if size > _most_directory(content.stored):
+        raise _damaged(f"its directory has {size} bytes; at most {_most_directory(content.stored)} are read")
+    count = _Count()
     try:
-        # With a hook of our own srsly does not add its decoders, of which one can unpickle.
-        head = msgpack.unpackb(content.take(size), raw=False, object_pairs_hook=dict, ext_hook=no_extensions)
+        # With hooks of our own srsly does not add its decoders, of which one can unpickle.
+        head = msgpack.unpackb(
+            content.take(size), raw=False, object_pairs_hook=count.pairs, list_hook=count.list, ext_hook=no_extensions,
+            max_array_len=min(size, _MOST_ITEMS), max_map_len=min(size, _MOST_ITEMS),
+        )  # fmt: skip
     except Exception as error:  # the decoder raises many types; all mean the same here
         raise _damaged(f"its directory is no msgpack of plain values ({error})") from error
     if not isinstance(head, dict) or set(head) != {"arrays", "meta"} or not isinstance(head["meta"], dict):
         raise _damaged("its directory lacks meta or arrays")
     if not isinstance(head["arrays"], list):
         raise _damaged("its list of arrays is no list")
+    if len(head["arrays"]) > _MOST_ARRAYS:
+        raise _damaged(f"it has {len(head['arrays'])} arrays; at most {_MOST_ARRAYS} are read")
     return head
+
+
+class _Count:
+    """What a directory's lists and dicts become; there may only be so many, since an empty one of one byte takes many
+    in memory."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def list(self, items: list[Any]) -> list[Any]:
+        self._seen += 1
+        if self._seen > _MOST_CONTAINERS:
+            raise ValueError(f"more than {_MOST_CONTAINERS} lists and dicts")
+        return items
+
+    def pairs(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+        self.list([])
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if not isinstance(key, str) or key in found:
+                raise ValueError(f"the key {shown(key)} is no text or occurs twice")
+            found[key] = value
+        return found
 
 
 def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str, list[int]]:
     """An array's entry in the directory: its name, which none `before` has, its dtype, the stored one, its shape."""
     if not isinstance(entry, list) or len(entry) != 4:
-        raise _damaged(f"array entry {entry!r} has not the form name, dtype, stored dtype, shape")
+        raise _damaged(f"array entry {shown(entry)} has not the form name, dtype, stored dtype, shape")
     name, dtype, stored, shape = entry
-    if not isinstance(name, str) or name in before:
-        raise _damaged(f"array name {name!r} is no text or occurs twice")
+    if not isinstance(name, str) or name in before or not (name.isprintable() and 1 <= len(name) <= _LONGEST_NAME):
+        raise _damaged(f"array name {shown(name)} is no text of 1 to {_LONGEST_NAME} letters or occurs twice")
     if not isinstance(dtype, str) or not isinstance(stored, str) or not {dtype, stored} <= _KINDS:
-        raise _damaged(f"array {name!r} has dtype {dtype!r} stored as {stored!r}; allowed are {sorted(_KINDS)}")
+        raise _damaged(
+            f"array {name!r} has dtype {shown(dtype)} stored as {shown(stored)}; allowed are {sorted(_KINDS)}"
+        )
     if dtype != stored and (np.dtype(dtype).kind not in "iu" or np.dtype(stored).kind not in "iu"):
         raise _damaged(f"array {name!r} of {dtype} is stored as {stored}; only integers are stored narrower")
-    sound = isinstance(shape, list) and all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape)
-    if not sound or len(shape) > _MAX_DIMENSIONS:
-        raise _damaged(f"array {name!r} has the shape {shape!r}")
+    sound = isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS
+    if not sound or not all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape):
+        raise _damaged(f"array {name!r} has the shape {shown(shape)}")
+    if 0 in shape and math.prod(filter(None, shape)) > _MOST_ITEMS:  # of no bytes, so that none bounds it
+        raise _damaged(f"array {name!r} has the shape {shape}, and nothing in it")
     return name, dtype, stored, shape

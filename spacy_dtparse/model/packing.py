@@ -4,15 +4,37 @@ is stored; in float32 it would take four times the memory."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..dtypes import REAL, STORED_REAL, STORED_TABLE
 from ..errors import ModelFormatError
+from .schema import Array
 
 N = TypeVar("N", bound=Any)
 _AGAIN = "fetch or write the model again"
+_MOST_LAYERS = 8
+"""Layers of units: kernels are compiled anew for each number of them."""
+
+
+def declared(arrays: Mapping[str, np.ndarray], prefix: str, **rest: tuple[int | str, ...]) -> dict[str, Array]:
+    """The arrays of a network whose names begin with the prefix, in a file; `rest`: the shapes of those behind the
+    layers. How the shapes hang together is checked by `unpack`."""
+    recurrent = arrays.get(prefix + "recurrent", np.zeros(0))
+    layers = min(recurrent.shape[0] if recurrent.ndim else 0, _MOST_LAYERS)
+    shapes = {"recurrent": ("layers", 2, 2, "units"), "bias": ("layers", 2, 2, "units"), **rest}
+    shapes |= {f"weights{k}": (f"inputs of layer {k}", f"outputs of layer {k}") for k in range(layers)}
+    found = {name: Array("uint16", shape, empty=False) for name, shape in shapes.items()}  # float16, see `pack`
+    found["table"] = Array("int8", ("rows", "width"), empty=False)
+    found["factor"] = Array("float32", ("rows",), 0, 2**10)
+    return {prefix + name: replace(array, shape=_of(prefix, array.shape)) for name, array in found.items()}
+
+
+def _of(prefix: str, shape: tuple[int | str | None, ...]) -> tuple[int | str | None, ...]:
+    """The shape with sizes of this network's own."""
+    return tuple(prefix + size if isinstance(size, str) else size for size in shape)
 
 
 def table_of(network: Any) -> np.ndarray:

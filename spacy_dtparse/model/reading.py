@@ -1,4 +1,4 @@
-"""Models of any kind in containers; reading checks the version, that the parts fit together, and the fingerprint."""
+"""Models of any kind in containers; reading checks the version, all fields, that they fit together, the fingerprint."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from ..checks import shown
 from ..errors import DtparseError, ModelFormatError
-from .container import container_from_bytes, container_to_bytes
+from .container import container_from_bytes, container_to_bytes, plain
+from .schema import Schema
 
 FETCH = "fetch or write it again"
 
@@ -34,40 +36,49 @@ M = TypeVar("M", bound=Storable)
 @dataclass(frozen=True)
 class ModelFormat(Generic[M]):
     """How models of a kind are kept in a container: `what` names them in messages. `parts`: plain data and arrays of a
-    model, which `build` makes it of."""
+    model, which `build` makes it of once they are as the `schema` has it."""
 
     kind: str
     version: int
     what: str
     parts: Callable[[M], tuple[dict[str, Any], dict[str, np.ndarray]]]
     build: Callable[[dict[str, Any], dict[str, np.ndarray]], M]
+    schema: Schema
     compression: str = "lzma"
 
     def write(self, model: M, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-        """The model as a container; equal models and proofs (see `parsers.proofs`) give equal bytes."""
+        """The model as a container; equal models and proofs (see `parsers.proofs`) give equal bytes. Raises
+        ModelFormatError for what `read` would refuse."""
         parts, arrays = self.parts(model)
         meta = {"version": self.version, "fingerprint": model.fingerprint(), "proofs": list(proofs), "meta": model.meta}
-        return container_to_bytes(self.kind, {**meta, **parts}, arrays, compression=self.compression)
+        meta = plain({**meta, **parts}, "meta")
+        self._check(meta, arrays)
+        return container_to_bytes(self.kind, meta, arrays, compression=self.compression)
+
+    def _check(self, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        fault = self.schema.fault(meta, arrays)
+        if fault:
+            raise ModelFormatError(f"malformed {self.what}: {fault}; {FETCH}")
 
     def read(self, data: bytes) -> tuple[M, list[dict[str, Any]]]:
-        """The model of a container, and its proofs, none in a file of an earlier version.
+        """The model of a container, and its proofs.
 
-        Raises ModelFormatError if the bytes are no container of this kind, are damaged, of another version, or do not
-        have the fingerprint they name.
+        Raises ModelFormatError if the bytes are no container of this kind, are damaged, of another version, hold
+        anything but what the schema says, or do not have the fingerprint they name.
         """
         meta, arrays = container_from_bytes(data, self.kind)
         if meta.get("version") != self.version:
             raise ModelFormatError(
-                f"the {self.what} has version {meta.get('version')!r}; this release reads version {self.version}: "
+                f"the {self.what} has version {shown(meta.get('version'))}; this release reads version {self.version}: "
                 "install the release that made it, or train it again"
             )
+        self._check(meta, arrays)
         try:
             model = self.build(meta, arrays)
             fingerprint, named = model.fingerprint(), meta["fingerprint"]
-            proofs = [dict(proof) for proof in meta.get("proofs", [])]
         except ModelFormatError:
             raise
-        except (DtparseError, KeyError, IndexError, TypeError, ValueError) as error:
+        except (DtparseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             told = f"{type(error).__name__}: {error}"
             raise ModelFormatError(f"the model's parts do not fit together ({told}); {FETCH}") from error
         if fingerprint != named:
@@ -75,4 +86,4 @@ class ModelFormat(Generic[M]):
                 f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "
                 f"something else in this release; {FETCH}, or install the release that made it"
             )
-        return model, proofs
+        return model, meta["proofs"]

@@ -45,6 +45,9 @@ KINDS = {
 }
 """By name."""
 
+READERS = ("span",)
+"""The kinds that boosted trees can have in them as their reader."""
+
 CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.builds == CONSTITUENTS)
 """The factories of constituent parsers."""
 

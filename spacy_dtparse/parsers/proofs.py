@@ -50,13 +50,18 @@ def compare(
     proofs: Sequence[Proof], prove: Callable[[list[str], list[str]], Mapping[str, Any]], tolerance: float
 ) -> None:
     """Raise ModelFormatError unless `prove` makes of each sentence what its proof says, to `tolerance` times 1 more
-    than its size."""
+    than its size, and there is one."""
+    if not proofs:
+        raise ModelFormatError(
+            "the model has no proofs, sentences that show that it parses as it did where it was made; write it again "
+            "with the to_bytes of its parser"
+        )
     for number, proof in enumerate(proofs):
         try:
             found = prove(list(proof["words"]), list(proof["tags"]))
             pairs = [pair for name in found for pair in _pairs(found[name], proof[name])]
-            different = [(a, b) for a, b in pairs if a != b and not abs(a - b) <= tolerance * (1 + abs(b))]
-        except (DtparseError, AttributeError, LookupError, TypeError, ValueError) as error:
+            different = [(a, b) for a, b in pairs if not abs(a - b) <= tolerance * (1 + abs(b))]  # nor nan, nor inf
+        except (DtparseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelFormatError(
                 f"proof {number} of the model is none ({type(error).__name__}: {error}); fetch or write the model again"
             ) from error

@@ -135,7 +135,7 @@ class PcfgSettings(Settings):
 
     prune: float = 3e-4
     beam: float = 1e-5
-    max_tokens: int = 150
+    max_tokens: int = 80
     tags: str | None = None
     decoder: str = "max-rule"
     candidates_n: int = 100

@@ -44,14 +44,15 @@ class StoredParser(ABC):
 
     @classmethod
     def from_bytes(cls: type[P], data: bytes, settings: Any = None, prove: bool = True) -> P:
-        """A parser from the bytes of a model; its proofs, where it has some, are made again and compared, if `prove`.
+        """A parser from the bytes of a model; its proofs are made again and compared, if `prove`.
 
-        Raises ModelFormatError if the bytes are damaged or do not give what they gave where they were made.
+        Raises ModelFormatError if the bytes are damaged or do not give what they gave where they were made, or have no
+        proofs to show it.
         """
         with kernels_for(cls.name, 0) if prove else nullcontext():
             model, proofs = cls.FORMAT[0](data)
             parser = cls(model, settings, bytes(data))
-            if proofs and prove:
+            if prove:
                 compare(proofs, parser._prover()._proof, cls.TOLERANCE)
         return parser
 

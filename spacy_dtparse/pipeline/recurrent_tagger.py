@@ -14,12 +14,13 @@ from spacy.scorer import Scorer
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import minibatch, registry
+from spacy.util import registry
 
 from ..checks import truth
 from ..errors import ModelFormatError
 from ..parsers.settings import ReadingSettings
 from ..trees.universal import PARTS_OF_SPEECH, WORDS
+from .batches import batches
 from .model_pipe import ModelPipe, factory_of
 from .sentences import token_texts
 
@@ -95,9 +96,9 @@ class RecurrentTaggerPipe(ModelPipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Tag a stream of Docs, several at a time. A Doc that raises goes to the error handler, alone."""
+        """Tag a stream of Docs, some thousand tokens at a time. A Doc that raises goes to the error handler, alone."""
         handle = self.get_error_handler()
-        for docs in minibatch(stream, size=batch_size):
+        for docs in batches(stream, batch_size):
             try:
                 self._annotate(docs)
                 yield from docs

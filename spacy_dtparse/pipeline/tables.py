@@ -5,6 +5,7 @@ Each process loads a pipeline once, at its first text. Whatever a text does, the
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -17,6 +18,7 @@ from spacy.tokens import Doc
 from spacy.util import ignore_error, raise_error
 
 from ..errors import DtparseError
+from ..text import check_text
 from ..trees.bracket_writer import write_tree
 from .constituents import read_constituents, tree_of
 from .embedded import load_named
@@ -31,7 +33,10 @@ and memory does not grow with the number of texts."""
 
 _loaded = cache(load_named)
 _turn = threading.RLock()
-"""Held while a pipeline loads or parses: its vocabulary is not made for several threads."""
+"""Held while a pipeline loads or parses: its vocabulary is not made for several threads. A fork waits for it, as what
+another thread holds would never be released in the new process."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[tuple[Any, Doc, str | None]]:
@@ -139,6 +144,7 @@ def _parsed(nlp: Language, texts: list[tuple[Any, str]]) -> list[tuple[Any, Doc,
 def _make_doc(nlp: Language, text: Any) -> Doc:
     if not isinstance(text, str):
         raise DtparseError(f"the text is no str but of type {type(text).__name__}; give a str")
+    check_text(text)
     return nlp.make_doc(text)
 
 

@@ -17,6 +17,7 @@ from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.component import ConstituentPipe
 from ..pipeline.drawings import drawn_trees
 from ..pipeline.explain import explain
+from ..text import check_text
 from ..trees.tree import TOP, Tree
 from ..viz import draw
 
@@ -80,6 +81,7 @@ class Answers:
                 f"the text has {len(text):,} characters; the page takes {MOST_CHARACTERS:,} at most. For longer ones: "
                 "dtparse parse FILE"
             )
+        check_text(text)
         look = {**_USUAL, **{name: asked[name] for name in _LOOK if asked.get(name) is not None}}
         for name, allowed in _LOOK.items():
             if not allowed.fits(look[name]):

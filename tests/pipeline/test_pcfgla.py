@@ -106,7 +106,7 @@ def test_settings_reach_the_parser(latent):
     component = blank(latent, prune=0.01, beam=0.0, max_tokens=7, tags="given").get_pipe("pcfgla")
     settings = component.configured_parser.settings
     assert (settings.prune, settings.beam, settings.max_tokens, settings.tags) == (0.01, 0.0, 7, "given")
-    assert component.parser.settings.max_tokens == 150
+    assert component.parser.settings.max_tokens == 80
     text = "The old cat sat on the mat and the old dog saw it."
     assert sentence_infos(blank(latent, max_tokens=6)(text))[0]["status"] == "fallback"
     scored = [sentence_infos(blank(latent, prune=prune)(text))[0]["n_scored"] for prune in (0.0, None)]

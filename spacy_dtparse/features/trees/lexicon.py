@@ -14,6 +14,7 @@ from ...errors import TrainingDataError
 from ...kernels.trees.features import TOKEN_COLUMNS
 from ...symbols import LongTable, Remembered, SymbolTable, packed
 from ...text import SHAPES, normal_word, word_shape
+from ...trees.tree import TOP
 from .templates import Sizes
 
 RARE = "*rare*"
@@ -128,6 +129,8 @@ class Lexicon:
         chains: Sequence[str] = (), clusters: Sequence[str] = (),
     ) -> Lexicon:  # fmt: skip
         """Tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
+        if not labels or labels[-1] != TOP or not words or words[0] != RARE:
+            raise TrainingDataError(f"labels must end with {TOP}, and words begin with {RARE}, which stands for others")
         both = sorted(set(labels) & set(tags))
         if both:
             raise TrainingDataError(f"{', '.join(both)}: used both as a label and as a tag; rename one of them")

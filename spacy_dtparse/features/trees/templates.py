@@ -113,6 +113,8 @@ class Templates:
         for place, attribute in self._pairs():
             _check_place(place)
             _known(attribute, BELIEFS if place[0] == "believed" else ATTRIBUTES, "attribute")
+            if place[0] == "child" and _root(place)[0] == "believed":
+                raise ConfigError(f"{place!r} is a child of a span that a reader believes in, which has none")
         for place, attribute in self.ordered:
             if place[0] != "believed" or BELIEFS[attribute] in _CHAINS:
                 raise ConfigError(f"{attribute!r} of {place!r} is no probability, so it cannot be ordered")
@@ -321,6 +323,13 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
         bounds=bounds,
     )
     return table, base
+
+
+def most_atoms(table: k.TemplateTable, tokens: int) -> int:
+    """How many atoms a window of a sentence of so many tokens has at most."""
+    members = table.grouped[:, 0] < k.LENGTH_ITEMS
+    groups = int(members.sum()) * (tokens + 1) + int((~members).sum()) * (k.LENGTH_MAX + 1)
+    return len(table.unary) + len(table.tuples) + len(table.ordered) * b.N_BINS + groups + 1
 
 
 def _rows(rows: list, width: int) -> np.ndarray:

@@ -23,6 +23,7 @@ WORD, TAG, WORD_TAG, STEM, STEM_TAG, LONG, KIND = range(7)
 OTHER …"""
 COLUMNS = 7
 OTHER, PUNCTUATION, VERB, CONJUNCTION = range(4)
+N_KINDS = 4
 MAX_ATOMS, MAX_TAGS = 2**24, 2**12
 ONE = np.int32(1)
 """Fills a key that has no further atom."""

@@ -25,6 +25,8 @@ LEVELS, AFTER, MAIN, NAMED, PASSED = 7, 3, 4, 5, 6
 the one after it; MAIN: the labels that a chain mostly stands for. NAMED: the label that a chain of one or two names for
 the window, and for the one item that it becomes, where the reader's word for this chain can be taken; PASSED: not 0
 where it can be taken that nothing is there when it is sure of that, though this chain were the likeliest."""
+LABEL_BITS = 64
+"""Labels that a row of such a table can tell apart."""
 LIKELY, CERTAIN = 7, 12
 """Bins of the likeliest chain's probability from which on a level ends (0.5, 0.98)."""
 _ONE, _ZERO = np.uint64(1), np.uint64(0)

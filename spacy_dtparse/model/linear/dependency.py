@@ -7,18 +7,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...checks import one_of, whole_number
 from ...errors import ModelFormatError
-from ...features.linear.linkparts import LinkParts
-from ...kernels.linear.feature_table import WITHOUT_BIN, make_families
-from ...kernels.linear.links import MAX_TAGS
+from ...features.linear.linkparts import GUIDES, NUMBERS, SOURCES, STEMS, LinkParts
+from ...kernels.linear.feature_table import BIN_AT, WITHOUT_BIN, make_families
+from ...kernels.linear.links import MAX_ATOMS, MAX_TAGS, N_KINDS
 from ..reading import FETCH, ModelFormat
-from .features import LabelStage, check_keys, check_labels, from_steps, label_arrays, on_grid, read_labels, steps
+from ..schema import TAG, WORD, Array, Schema, a, finite, listed, perhaps, record, texts
+from .features import (
+    DECLARED,
+    GRIDS,
+    LabelStage,
+    check_keys,
+    check_labels,
+    from_steps,
+    label_arrays,
+    on_grid,
+    read_labels,
+    steps,
+)
 
 KIND = "dependency"
 VERSION = 1
 DECODERS = ("projective", "spanning")
 """Eisner's chart, and the maximum spanning tree of Chu, Liu and Edmonds."""
 MAX_STAGES = 4
+MAX_BIN = 15
+"""Greatest number above BIN_AT in a feature's key."""
 MAX_LABELS = MAX_TAGS - 4
 """Labels that features of guides can tell apart."""
 
@@ -71,11 +86,6 @@ class DependencyModel:
     def __post_init__(self) -> None:
         if not 1 <= len(self.stages) <= MAX_STAGES:
             raise ModelFormatError(f"the model has {len(self.stages)} stages; allowed are 1 to {MAX_STAGES}; {FETCH}")
-        if self.decoder not in DECODERS:
-            raise ModelFormatError(
-                f"the model names the decoder {self.decoder!r}; this release has {', '.join(DECODERS)}: install a "
-                "newer one"
-            )
         n = len(self.label_names)
         if n > MAX_LABELS:
             raise ModelFormatError(f"the model has {n} labels, and at most {MAX_LABELS} can be told apart; {FETCH}")
@@ -83,6 +93,8 @@ class DependencyModel:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")
         for stage in self.stages:
             check_keys(stage.keys, len(stage.weights))
+            if np.any(stage.keys >> BIN_AT > MAX_BIN) or np.any(stage.keys & WITHOUT_BIN == 0):
+                raise ModelFormatError(f"a feature of the model is none; {FETCH}")
         object.__setattr__(self, "tables", tuple(stage.table() for stage in self.stages))
         if self.labels is not None:
             check_labels(self.labels, n)
@@ -111,13 +123,44 @@ def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
     stages = tuple(
-        LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], int(grid))
+        LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], grid)
         for number, grid in enumerate(meta["grids"])
     )
-    labels = None if meta["label_grid"] is None else read_labels(arrays, int(meta["label_grid"]))
+    labels = None if meta["label_grid"] is None else read_labels(arrays, meta["label_grid"])
     parts = LinkParts.from_parts(meta["parts"], arrays)
     return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))
 
 
-FORMAT = ModelFormat(KIND, VERSION, "dependency model", _parts, _build)
+def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+    found = {
+        "word_tags": Array("int32", ("pairs of words", 2), 1, below=MAX_ATOMS),
+        "stem_tags": Array("int32", ("pairs of stems", 2), 1, below=MAX_ATOMS),
+        "kinds": Array("int32", ("tags",), 0, below=N_KINDS),
+    }
+    for k in range(len(meta["grids"])):
+        found[f"stage{k}.keys"] = Array("uint64", (f"features of stage {k}",))
+        found[f"stage{k}.weights"] = Array("int16", (f"features of stage {k}",))
+    return found if meta["label_grid"] is None else found | DECLARED
+
+
+_RULES = {
+    "source": a(one_of(*SOURCES)), "places": listed(a(whole_number(0, 63)), 0, 64), "stem": a(one_of(*STEMS)),
+    "numbers": a(one_of(*NUMBERS)), "guide": a(one_of(*GUIDES)),
+}  # fmt: skip
+SCHEMA = Schema(
+    fields={
+        "parts": record({
+            "rules": record(_RULES), "words": texts(WORD), "tags": texts(TAG, 3, MAX_TAGS), "stems": texts(WORD),
+            "guide_labels": texts(TAG, 0, MAX_LABELS),
+        }),
+        "label_names": texts(TAG, 0, MAX_LABELS),
+        "decoder": a(one_of(*DECODERS)),
+        "grids": listed(a(GRIDS), 0, MAX_STAGES),
+        "label_grid": perhaps(a(GRIDS)),
+    },
+    arrays=_declared,
+    proof={"score": finite(), "heads": listed(a(whole_number(-1))), "labels": listed(a(whole_number(0)))},
+    sizes=lambda fields: {"labels": len(fields["label_names"]), "tags": len(fields["parts"]["tags"])},
+)  # fmt: skip
+FORMAT = ModelFormat(KIND, VERSION, "dependency model", _parts, _build, SCHEMA)
 read_model, write_model = FORMAT.read, FORMAT.write

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...checks import whole_number
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
 from ...kernels.linear.feature_table import PairTable, make_slots, pack_pair
 from ..reading import FETCH
+from ..schema import Array
 
 LEVELS = 32767
 """Greatest weight in units of its grid: weights are stored in int16."""
@@ -83,6 +85,16 @@ def check_keys(keys: np.ndarray, n_weights: int) -> None:
         raise ModelFormatError(f"{len(keys)} features of type {keys.dtype} with {n_weights} weights; {FETCH}")
     if len(keys) and (keys[0] == 0 or not bool((keys[1:] > keys[:-1]).all())):
         raise ModelFormatError(f"the features are not in ascending order; {FETCH}")
+
+
+DECLARED = {
+    "labels.keys": Array("uint64", ("features of labels",)),
+    "labels.counts": Array("int32", ("features of labels",), 0, below=2**24),
+    "labels.labels": Array("int32", ("pairs",), 0, below="labels"),
+    "labels.weights": Array("int16", ("pairs",)),
+}
+"""The arrays of `label_arrays` in a file."""
+GRIDS = whole_number(-20, 20)
 
 
 def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import real_number, whole_number
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
 from ...features.linear.tagparts import TagParts
 from ...kernels.linear.tagging import TagTables
 from ..reading import FETCH, ModelFormat
-from .features import LabelStage, check_labels, label_arrays, read_labels
+from ..schema import TAG, WORD, Array, Schema, a, finite, listed, record, texts
+from .features import DECLARED, GRIDS, LabelStage, check_labels, label_arrays, read_labels
 
 KIND = "tagger"
 VERSION = 1
@@ -56,8 +58,23 @@ def _parts(model: TaggerModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerModel:
     starts = np.concatenate([[0], np.cumsum(arrays["allowed_counts"])]).astype(INDEX)
     parts = TagParts.from_parts(meta["parts"], starts, arrays["allowed"])
-    return TaggerModel(parts, read_labels(arrays, int(meta["grid"])), float(meta["scale"]), dict(meta["meta"]))
+    return TaggerModel(parts, read_labels(arrays, meta["grid"]), float(meta["scale"]), dict(meta["meta"]))
 
 
-FORMAT = ModelFormat(KIND, VERSION, "tagger", _parts, _build)
+_LISTS = {"words": WORD, "tags": TAG, "prefixes": WORD, "suffixes": WORD, "labels": TAG, "known": WORD}
+SCHEMA = Schema(
+    fields={
+        "parts": record({"n_plain": a(whole_number(0)), **{name: texts(kind) for name, kind in _LISTS.items()}}),
+        "grid": a(GRIDS),
+        "scale": a(real_number(0, 1e6)),
+    },
+    arrays=lambda fields, arrays: {
+        **DECLARED,
+        "allowed_counts": Array("int32", ("entries",), 0, below=2**24),
+        "allowed": Array("int32", ("allowed labels",), 0, below="labels", empty=False),
+    },
+    proof={"probabilities": listed(finite())},
+    sizes=lambda fields: {"labels": len(fields["parts"]["labels"])},
+)
+FORMAT = ModelFormat(KIND, VERSION, "tagger", _parts, _build, SCHEMA)
 read_model, write_model = FORMAT.read, FORMAT.write

@@ -12,7 +12,11 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ModelFormatError
 from ...kernels.pcfg.latent import LatentRules
+from ..schema import Array
 from ..segments import any_positive, line_up
+
+MAX_VALUES = 1024
+"""Latent values of a symbol."""
 
 
 def child_ranges(n: int, binary: np.ndarray, unary: np.ndarray) -> np.ndarray:
@@ -51,13 +55,28 @@ class Emissions(NamedTuple):
 
     def check(self, n: int, kind: str) -> None:
         """Raise ModelFormatError unless the tables fit together and name only symbols below n, in words a `kind`."""
-        if len(self.floor) != n or len(self.symbol) != len(self.weight) or len(self.symbol) != int(self.from_class[-1]):
+        ends = self.from_class
+        fits = len(self.floor) == n and len(self.symbol) == len(self.weight) and len(ends)
+        if not fits or ends[0] != 0 or ends[-1] != len(self.symbol) or np.any(ends[1:] < ends[:-1]):
             raise ModelFormatError(f"the emissions' tables do not fit {n} {kind}s; write the model again")
         if len(self.symbol) and not 0 <= int(self.symbol.min()) <= int(self.symbol.max()) < n:
             raise ModelFormatError(f"an emission names a {kind} outside of the {n} there are; write the model again")
 
 
 _TYPES = (OFFSET, INDEX, SCORE, SCORE)
+_SURE = 1e-9
+"""Logs of probabilities may be so far above 0."""
+
+
+def declared_emissions(prefix: str, below: int | str | None) -> dict[str, Array]:
+    """The arrays of Emissions in a file, their names beginning with the prefix; they name symbols `below`."""
+    entries = f"{prefix}entries"
+    return {
+        f"{prefix}from_class": Array("int64", ("classes and one",), 0),
+        f"{prefix}symbol": Array("int32", (entries,), 0, below=below),
+        f"{prefix}weight": Array("float64", (entries,), most=_SURE),
+        f"{prefix}floor": Array("float64", (None if below is None else below,), most=_SURE, missing=True),
+    }
 
 
 def as_type(array: np.ndarray, dtype: Any) -> np.ndarray:
@@ -127,6 +146,16 @@ class LatentPart:
             self.sizes.astype(INDEX), ranges, parent, left, right, row_from.astype(INDEX),
             np.stack(values, axis=1).astype(INDEX), new_at[row_from[:-1]], self.values[places], pair_from,
         )  # fmt: skip
+
+    @staticmethod
+    def declared(prefix: str) -> dict[str, Array]:
+        """The arrays of a file, their names beginning with the prefix."""
+        return {
+            f"{prefix}sizes": Array("int32", ("coarse",), 0, MAX_VALUES),
+            f"{prefix}rules": Array("int32", (f"{prefix}rules", 3), -1, below="coarse"),
+            f"{prefix}values": Array("float64", (f"{prefix}values",), 0, 1),
+            **declared_emissions(prefix, None),
+        }
 
     def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
         """(symbol, probabilities of a word of class `number` under each latent value) of the tags that the word may

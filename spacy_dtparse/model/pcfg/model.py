@@ -16,20 +16,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...checks import Setting, one_of, truth, whole_number
 from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
 from ...kernels.pcfg.cky import ITEM, RULE
 from ...symbols import Remembered, SymbolTable
-from ...trees.transforms import Recipe
+from ...trees.transforms import STEPS, Recipe
 from ...trees.tree import TOP
 from ..reading import ModelFormat, part_of
-from .latent_part import Emissions, LatentPart, as_type, child_ranges, pair_starts
+from ..schema import LABEL, MOST_STRINGS, NAME, WORD, Array, Schema, a, finite, listed, perhaps, plain, texts
+from ..schema import TAG as TAG_TEXT
+from .latent_part import Emissions, LatentPart, as_type, child_ranges, declared_emissions, pair_starts
 
 KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
 VERSION = 1
+MAX_COARSE, MAX_SYMBOLS, MAX_PARTS = 2048, 2**14, 64
+"""Symbols of the coarse grammar, of which charts hold the pairs, and of the others; latent grammars."""
+_MOST_CHAINS = 1e6
+"""Greatest expected number of a symbol in chains of unary rules."""
 
 
 def part_side(name: str) -> str:
@@ -133,7 +140,7 @@ class PcfgGrammar:
             closure = np.linalg.inv(np.eye(n) - step)
         except np.linalg.LinAlgError:
             closure = np.full((n, n), -1.0)
-        if not np.all(closure >= -1e-9):
+        if not np.all((closure >= -1e-9) & (closure <= _MOST_CHAINS)):
             raise ModelFormatError("the grammar has unary rules that lead back to themselves for ever; train it again")
         closure = np.maximum(closure, 0.0)
         closure[closure < 1e-300] = 0.0
@@ -278,7 +285,7 @@ def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
-    n_pruners, n_latent = int(meta.get("n_pruners", 0)), int(meta.get("n_latent", 0))
+    n_pruners, n_latent = meta["n_pruners"], meta["n_latent"]
     latent = tuple(LatentPart.from_arrays(part_of(arrays, f"latent{k}.")) for k in range(n_pruners + n_latent))
 
     def grammar(names: str, prefix: str) -> PcfgGrammar:
@@ -287,10 +294,49 @@ def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
     tables = SymbolTable(meta["labels"]), SymbolTable(meta["tags"]), WordClasses(meta["classes"])
     grammars = grammar("fine_names", "fine."), grammar("coarse_names", "coarse.")
     candidates = None if meta.get("candidate_names") is None else grammar("candidate_names", "candidates.")
-    rest: tuple[Any, ...] = tuple(meta["recipe"]), bool(meta["given_tags"]), dict(meta["meta"])
+    rest: tuple[Any, ...] = tuple(meta["recipe"]), meta["given_tags"], dict(meta["meta"])
     rest += latent[n_pruners:], latent[:n_pruners], candidates
     return PcfgModel(*tables, *grammars, *rest)
 
 
-FORMAT = ModelFormat(KIND, VERSION, "PCFG", _parts, _build)
+def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+    found = {**_grammar("fine"), **_grammar("coarse")}
+    if meta.get("candidate_names") is not None:
+        found |= _grammar("candidates")
+    for number in range(meta["n_pruners"] + meta["n_latent"]):
+        found |= LatentPart.declared(f"latent{number}.")
+    return found
+
+
+def _grammar(name: str) -> dict[str, Array]:
+    """The arrays of a PcfgGrammar in a file."""
+    binary, unary = f"{name} binary rules", f"{name} unary rules"
+    columns = {
+        "kind": Array("int8", (name,), PHRASE, TAG), "base": Array("int32", (name,), -1),
+        "coarse": Array("int32", (name,), 0, below="coarse", order="level"),
+        "frequency": Array("float64", (name,), 0, 1 + 1e-9), "binary": Array("int32", (binary, 3), 0, below=name),
+        "binary_weight": Array("float64", (binary,), most=0), "unary": Array("int32", (unary, 2), 0, below=name),
+        "unary_weight": Array("float64", (unary,), most=0),
+    }  # fmt: skip
+    return {f"{name}.{column}": array for column, array in columns.items()} | declared_emissions(f"{name}.", name)
+
+
+_OPTIONS = a(Setting(lambda value: isinstance(value, dict) and isinstance(value.get("markov", {}), dict), "a dict"))
+SCHEMA = Schema(
+    fields={
+        "labels": texts(LABEL, 1, MAX_COARSE), "tags": texts(TAG_TEXT, 0, MAX_COARSE),
+        "recipe": listed(a(one_of(*STEPS)), 0, len(STEPS)), "classes": texts(WORD, 1, MOST_STRINGS - 1),
+        "fine_names": texts(NAME, 1, MAX_SYMBOLS), "coarse_names": texts(NAME, 1, MAX_COARSE),
+        "given_tags": a(truth()), "n_latent": a(whole_number(0, MAX_PARTS)), "n_pruners": a(whole_number(0, MAX_PARTS)),
+    },
+    more={"candidate_names": perhaps(texts(NAME, 1, MAX_SYMBOLS))},
+    arrays=_declared,
+    proof={"cost": finite()},
+    sizes=lambda fields: {
+        "fine": len(fields["fine_names"]), "coarse": len(fields["coarse_names"]),
+        "candidates": len(fields.get("candidate_names") or ()), "classes and one": len(fields["classes"]) + 1,
+    },
+    about=plain(options=_OPTIONS),
+)  # fmt: skip
+FORMAT = ModelFormat(KIND, VERSION, "PCFG", _parts, _build, SCHEMA)
 read_model, write_model = FORMAT.read, FORMAT.write

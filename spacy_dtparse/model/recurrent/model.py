@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...checks import Setting, shown, whole_number
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
-from ...features.recurrent.tokenparts import TokenParts
+from ...features.recurrent.forms import PATTERNS
+from ...features.recurrent.tokenparts import KINDS, TokenParts
 from ...kernels.recurrent.tagging import TaggingNetwork
-from ..packing import shapes_of_layers, unpack
+from ..packing import declared, shapes_of_layers, unpack
 from ..reading import FETCH, ModelFormat
+from ..schema import TAG, WORD, Schema, a, finite, listed, record, row, text, texts
 
 KIND = "recurrent"
 VERSION = 1
@@ -51,14 +53,9 @@ class RecurrentModel:
 
     def __post_init__(self) -> None:
         if not self.tags or len(set(self.tags)) < len(self.tags) or not all(self.tags):
-            raise ModelFormatError(f"the model's tags are {list(self.tags)}; there must be one or more, each once")
+            raise ModelFormatError(f"the model's tags are {shown(self.tags)}; there must be one or more, each once")
         if any(tag.split() != [tag] for tag in (*self.tags, *(tag for _, tag in self.forms))):
             raise ModelFormatError(f"a tag of the model is empty or has white space in it; {FETCH}")
-        for form, _ in self.forms:
-            try:
-                re.compile(form)
-            except re.error as error:
-                raise ModelFormatError(f"{form!r} is no regular expression ({error}); {FETCH}") from error
         network = unpack_network(self.packed, self.parts.size, len(self.tags))
         object.__setattr__(self, "network", network)
 
@@ -80,10 +77,21 @@ def _parts(model: RecurrentModel) -> tuple[dict[str, Any], dict[str, np.ndarray]
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> RecurrentModel:
     packed = {n: a.view(STORED_REAL) if a.dtype == np.uint16 else a for n, a in arrays.items()}
-    forms = tuple((str(form), str(tag)) for form, tag in meta["forms"])
+    forms = tuple((form, tag) for form, tag in meta["forms"])
     parts = TokenParts.from_dict(meta["parts"])
-    return RecurrentModel(parts, tuple(meta["tags"]), packed, forms, str(meta["space"]), dict(meta["meta"]))
+    return RecurrentModel(parts, tuple(meta["tags"]), packed, forms, meta["space"], dict(meta["meta"]))
 
 
-FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, "zlib")
+_FORM = Setting(lambda value: value in PATTERNS, "one of the forms of this release (features.recurrent.forms)")
+SCHEMA = Schema(
+    fields={
+        "parts": record({name: texts(WORD) for name in KINDS}),
+        "tags": texts(TAG, 1, 10_000),
+        "forms": listed(row(a(_FORM), text(TAG)), 0, 1000),
+        "space": text(TAG),
+    },
+    arrays=lambda fields, arrays: declared(arrays, "", outputs=("read", "scores"), output_bias=("scores",)),
+    proof={"tags": listed(a(whole_number(0))), "starts": listed(finite())},
+)
+FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

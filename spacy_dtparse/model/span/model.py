@@ -9,16 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...checks import truth, whole_number
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
-from ...features.span.wordparts import WordParts
+from ...features.span.wordparts import KINDS, WordParts
 from ...kernels.span.network import SpanNetwork
 from ...trees.tree import TOP
-from ..packing import pack, shapes_of_layers, unpack
+from ..packing import declared, pack, shapes_of_layers, unpack
 from ..reading import ModelFormat, part_of
+from ..schema import LABEL, TAG, WORD, Array, Schema, a, finite, listed, record, table, text, texts
 
 KIND = "span"
 VERSION = 1
+MAX_NETWORKS, MAX_CHAINS, LONGEST_CHAIN, MAX_ALIASES = 64, 4096, 16, 2**14
+"""Networks of a model, chains of labels, labels of a chain, tags that stand for others."""
 Chain = tuple[str, ...]
 """Labels over one span, from top to bottom; () for a span that is no constituent."""
 
@@ -111,12 +115,14 @@ class SpanModel:
         """Digest of lists and arrays (16 hex digits)."""
         digest = hashlib.sha256()
         tables: tuple[Iterable[str], ...] = (*self.words.tables, *self.chains)
-        for table in tables:
-            digest.update("\0".join(table).encode() + b"\1")
+        for strings in tables:
+            digest.update("\0".join(strings).encode() + b"\1")
         for packed in self.packed:
             for name in sorted(packed.arrays):
                 digest.update(name.encode())
                 digest.update(np.ascontiguousarray(packed.arrays[name]).data)
+        if self.words.aliases:
+            digest.update(repr(sorted(self.words.aliases.items())).encode())
         if self.bare is not None:
             digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
         return digest.hexdigest()[:16]
@@ -136,12 +142,37 @@ def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
     wide = {name: array.view(STORED_REAL) if array.dtype == np.uint16 else array for name, array in arrays.items()}
-    packed = tuple(PackedNetwork(part_of(wide, f"network{k}.")) for k in range(int(meta["n_networks"])))
+    packed = tuple(PackedNetwork(part_of(wide, f"network{k}.")) for k in range(meta["n_networks"]))
     chains = tuple(tuple(chain) for chain in meta["chains"])
     never = arrays.get("bare.never")
-    bare = None if never is None else BareTables(never.astype(np.bool_), bool(meta["one_root"]))
+    bare = None if never is None else BareTables(never.astype(np.bool_), meta["one_root"])
     return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), bare)
 
 
-FORMAT = ModelFormat(KIND, VERSION, "span model", _parts, _build, "zlib")
+def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+    found = {"bare.never": Array("bool", ("parents", "parents", "tags"), needed="one_root" in meta)}
+    for k in range(meta["n_networks"]):
+        found |= declared(
+            arrays, f"network{k}.", edges=("read", "ends"), edge_bias=("ends",), bilinear=("projection", "projection"),
+            from_left=("projection",), from_right=("projection",), labels=("projection", "chains"),
+            label_bias=("chains",),
+        )  # fmt: skip
+    return found
+
+
+SCHEMA = Schema(
+    fields={
+        "words": record(
+            {name: texts(TAG if name == "tags" else WORD) for name in KINDS[:-1]},
+            {"aliases": table(TAG, text(TAG), MAX_ALIASES)},
+        ),
+        "chains": listed(texts(LABEL, 0, LONGEST_CHAIN), 0, MAX_CHAINS),
+        "n_networks": a(whole_number(0, MAX_NETWORKS)),
+    },
+    more={"one_root": a(truth())},
+    arrays=_declared,
+    proof={"scores": listed(finite())},
+    sizes=lambda fields: {"tags": len(fields["words"]["tags"])},
+)
+FORMAT = ModelFormat(KIND, VERSION, "span model", _parts, _build, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

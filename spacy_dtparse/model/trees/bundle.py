@@ -7,19 +7,21 @@ import numpy as np
 from ...dtypes import BITS, INDEX, OFFSET
 from ...errors import ModelFormatError
 from ...features.trees.lexicon import Lexicon
-from ...features.trees.templates import Templates, compile_templates
+from ...features.trees.templates import Sizes, Templates, compile_templates
 from ...kernels.trees.atoms import AtomMap
-from ...kernels.trees.features import PARTS_WIDTH
+from ...kernels.trees.features import PARTS_WIDTH, TemplateTable
 from ...trees.heads import HeadRules
 from ..reading import ModelFormat
+from ..segments import ascending
 from .gate import Gate
 from .model import DtreeModel, hash_table
 from .packing import pack_ensembles, unpack_ensembles
+from .schema import READER, SCHEMA
 
 KIND = "dtree"
 VERSION = 1
-READER = "reader"
-"""The array that has the bytes of the reader's model."""
+_MOST_DIRECT = 2**25
+"""Values of single places, an atom's number for each of which is kept in memory."""
 _TABLES: dict[str, Any] = {"lexicon": Lexicon, "templates": Templates, "heads": HeadRules}
 _PLAIN: dict[str, Any] = {"strategy": str, "max_arity": int, "edge_punctuation": bool, "recipe": tuple}
 
@@ -51,14 +53,18 @@ def _parts(model: DtreeModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
     tables = {name: kind.from_dict(meta[name]) for name, kind in _TABLES.items()}
-    n_atoms = int(meta["n_atoms"])
-    _, n_direct = compile_templates(tables["templates"], tables["lexicon"].sizes)
+    n_atoms = meta["n_atoms"]
+    templates, sizes = tables["templates"], tables["lexicon"].sizes
+    table, n_direct = compile_templates(templates, sizes)
+    if n_direct > _MOST_DIRECT:
+        raise ModelFormatError(f"the templates have {n_direct} values of single places; at most {_MOST_DIRECT} may be")
     direct = np.full(n_direct, -1, dtype=INDEX)
-    direct[np.cumsum(arrays["direct_at"].astype(OFFSET))] = arrays["direct_atom"]
-    keys, values = hash_table(arrays["hashed_key"].astype(np.uint64), arrays["hashed_atom"].astype(INDEX))
-    for numbers in (direct, arrays["hashed_atom"]):
-        if len(numbers) and int(numbers.max()) >= n_atoms:
-            raise ModelFormatError(f"the model maps to atom {int(numbers.max())} of {n_atoms}; fetch it again")
+    direct[ascending(arrays["direct_at"], n_direct, "atoms")] = arrays["direct_atom"]
+    numbers = np.concatenate([arrays["direct_atom"], arrays["hashed_atom"]])
+    if np.bincount(numbers, minlength=1).max() > 1:  # room for a window's atoms counts each once
+        raise ModelFormatError("an atom of the model stands for several tests; fetch or write it again")
+    keys, values = hash_table(arrays["hashed_key"], arrays["hashed_atom"])
+    _check_parts(arrays["parts"], templates, table, sizes)
     parts = np.zeros((n_atoms, PARTS_WIDTH), dtype=INDEX)
     parts[:, : arrays["parts"].shape[1]] = arrays["parts"]
     return DtreeModel(
@@ -67,13 +73,37 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         atoms=AtomMap(direct, keys, values, np.array([n_atoms, len(arrays["hashed_key"]), 0], dtype=OFFSET)),
         parts=parts,
         ensembles=unpack_ensembles(arrays, n_atoms, prefix="trees."),
-        gate=Gate.from_parts(meta.get("gate"), arrays),
+        gate=Gate.from_parts(meta["gate"], arrays),
         meta=dict(meta["meta"]),
         reader=arrays[READER].tobytes() if READER in arrays else b"",
-        labels=arrays["believed_labels"].astype(BITS) if READER in arrays else np.zeros((0, 0, 0), dtype=BITS),
+        labels=arrays["believed_labels"] if READER in arrays else np.zeros((0, 0, 0), dtype=BITS),
     )
 
 
+def _check_parts(parts: np.ndarray, templates: Templates, table: TemplateTable, sizes: Sizes) -> None:
+    """Raise ModelFormatError unless what hashed atoms stand for is a template's: its number, how many values, the
+    values; a row whose second entry is 0 is not known."""
+    width, fits = parts.shape[1], 2 <= parts.shape[1] <= PARTS_WIDTH
+    known = parts[parts[:, 1] != 0] if fits else parts
+    limits = np.full((len(templates.tuples) + 1, PARTS_WIDTH - 2), -1, dtype=OFFSET)  # -1: no value may be there
+    for slots in table.tuples.tolist():
+        attributes = [int(table.slots[slot, 1]) for slot in slots[:3] if slot >= 0]
+        limits[slots[3], : len(attributes)] = [sizes.of(attribute) for attribute in attributes]
+    if fits and len(known):
+        template, count = known[:, 0], known[:, 1]
+        last = len(templates.tuples) if templates.sequence else len(templates.tuples) - 1
+        limits[-1] = sizes.symbols
+        fits = bool(((template >= 0) & (template <= last) & (count >= 1) & (count <= width - 2)).all())
+        if fits:
+            used = np.arange(width - 2) < count[:, None]
+            of = limits[template][:, : width - 2]
+            fits = bool((~used | (known[:, 2:] < of)).all())
+            whole = (limits >= 0).sum(axis=1)[template] == count
+            fits = fits and bool((whole | (template == len(templates.tuples))).all())
+    if not fits:
+        raise ModelFormatError("what the model's atoms stand for is not in its templates; fetch or write it again")
+
+
 # Lzma makes the file 7 % smaller, but takes 0.1 s more to expand.
-FORMAT = ModelFormat(KIND, VERSION, "ensemble", _parts, _model, "zlib")
+FORMAT = ModelFormat(KIND, VERSION, "ensemble", _parts, _model, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

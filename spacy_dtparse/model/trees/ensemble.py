@@ -37,21 +37,26 @@ def empty_ensemble() -> LabelEnsemble:
     return LabelEnsemble(*(np.zeros(0, dtype=dtype) for dtype in _TYPES))
 
 
-def _tree_of_nodes(ensemble: LabelEnsemble) -> np.ndarray:
-    """The number of the tree each node belongs to; -1 for a node no root reaches."""
-    owner = np.full(len(ensemble.atom), -1, dtype=np.int64)
-    nodes, tree = ensemble.roots.astype(np.int64), np.arange(len(ensemble.roots))
-    while len(nodes):
-        owner[nodes] = tree
-        inner = ensemble.atom[nodes] >= 0
-        nodes, tree = nodes[inner], tree[inner]
+MAX_DEPTH = 2**15
+"""Tests between a root and a leaf."""
+
+
+def _depths(ensemble: LabelEnsemble) -> np.ndarray:
+    """How many tests lead to each node; -1 for a node that no root reaches by MAX_DEPTH of them."""
+    depths = np.full(len(ensemble.atom), -1, dtype=np.int64)
+    nodes = ensemble.roots.astype(np.int64)
+    for depth in range(MAX_DEPTH + 1):
+        if not len(nodes):
+            break
+        depths[nodes] = depth
+        nodes = nodes[ensemble.atom[nodes] >= 0]
         nodes = np.concatenate([ensemble.yes[nodes], ensemble.no[nodes]])
-        tree = np.concatenate([tree, tree])
-    return owner
+    return depths
 
 
-def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -> None:
-    """Raise `ModelFormatError` unless `ensemble` is a well-formed list of trees over atoms 0 .. n_atoms - 1.
+def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -> np.ndarray:
+    """How many tests lead to each node, int64 (N,). Raises `ModelFormatError` unless `ensemble` is a well-formed list
+    of trees over atoms 0 .. n_atoms - 1.
 
     Checked: dtypes, shapes, numbers in range, leaves without children, confidences finite, on the grid, within
     `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one tree (so no
@@ -74,6 +79,13 @@ def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -
             raise ModelFormatError(
                 f"{name}: {what} at {shown}; {allowed}. The model is damaged: train or fetch it again"
             )
+    depths = _depths(ensemble)
+    if len(depths) and depths.min() < 0:  # every node has one parent, so what no root reaches runs in a circle
+        raise ModelFormatError(
+            f"{name}: circle of nodes at {int(np.argmin(depths))}, or more than {MAX_DEPTH} tests before a leaf; "
+            "following yes and no must end at leaves. The model is damaged: train or fetch it again"
+        )
+    return depths
 
 
 def _faults(ensemble: LabelEnsemble, n_atoms: int) -> Iterator[tuple[np.ndarray, str, str]]:
@@ -97,5 +109,3 @@ def _faults(ensemble: LabelEnsemble, n_atoms: int) -> Iterator[tuple[np.ndarray,
     one = "each node has one parent or is one tree's root"
     yield parents > 1, "node reached from two places", one
     yield parents == 0, "node in no tree", one
-    # Every node has one parent, so what no root reaches runs in a circle.
-    yield _tree_of_nodes(ensemble) < 0, "circle of nodes", "following yes and no must end at leaves"

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import OFFSET
 from ...errors import ConfigError, ModelFormatError
 from ...kernels.trees.gate import VERSION
+from ..segments import ascending
 
+_FREE_ENTRIES, _ENTRIES = 2**20, 256
+"""Entries that a table of a file may have, and how many more for each weight that is not 0."""
 EVERYTHING = -(2**40)
 """A least margin that every window has."""
 
@@ -48,21 +50,19 @@ class Gate:
         return meta, {"gate_at": np.diff(at, prepend=0), "gate_weight": self.weights[at]}
 
     @classmethod
-    def from_parts(cls, meta: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Gate:
-        """What `to_parts` made; None: no gate. Raises ModelFormatError for another version or size."""
-        if meta is None:
-            return cls()
-        entries = int(meta["entries"])
+    def from_parts(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Gate:
+        """What `to_parts` made. Raises ModelFormatError for another version or size."""
+        entries = meta["entries"]
         if entries and meta["version"] != VERSION:
             raise ModelFormatError(
                 f"the model's gate has version {meta['version']!r}; this release has {VERSION}: train it again"
             )
-        if not 0 <= entries <= 2**28:
-            raise ModelFormatError(f"the model's gate has {entries} entries; fetch the model again")
+        places = ascending(arrays["gate_at"], entries, "the gate's weights")
+        if entries > _FREE_ENTRIES + _ENTRIES * len(places):
+            raise ModelFormatError(f"the model's gate has {entries} entries for {len(places)} weights; fetch it again")
         weights = np.zeros(entries, dtype=np.int16)
-        if entries:
-            weights[np.cumsum(arrays["gate_at"].astype(OFFSET))] = arrays["gate_weight"]
-        return cls(weights, tuple(map(float, meta["shares"])), tuple(map(int, meta["margins"])))
+        weights[places] = arrays["gate_weight"]
+        return cls(weights, tuple(map(float, meta["shares"])), tuple(meta["margins"]))
 
 
 def held_out_margins(right: np.ndarray, shares: Sequence[float]) -> tuple[int, ...]:

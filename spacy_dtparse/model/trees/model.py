@@ -11,12 +11,12 @@ import numpy as np
 from ...dtypes import BITS, INDEX, OFFSET, SCORE
 from ...errors import ConfigError
 from ...features.trees.lexicon import Lexicon
-from ...features.trees.templates import Templates, compile_templates
+from ...features.trees.templates import Templates, compile_templates, most_atoms
 from ...kernels.trees.atoms import AtomMap, insert_keys
 from ...kernels.trees.features import PARTS_WIDTH, FeatureScratch, TemplateTable
 from ...kernels.trees.gate import N_KEYS, N_NUMBERS
 from ...kernels.trees.gate import REACH as GATE_REACH
-from ...kernels.trees.pruning import LEVELS
+from ...kernels.trees.pruning import LABEL_BITS, LEVELS
 from ...kernels.trees.rules import make_scratch as make_rule_scratch
 from ...kernels.trees.score import SearchModel, SearchScratch
 from ...kernels.trees.state import STRATEGIES, Grammar
@@ -65,10 +65,19 @@ class DtreeModel:
         if len(self.ensembles) != len(self.lexicon.labels) + 1:
             counts = f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels"
             raise ConfigError(f"{counts}; there must be one per label and one for shift")
-        if self.templates.reads_beliefs and self.labels.shape != (2, LEVELS, len(self.lexicon.chains) + 1):
+        if (self.templates.reads_beliefs or self.reader) and self.labels.shape != (
+            2,
+            LEVELS,
+            len(self.lexicon.chains) + 1,
+        ):
             raise ConfigError(
                 f"the table of believed labels has the shape {self.labels.shape}, which does not fit "
                 f"{len(self.lexicon.chains)} chains; train the model again"
+            )
+        if self.labels.size and len(self.lexicon.labels) > LABEL_BITS:
+            raise ConfigError(
+                f"{len(self.lexicon.labels)} labels with a reader; at most {LABEL_BITS} can be told apart: train "
+                "without one"
             )
 
     @property
@@ -155,21 +164,22 @@ class CompiledDtree:
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
             gate_keys=np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),
-            features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1])),
+            features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1]), tokens=n_tokens),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),
         )
 
 
 def make_feature_scratch(
-    table: TemplateTable, n_stamps: int, max_children: int = 1024, windows: int = 0
+    table: TemplateTable, n_stamps: int, max_children: int = 1024, windows: int = 0, tokens: int = 2**16
 ) -> FeatureScratch:
     """Working memory of the feature kernel for atom numbers below `n_stamps`; `windows`: how many more than one window
-    it holds the atoms of."""
+    it holds the atoms of. `tokens`: of the longest sentence."""
+    most = min(n_stamps + len(table.tuples) + 1, most_atoms(table, tokens))  # equal hashes may repeat a tuple's
     return FeatureScratch(
         place=np.full(len(table.places) + 1, -1, dtype=INDEX),
         slot=np.full(len(table.slots) + 1, -1, dtype=INDEX),
-        atoms=np.zeros(min(max(n_stamps, 1), 65536) * (1 + windows), dtype=INDEX),
+        atoms=np.zeros(max(most, 1) * (1 + windows), dtype=INDEX),
         stamp=np.zeros(max(n_stamps, 1), dtype=INDEX),
         mark=np.zeros(1, dtype=INDEX),
         children=np.zeros(max_children, dtype=INDEX),

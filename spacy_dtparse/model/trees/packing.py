@@ -14,6 +14,7 @@ import numpy as np
 from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from ...errors import ModelFormatError
 from ..container import narrow
+from ..schema import Array
 from .ensemble import LabelEnsemble, validate
 
 _FIELDS = ("trees", "nodes", "root_steps", "inner", "table", "rank", "yes_step", "no_step", "charged", "units")
@@ -49,6 +50,25 @@ def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: 
         "units": np.rint(value[value != 0] / CONFIDENCE_GRID).astype(np.int64),
     }
     return {prefix + name: packed[name] for name in _FIELDS}
+
+
+def declared(prefix: str) -> dict[str, Array]:
+    """The arrays of `pack_ensembles` in a file; how they hang together is checked by `unpack_ensembles`."""
+    flags = {name: Array("uint8", (name,)) for name in ("inner", "charged")}
+    counts = {name: Array("int64", ("ensembles",), 0, below=_LIMIT) for name in ("trees", "nodes")}
+    steps = {name: Array("int64", (size,), -_LIMIT, below=_LIMIT) for name, size in _STEPS.items()}
+    table = {"table": Array("int32", ("tested atoms",), 0, below="atoms")}
+    rank = {"rank": Array("int64", ("inner nodes",), 0, below="tested atoms")}
+    return {prefix + name: array for name, array in {**flags, **counts, **steps, **table, **rank}.items()}
+
+
+_LIMIT = 2**31
+_STEPS = {
+    "root_steps": "number of trees", "yes_step": "inner nodes", "no_step": "inner nodes", "units": "charged leaves",
+}  # fmt: skip
+_FREE_LEVELS, _FREE_LITERALS, _LITERALS = 2**15, 2**20, 8
+"""Levels that the trees of all labels have, and conditions of all rules, however few nodes there are; more conditions
+for each node. Trees of the trainer have 2 for each node, and 60 levels for each label."""
 
 
 def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = "") -> PackedEnsembles:
@@ -94,8 +114,13 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
     require(int(table.min(initial=0)) >= 0, "the atom table has a negative number")
     counts = trees, nodes, _counts(inner, nodes)
     packed = PackedEnsembles({**part, "inner": inner, "charged": charged}, *counts)
+    levels = literals = 0
     for label, ensemble in enumerate(packed):
-        validate(ensemble, n_atoms, name=f"label {label}")
+        depths = validate(ensemble, n_atoms, name=f"label {label}")
+        levels += int(depths.max(initial=0))
+        literals += int(depths[ensemble.value != 0].sum())
+        require(levels <= _FREE_LEVELS, f"there are more than {_FREE_LEVELS} levels of nodes")
+        require(literals <= _FREE_LITERALS + _LITERALS * n_nodes, "its rules have too many conditions")
     return packed
 
 

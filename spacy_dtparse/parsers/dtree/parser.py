@@ -24,6 +24,7 @@ from ...kernels.trees.pruning import LIKELY
 from ...kernels.trees.search import STATUSES
 from ...kernels.trees.spines import CHAIN, MOST_LABELS, MOST_SPINES, fill_levels, no_offers
 from ...model.ahead import kernels_for
+from ...model.container import container_kind
 from ...model.kept import KeptInFile
 from ...model.trees.bundle import KIND, READER, read_model, write_model
 from ...model.trees.model import CompiledDtree, DtreeModel, compile_model
@@ -33,7 +34,7 @@ from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
 from ..constraints import Constraints
 from ..kbest import check_k, ranked
-from ..kinds import CONSTITUENTS, read_as
+from ..kinds import CONSTITUENTS, READERS, read_as
 from ..proofs import Proof, Strings
 from ..settings import SearchSettings
 from ..stored import Data, RecipeParser
@@ -68,7 +69,13 @@ class DtreeParser(RecipeParser):
         super().__init__(model, settings, data)
         self.reader: Any = reader
         if reader is None and model.reader:
-            self.reader = read_as(bytes(model.reader), CONSTITUENTS, prove=False)  # the trees' proofs go through it
+            data = bytes(model.reader)
+            if container_kind(data) not in READERS:
+                raise ModelFormatError(
+                    f"the reader in the model is of kind {container_kind(data)!r}; it must be one of "
+                    f"{', '.join(READERS)}: fetch or write the model again"
+                )
+            self.reader = read_as(data, CONSTITUENTS, prove=False)  # the trees' proofs go through it
         if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
             raise ModelFormatError(
                 "the reader in the model has other label chains than its trees were trained with; fetch or write the "

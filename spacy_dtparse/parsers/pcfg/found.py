@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import DtparseError
 from ...kernels.pcfg.cky import LEXICAL
 from ...model.pcfg.model import PART, PHRASE, PcfgGrammar
 from ...trees.tree import TOP
@@ -88,7 +89,9 @@ def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence
                 if symbol != root and (kinds[symbol] == PHRASE or (kinds[symbol] != PART and end == start + 1)):
                     pieces, cost, _, _ = best[start]
                     choices.append((pieces + 1, cost - float(item["score"]), start, symbol))
-        best.append(min(choices))  # a word always has a tag
+        if not choices:  # of no trained grammar
+            raise DtparseError(f"the grammar allows no symbol for word {end} of a sentence; train it again")
+        best.append(min(choices))
     pieces, cost, _, _ = best[n]
     ends, end = [], n
     while end > 0:

@@ -34,6 +34,7 @@ from ..stored import Data, StoredParser, check_sentence
 from .kbest import CANDIDATE, others_than
 from .long import Made, Told, decode_long, long_posteriors
 from .steered import steered, told_under
+from .whole import PIECE, take_up_in_pieces
 
 _LEAST = 0.01
 """Posterior probability from which on a span is labelled."""
@@ -413,6 +414,8 @@ class SpanParser(StoredParser):
     ) -> tuple[list[list[int]], list[float]]:
         """The items in the room with the tokens taken up that the tables do not allow to be bare."""
         room, scores = self._room(len(tags))
+        if len(tags) > PIECE:
+            return take_up_in_pieces(room[:count], scores[:count], tags, bare, candidates, *self._chain_table)
         count = take_up_bare(room, scores, count, tags, *bare, *candidates, *self._chain_table)
         return room[:count].tolist(), scores[:count].tolist()
 

@@ -183,6 +183,12 @@ COMMANDS = [
     ),
     Case(
         "command line",
+        "3,000 brackets without a space",
+        lambda bench: main(["parse", "--text", "(" * 3000]),
+        Exits(1, "3,000 of them marks (neither letters nor digits)"),
+    ),
+    Case(
+        "command line",
         "lone surrogate in the text",
         lambda bench: main(["The cat\udcff sat."]),
         Exits(1, "(a lone surrogate)"),

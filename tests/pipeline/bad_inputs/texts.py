@@ -64,6 +64,7 @@ TEXTS = [
     ),
     text("zero-width and no-break spaces", "The\u200bcat\u00a0sat\ufeff here.", TREES, lambda doc: doc._.constituents),
     text("token of 50,000 characters", "a" * 50_000 + " is long.", TREES, has("a" * 50_000)),
+    text("1,000 brackets without a space", "(" * 1000, TREES + "; time grows with their square (spaCy's tokenizer)"),
     text("brackets only", "( ) [ ] { } ( (", TREES + "; the brackets escaped in strings", has("-LRB-", "-RCB-")),
     text("unbalanced quotes", "\"She said 'the cat sat.", TREES, has("(PRP She)")),
     text(

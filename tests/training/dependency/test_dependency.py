@@ -16,6 +16,7 @@ from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.kernels.linear.feature_table import make_families
 from spacy_dtparse.model.linear.dependency import pack_links, write_model
 from spacy_dtparse.parsers import load_dependency_parser
+from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
 from tests.reference.dependencies import is_projective
 from tests.training.dependency.samples import CONLLU, FEW, SAMPLE, examples_of, sentences
@@ -77,7 +78,7 @@ def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None
 
 def test_as_many_stages_are_kept_as_are_best_on_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train, dev = sentences(), sentences()[:6]
-    whole = load_dependency_parser(write_model(fit_model(train, [], FEW, tmp_path / "whole", {})))
+    whole = DependencyParser(fit_model(train, [], FEW, tmp_path / "whole", {}))
     rates = [judge(whole.with_settings(stages=k), dev).to_dict()["all"]["uas"] for k in (1, 2)]
     model = fit_model(train, dev, FEW, tmp_path / "dev", {})
     assert len(model.stages) == 1 + (rates[1] > rates[0])

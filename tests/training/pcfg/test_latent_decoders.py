@@ -112,7 +112,7 @@ def test_files_with_and_without_candidates(model):
     rerank = PcfgParser(again, PcfgSettings(decoder="rerank"))
     assert rerank.parse(s.tree.words, s.tags) == PcfgParser(model, rerank.settings).parse(s.tree.words, s.tags)
     _, arrays = container_from_bytes(data, "pcfg")
-    refuses(read_model, data, {"candidates.unary": GONE}, "fit together")
+    refuses(read_model, data, {"candidates.unary": GONE}, "lacks the array 'candidates.unary'")
     refuses(read_model, data, {"candidates.unary_weight": arrays["candidates.unary_weight"] - 1.0}, "fingerprint")
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numba
 import pytest
-from numba.core import config
+from numba.core import caching, config
 
-from spacy_dtparse.kernels.jit import KERNEL_ROOT, sources_digest
+from spacy_dtparse.kernels.jit import KERNEL_ROOT, _cache_folder, others_write, sources_digest
 
 pytestmark = [
     pytest.mark.kernel,
@@ -129,3 +129,60 @@ def test_what_is_cached_needs_no_compiler(tmp_path):
 
     assert run() == ["True 0", "10 True"]
     assert run() == ["False 1", "10 True"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80", None])
+def test_damaged_entries_are_made_anew(source, damage):
+    """An index or a kernel that was cut short (None: in its middle), or is junk."""
+    load(source).double(2)
+    for pattern in ("*.nbi", "*.nbc"):
+        (path,) = source.parent.glob(f"__pycache__/{pattern}")
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if damage is None else damage)
+        again = load(source)
+        with pytest.warns(UserWarning, match=r"cannot be read .* and is made anew"):
+            assert again.double(3) == 6 and not again.double.compiled.stats.cache_hits
+        after = load(source)
+        assert after.double(3) == 6 and sum(after.double.compiled.stats.cache_hits.values()) == 1
+
+
+def test_a_full_disk_is_said_and_nothing_fails(source, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    module = load(source)
+    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
+    with pytest.warns(UserWarning, match=r"cannot be kept in .* \(No space left on device\)"):
+        assert module.double(2) == 4
+    monkeypatch.undo()
+    assert not list(source.parent.glob("__pycache__/*.nbc"))
+
+
+def test_a_folder_that_others_write_to_is_not_used(tmp_path, monkeypatch):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    for mode, unsafe in ((0o700, False), (0o755, False), (0o775, False), (0o777, True), (0o1777, True)):
+        shared.chmod(mode)
+        assert others_write(shared) == unsafe
+    monkeypatch.setattr(config, "CACHE_DIR", str(shared))
+    home = tmp_path / "home"
+    home.mkdir()
+    with pytest.warns(UserWarning, match=r"NUMBA_CACHE_DIR=.*shared is not used .* other users can write there"):
+        assert _cache_folder(home) == home / "__pycache__"
+    shared.chmod(0o700)
+    _cache_folder.cache_clear()
+    assert _cache_folder(home) == shared
+    if hasattr(os, "geteuid"):
+        monkeypatch.setattr(os, "geteuid", lambda: shared.stat().st_uid + 1 if shared.stat().st_uid else 12345)
+        assert others_write(shared) == bool(shared.stat().st_uid)
+    _cache_folder.cache_clear()
+
+
+def test_no_folder_can_be_written_to(tmp_path, monkeypatch):
+    """No home, read-only packages: kernels are compiled in memory."""
+    blocked = tmp_path / "a_file"
+    blocked.write_text("")
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    assert _cache_folder(blocked / "package") is None
+    _cache_folder.cache_clear()

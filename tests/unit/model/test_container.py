@@ -196,9 +196,12 @@ def test_payloads_that_are_no_directory():
 
 def test_a_pickle_in_the_directory_is_not_opened():
     """msgpack-numpy's form of an object array, which some decoders unpickle."""
-    head = {"meta": {"x": {b"nd": True, b"kind": b"O", b"data": b"cos\nsystem\n(S'true'\ntR."}}, "arrays": []}
-    meta, _ = container_from_bytes(with_directory(head), KIND)
-    assert meta == head["meta"]
+    array = {"nd": True, "kind": b"O", "data": b"cos\nsystem\n(S'true'\ntR."}
+    head = {"meta": {"x": array}, "arrays": []}
+    assert container_from_bytes(with_directory(head), KIND)[0] == head["meta"]
+    head = {"meta": {"x": {name.encode(): value for name, value in array.items()}}, "arrays": []}
+    with pytest.raises(ModelFormatError, match="the key b'nd' is no text"):
+        container_from_bytes(with_directory(head), KIND)
 
 
 def test_stated_and_true_lengths_must_agree():

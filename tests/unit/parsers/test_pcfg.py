@@ -180,16 +180,16 @@ def test_damaged_files():
     data = write_model(model())
     refuses_broken_bytes(read_model, data)
     refuses(read_model, data, {"version": 99}, "version 99; this release reads version 1")
-    refuses(read_model, data, {"fine.kind": GONE}, "fit together")
+    refuses(read_model, data, {"fine.kind": GONE}, "lacks the array 'fine.kind'")
     _, arrays = container_from_bytes(data, "pcfg")
     for name, change, message in (
-        ("fine.binary", lambda a: a + 10**6, "names a symbol outside"),
-        ("fine.binary_weight", lambda a: a + 100, "above 0"),
+        ("fine.binary", lambda a: a + 10**6, "names a symbol outside|they must be from 0 below"),
+        ("fine.binary_weight", lambda a: a + 100, "above 0|must be to"),
         ("fine.binary_weight", lambda a: a - 1, "fingerprint"),
-        ("fine.coarse", lambda a: a[::-1].copy(), "not sorted"),
-        ("fine.frequency", lambda a: a[1:], "other lengths"),
-        ("coarse.from_class", lambda a: a[1:], "do not fit together|other word classes"),
-        ("fine.base", lambda a: a + 10**6, "not in the table"),
+        ("fine.coarse", lambda a: a[::-1].copy(), "not sorted|not in ascending order"),
+        ("fine.frequency", lambda a: a[1:], "other lengths|where place 0 must be"),
+        ("coarse.from_class", lambda a: a[1:], "do not fit together|other word classes|where place 0 must be"),
+        ("fine.base", lambda a: a + 10**6, "not in the table|they must be from"),
     ):
         refuses(read_model, data, {name: change(arrays[name])}, message)
 

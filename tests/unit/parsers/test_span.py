@@ -244,7 +244,7 @@ def test_tags_that_are_not_listed_may_be_bare() -> None:
 _LONG = [pytest.mark.slow, pytest.mark.skipif(SLOW, reason="minutes without the JIT")]
 
 
-@pytest.mark.parametrize("n", [5, 30, pytest.param(70, marks=_LONG)])
+@pytest.mark.parametrize("n", [5, 30, pytest.param(50, marks=_LONG)])
 def test_longer_and_longer_sentences_are_made_whole(n: int) -> None:
     words, tags = SENTENCES[0]
     parser = SpanParser(with_home(random_model(2, 1), "NP")).with_settings(penalty=0.9)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.features.span.wordparts import WordParts
 from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network, with_bare
@@ -80,11 +81,11 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
     for wrong in (never[:-1], never[:, :-1], never[:, :, :-1], never[0], np.repeat(never, 2, axis=2)):
         with pytest.raises(ModelFormatError, match=r"table of bare tokens has the shape .* does not fit 4 labels and"):
             replace(model, bare=BareTables(wrong, False))
-        refuses(read_model, write_model(model), {"bare.never": wrong}, "table of bare tokens has the shape")
+        refuses(read_model, write_model(model), {"bare.never": wrong}, "table of bare tokens|'bare.never'")
     refuses(read_model, write_model(model), {"bare.never": ~never}, "has fingerprint")
-    refuses(read_model, write_model(model), {"bare.never": GONE}, "has fingerprint")
+    refuses(read_model, write_model(model), {"bare.never": GONE}, "lacks the array 'bare.never'")
     refuses(read_model, write_model(model), {"one_root": True}, "has fingerprint")
-    refuses(read_model, write_model(model), {"one_root": GONE}, "do not fit together")
+    refuses(read_model, write_model(model), {"one_root": GONE}, "do not fit together|lacks")
 
 
 @pytest.mark.parametrize(
@@ -92,18 +93,18 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
     [
         ({"version": 2}, "has version 2; this release reads version 1"),
         ({"fingerprint": "0" * 16}, "has fingerprint .* but names '0000000000000000'"),
-        ({"n_networks": 0}, "has no network"),
-        ({"n_networks": 2}, "lacks its|finite|do not fit"),
+        ({"n_networks": 0}, "'network0.bias', which this release does not know"),
+        ({"n_networks": 2}, "lacks the array 'network1"),
         ({"chains": [["S"]]}, "first label of the model is not the empty one"),
         ({"chains": [[], ["S"]]}, "has the shape"),
         ({"chains": [[]]}, r"labels are \[\] in 0 chains; there must be one or more"),
         ({"chains": [[], ["S"], []]}, "none of them TOP or empty"),
         ({"chains": [[], ["TOP", "S"]]}, r"labels are \['S', 'TOP'\] in 1 chains"),
-        ({"words": {"words": []}}, "do not fit together"),
+        ({"words": {"words": []}}, "data.words lacks 'tags'"),
         ({"network0.label_bias": np.full(len(CHAINS), 0x7E00, dtype=np.uint16)}, "not finite"),
         ({"network0.factor": np.zeros(3, dtype=np.float32)}, "has the shape"),
-        ({"network0.table": np.zeros((9, 6), np.float32)}, "table of a network has the wrong type float32"),
-        ({"network0.edges": np.zeros((8, 20), np.int8)}, "edges of a network has the wrong type int8"),
+        ({"network0.table": np.zeros((9, 6), np.float32)}, "is float32 of 2 dimensions; it must be int8 of 2"),
+        ({"network0.edges": np.zeros((8, 20), np.int8)}, "is int8 of 2 dimensions; it must be uint16 of 2"),
     ],
 )
 def test_damage_is_said(change: dict, message: str) -> None:
@@ -127,3 +128,12 @@ def test_networks_of_different_width_do_not_multiply() -> None:
         SpanModel(model.words, CHAINS, (*model.packed, other), {})
     with pytest.raises(ModelFormatError, match="has no network"):
         replace(model, packed=())
+
+
+def test_tags_that_stand_for_others_come_back() -> None:
+    model = random_model(1)
+    tags = model.words.tables[1].strings
+    renamed = replace(model, words=WordParts(model.words.tables, {"noun": tags[0], "verb": tags[-1]}))
+    again = read_model(write_model(renamed))[0]
+    assert again.words.aliases == {"noun": tags[0], "verb": tags[-1]}
+    assert len({one.fingerprint() for one in (model, renamed)}) == 2 and again.fingerprint() == renamed.fingerprint()

@@ -61,12 +61,12 @@ def test_each_defect_is_named_with_its_place(field, at, value, message):
 def test_circles_and_lost_nodes():
     circle = flatten([TREE, 5])
     circle.no[0], circle.no[4] = 6, 2  # 2 -> 4 -> 2, and the root no longer leads to them
-    with pytest.raises(ModelFormatError, match="circle of nodes at 2, 3, 4, …"):
+    with pytest.raises(ModelFormatError, match="circle of nodes at 2"):
         validate(circle, 3)
     own_child = LabelEnsemble(
         *(np.array(a, dtype=np.int32) for a in ([], [0, -1], [0, -1], [1, -1])), np.zeros(2)
     )
-    with pytest.raises(ModelFormatError, match="circle of nodes at 0, 1"):
+    with pytest.raises(ModelFormatError, match="circle of nodes at 0"):
         validate(own_child, 1)
     lost = flatten([TREE, 5])
     with pytest.raises(ModelFormatError, match="node in no tree at 7"):

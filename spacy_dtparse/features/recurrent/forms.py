@@ -1,0 +1,22 @@
+"""Forms of tokens that alone decide a tag.
+
+A model file names some of them. It cannot bring its own: a regular expression of a stranger can take for ever.
+"""
+
+_ENDINGS = "com|org|net|edu|gov|mil|info|biz|io|tv|eu|uk|de|fr|es|nl|se|ch|at|ca|au|nz|jp|cn|ru|br|pl|dk|no|fi"
+_EMOJI = "\U0001f000-\U0001faff\u2600-\u2605\u2615\u2639-\u263b\u2661\u2665\u26a1\u2728\u2764\u2b50\u200d\ufe0f"
+FORMS = {
+    "ADD": (
+        r"^(?:[Hh][Tt][Tt][Pp][Ss]?://|[Ww][Ww][Ww]\.)\S+$",
+        rf"^[A-Za-z0-9-]{{2,}}(?:\.[A-Za-z0-9-]+)*\.(?:{_ENDINGS})(?:[/:?]\S*)?$",
+        r"^[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$",
+        r"^@\w{2,}$",
+    ),
+    "NFP": (rf"^[{_EMOJI}]+$",),
+    ":": (r"^\u2026+$",),
+}
+"""Regular expressions of whole tokens whose form alone decides their tag: addresses (ADD) and emoji (NFP), as in the
+English Web Treebank, of which no tagger learns from a few hundred examples that are all different; the ellipsis."""
+
+PATTERNS = tuple(form for forms in FORMS.values() for form in forms)
+"""All of them."""

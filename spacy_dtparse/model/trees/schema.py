@@ -1,0 +1,127 @@
+"""What a file of boosted trees holds; see `model.schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...checks import one_of, real_number, truth, whole_number
+from ...features.trees.templates import CHILDREN, GROUPS, KINDS, SPANS, WHERE
+from ...kernels.trees.pruning import LEVELS
+from ...kernels.trees.state import STRATEGIES
+from ...trees.heads import MODES
+from ...trees.transforms import STEPS
+from ..schema import (
+    LABEL,
+    NAME,
+    TAG,
+    WORD,
+    Array,
+    Check,
+    Schema,
+    Text,
+    a,
+    finite,
+    listed,
+    perhaps,
+    record,
+    row,
+    table,
+    text,
+)
+from ..schema import texts as strings
+from .packing import declared as declared_trees
+
+READER = "reader"
+"""The array that has the bytes of the reader's model."""
+MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 4096, 4096, 2**14
+MAX_ATOMS = 2**22
+_CLUSTER = Text(most=10**6, printable=False)
+"""Words of a cluster, with blanks."""
+_MOST_TEMPLATES, _FARTHEST, _MOST_ITEMS = 4096, 64, 1000
+"""Templates of a kind; how far a place may be; items of a group."""
+_MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 512
+"""Scans of a head rule, head rules, labels in a scan or a set."""
+_FAR = 2**41
+"""Margins of the gate are nearer to 0."""
+
+
+def place(value: Any, depth: int = 0) -> str:
+    """What is wrong with a place of a template: see `features.trees.templates.Place`; beliefs have no children."""
+    kind = value[0] if isinstance(value, list) and len(value) == 3 else None
+    if kind == "child":
+        inner = value[2][0] if isinstance(value[2], list) and value[2] else None
+        if inner == "believed" or depth > 3:
+            return f" is {value}; it must be a child of an item or terminal, at most 4 below it"
+        return a(one_of(*CHILDREN))(value[1]) or place(value[2], depth + 1)
+    if kind == "believed":
+        return a(one_of(*SPANS))(value[1]) or a(whole_number(0, 0))(value[2])
+    wrong = a(one_of("item", "terminal", "child", "believed"))(kind)
+    return wrong or a(one_of(*WHERE))(value[1]) or a(whole_number(-_FARTHEST, _FARTHEST))(value[2])
+
+
+_PAIR = row(place, text(NAME))
+_SCANS = listed(row(a(one_of(*MODES)), strings(TAG, 0, _MOST_IN_SETS)), 0, _MOST_SCANS)
+_SET = strings(TAG, 0, _MOST_IN_SETS)
+_SHARES, _LEAST_MARGIN = listed(a(real_number(0, 1)), 0, 1000), a(whole_number(-_FAR, _FAR))
+_VERSION = a(whole_number(0, 2**16))
+FIELDS: dict[str, Check] = {
+    "lexicon": record(
+        {
+            "labels": strings(LABEL, 1, MAX_LABELS), "tags": strings(TAG, 1, MAX_TAGS), "words": strings(WORD, 1),
+            "unknown_tag": text(TAG),
+        },
+        {"chains": strings(NAME, 0, MAX_CHAINS), "clusters": strings(_CLUSTER, 0, MAX_CLUSTERS)},
+    ),
+    "templates": record(
+        {
+            "name": text(NAME), "version": _VERSION, "unary": listed(_PAIR, 0, _MOST_TEMPLATES),
+            "tuples": listed(listed(_PAIR, 2, 3), 0, _MOST_TEMPLATES), "sequence": a(truth()),
+            "grouped": listed(
+                row(
+                    a(one_of(*KINDS)), a(one_of(*GROUPS)), a(whole_number(0, _MOST_ITEMS)), a(truth()),
+                    perhaps(text(NAME)),
+                ), 0, _MOST_TEMPLATES,
+            ),
+        },
+        {"ordered": listed(_PAIR, 0, _MOST_TEMPLATES)},
+    ),
+    "heads": record({
+        "rules": table(LABEL, _SCANS, _MOST_RULES), "default": _SCANS, "candidate": _SCANS, "conjunctions": _SET,
+        "no_coordination": _SET, "punctuation": _SET,
+    }),
+    "strategy": a(one_of(*STRATEGIES)), "max_arity": a(whole_number(2, 64)), "edge_punctuation": a(truth()),
+    "recipe": listed(a(one_of(*STEPS)), 0, len(STEPS)), "n_atoms": a(whole_number(0, MAX_ATOMS)),
+    "n_ensembles": a(whole_number(2, MAX_LABELS + 1)),
+    "gate": record({
+        "version": _VERSION, "entries": a(whole_number(0, 2**28)), "shares": _SHARES,
+        "margins": listed(_LEAST_MARGIN, 0, 1000),
+    }),
+}  # fmt: skip
+
+
+def _declared(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+    chains = len(fields["lexicon"].get("chains", ())) + 1
+    labels = len(fields["lexicon"]["labels"])
+    return {
+        "direct_at": Array("int64", ("direct atoms",), 0),
+        "direct_atom": Array("int32", ("direct atoms",), 0, below="atoms"),
+        "hashed_key": Array("uint64", ("hashed atoms",)),
+        "hashed_atom": Array("int32", ("hashed atoms",), 0, below="atoms"),
+        "parts": Array("int32", ("atoms", "width of parts"), -1),
+        "gate_at": Array("int64", ("weights of the gate",), 0),
+        "gate_weight": Array("int16", ("weights of the gate",)),
+        READER: Array("uint8", ("bytes",), needed=False),
+        "believed_labels": Array("uint64", (2, LEVELS, chains), below=2**labels, needed=READER in arrays),
+        **declared_trees("trees."),
+    }
+
+
+SCHEMA = Schema(
+    fields=FIELDS,
+    arrays=_declared,
+    proof={"items": listed(row(*[a(whole_number(0))] * 3), 0, 10_000), "cost": finite()},
+    sizes=lambda fields: {"atoms": fields["n_atoms"], "ensembles": fields["n_ensembles"]},
+)

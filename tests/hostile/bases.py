@@ -1,0 +1,106 @@
+"""The model files that are changed: one or two small ones of every kind."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.features.trees.tables import get_templates
+from spacy_dtparse.features.trees.templates import compile_templates
+from spacy_dtparse.kernels.trees.atoms import AtomMap
+from spacy_dtparse.kernels.trees.features import PARTS_WIDTH
+from spacy_dtparse.kernels.trees.pruning import LEVELS
+from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
+from spacy_dtparse.model.pcfg.model import TAG, PcfgGrammar, PcfgModel
+from spacy_dtparse.model.trees.gate import Gate
+from spacy_dtparse.model.trees.model import DtreeModel, hash_table
+from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.parsers.tagging import RecurrentTagger, SequenceTagger
+from spacy_dtparse.trees.heads import COLLINS
+from spacy_dtparse.trees.tree import TOP
+from tests import dependency_models, recurrent_models, span_models, tagger_models
+from tests.reference.decision_trees import flatten, random_tree
+from tests.unit.kernels.harness import hand_made
+from training.data.corpus import read_treebank
+from training.pcfg import Markov, PcfgOptions, train_pcfg
+
+SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "train.mrg"
+
+
+def bases() -> dict[str, bytes]:
+    """Model files by name: the kind, and what is special after a dash."""
+    gate = Gate(np.random.default_rng(0).integers(-90, 90, 64).astype(np.int16), (0.001, 0.01), (-200, 100))
+    plain = pcfg()
+    parsers = {
+        "dtree": DtreeParser(replace(hand_made("shift_reduce", seed=1).model, gate=gate)),
+        "dtree-bottom": DtreeParser(hand_made("bottom_up", seed=2, table="standard").model),
+        "dtree-reader": DtreeParser(with_reader()),
+        "span": SpanParser(span_models.with_bare(span_models.random_model(2))),
+        "pcfg": PcfgParser(plain),
+        "pcfg-latent": PcfgParser(
+            replace(plain, latent=(latent(plain, 1), latent(plain, 2)), pruners=(latent(plain, 3),))
+        ),
+        "dependency": DependencyParser(dependency_models.random_model(2)),
+        "dependency-guide": DependencyParser(
+            dependency_models.random_model(2, decoder="spanning", guide="constituents")
+        ),
+        "recurrent": RecurrentTagger(recurrent_models.random_model()),
+        "tagger": SequenceTagger(tagger_models.random_tagger()),
+    }
+    return {name: parser.to_bytes() for name, parser in parsers.items()}
+
+
+def pcfg() -> PcfgModel:
+    """A grammar of a few sentences."""
+    sentences = [sentence for sentence in read_treebank(SAMPLE) if len(sentence.tree.words) <= 8][:12]
+    return train_pcfg(sentences, PcfgOptions(Markov(1, 0, "left", 1), given_tags=False))
+
+
+def latent(model: PcfgModel, seed: int) -> LatentPart:
+    """A grammar with two latent values of every symbol but the root's, and random probabilities."""
+    rng, coarse = np.random.default_rng(seed), model.coarse
+    sizes = np.full(len(coarse.names), 2, dtype=np.int32)
+    sizes[model.root(coarse)] = 1
+    unary = np.column_stack([coarse.unary, np.full(len(coarse.unary), -1)])
+    rules = np.concatenate([coarse.binary, unary]).astype(np.int32)
+    wide = np.append(sizes, 1)
+    values = 0.2 * rng.random(int(wide[rules].prod(axis=1).sum()))
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    entries = [[first[s] + x for s in _symbols(coarse, c) for x in range(sizes[s])] for c in range(len(model.words))]
+    from_class = np.cumsum([0, *map(len, entries)])
+    symbol = np.concatenate(entries).astype(np.int32)
+    floor = np.where(np.repeat(coarse.kind == TAG, sizes), -9.0, np.nan)
+    return LatentPart(sizes, rules, values, Emissions(from_class, symbol, -3 * rng.random(len(symbol)), floor))
+
+
+def _symbols(grammar: PcfgGrammar, number: int) -> list[int]:
+    low, high = grammar.emissions.from_class[number : number + 2]
+    return grammar.emissions.symbol[low:high].tolist()
+
+
+def with_reader() -> DtreeModel:
+    """Random trees over a random span network."""
+    rng, numbers = random.Random(0), np.random.default_rng(0)
+    reader = SpanParser(span_models.with_bare(span_models.random_model(1)))
+    labels, tags = (*reader.labels, TOP), reader.model.words.tables[1].strings
+    words = ("*rare*", "the", "cat", "dog", "sat", "on")
+    lexicon = Lexicon.build(labels, tags, words, "NN", chains=reader.chain_names)
+    templates, n_atoms = get_templates("standard_read"), 60
+    direct = np.full(compile_templates(templates, lexicon.sizes)[1], -1, dtype=np.int32)
+    direct[numbers.choice(len(direct), n_atoms, replace=False)] = np.arange(n_atoms)
+    none = np.zeros(0, dtype=np.int32)
+    trees = [[random_tree(rng, n_atoms, rng.randint(1, 4)) for _ in range(5)] for _ in range(len(labels) + 1)]
+    table = numbers.integers(0, 2 ** len(labels), (2, LEVELS, len(lexicon.chains) + 1)).astype(np.uint64)
+    return DtreeModel(
+        lexicon, templates, COLLINS, "shift_reduce", 8, True, ("drop_repeated_unary",),
+        AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0], dtype=np.int64)),
+        np.zeros((n_atoms, PARTS_WIDTH), dtype=np.int32), tuple(flatten(own, rng) for own in trees), {"lang": "en"},
+        reader=reader.to_bytes(), labels=table,
+    )  # fmt: skip
