@@ -239,6 +239,11 @@ def test_word_classes():
     assert WordClasses(words.classes).classes == words.classes
 
 
+def test_a_shorter_ending_counts_only_what_no_longer_one_took():
+    words = WordClasses.learn([["we", "walking", "talking", "king"]], min_word_count=2, min_signature_count=2)
+    assert list(words.classes) == ["**ing", "**", UNKNOWN]
+
+
 def test_long_sentences_are_left_out(sample):
     lengths = [len(training_tree(s, Recipe.TM2006).words) for s in sample]
     most = sorted(lengths)[len(lengths) // 2]

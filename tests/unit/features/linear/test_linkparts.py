@@ -93,6 +93,10 @@ def test_parts_of_speech(rules: TextRules, expected: str) -> None:
     assert TextRules.from_dict(rules.to_dict()) == rules
 
 
+def test_tags_shorter_than_a_place() -> None:
+    assert [TextRules(places=(0, 2)).tag(tag, "") for tag in ("NNS", "NN", "", "IN-")] == ["NS", "N", "", "I-"]
+
+
 @pytest.mark.parametrize(
     ("kind", "tags"),
     [

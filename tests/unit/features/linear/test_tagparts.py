@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.features.linear.tagparts import TagParts
+from spacy_dtparse.text import SHAPES
 from tests.tagger_models import SENTENCES, small_parts
 
 WORD, TAG, ENTRY, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 4, 8
@@ -48,7 +49,8 @@ def test_atoms() -> None:
     assert [parts.prefixes[k - 1] for k in unknown[PREFIX:SUFFIX]] == ["c", "ca", "cat", "cats"]
     assert parts.suffixes[unknown[SUFFIX] - 1] == "s" and unknown[SUFFIX + 1] == 0, "'es' is not listed"
     assert number[WORD] == 3 + parts.words.number("00") and number[PREFIX + 2 : SUFFIX].tolist() == [0, 0]
-    assert len({the[SHAPE], unknown[SHAPE], number[SHAPE]}) == 3
+    shapes = [1 + SHAPES.number(name) for name in ("Capital", "lower", "number")]
+    assert [the[SHAPE], unknown[SHAPE], number[SHAPE]] == shapes
 
 
 @pytest.mark.parametrize(

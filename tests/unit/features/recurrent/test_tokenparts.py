@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.features.recurrent.tokenparts import KINDS, LONGEST, TokenParts, shape, token_parts
+from spacy_dtparse.features.recurrent.tokenparts import (
+    KINDS,
+    LONGEST,
+    UNKNOWN_WORD,
+    WORD,
+    TokenParts,
+    shape,
+    token_parts,
+)
 from spacy_dtparse.symbols import SymbolTable
 
 
@@ -56,6 +64,7 @@ def test_every_kind_has_rows_of_its_own() -> None:
     assert rows[0].tolist() == (starts[:-1] + 1).tolist() and rows[-1].tolist() == (starts[:-1] + 2).tolist()
     known = rows[2] != starts[:-1]
     assert known.tolist() == [False, False, False, False, False, True], "of gnu the shape alone is listed"
+    assert rows[2, WORD] == UNKNOWN_WORD
     assert not set(rows[1]) & set(rows[3][:-1])
     assert parts.encode([]).shape == (2, len(KINDS))
 

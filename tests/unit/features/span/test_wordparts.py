@@ -35,6 +35,8 @@ def test_what_is_frequent_is_listed_the_rest_is_unknown() -> None:
     rows = words.encode(["The", "gnu"], ["DT", "XX"])
     assert rows.shape == (4, len(KINDS)) and rows.max() < words.size
     assert rows[2, WORD] == UNKNOWN_WORD != rows[1, WORD]
+    starts = np.cumsum([0, *(3 + len(table) for table in words.tables)])[:-1]
+    assert rows[0].tolist() == (starts + 1).tolist() and rows[-1].tolist() == (starts + 2).tolist()
     assert len({tuple(row) for row in rows.tolist()}) == 4, "edges of the sentence have rows of their own"
     assert (
         WordParts.from_dict(words.to_dict()).encode(["The"], ["DT"]).tolist() == words.encode(["The"], ["DT"]).tolist()

@@ -87,6 +87,9 @@ def test_a_model_keeps_its_book():
         ("items of span > 3", "it has more than 3 children", "it has at most 3 children"),
         ("terminals of span = 1", "it has 1 word", "it does not have 1 word"),
         ("items of 4 of right context > 0", "there is something to the right", "there is nothing to the right"),
+        ("start item 0 label = NP", "its first child is an NP", "its first child is not an NP"),
+        ("reader: window second chain = NP", "its second choice for this span is NP",
+         "its second choice for this span is not NP"),
         ("start item 6 label = NP", "its 7th child is an NP", "its 7th child is not an NP"),
         ("end item 5 label = NP", "its last child but 5 is an NP", "its last child but 5 is not an NP"),
         ("front item 2 label = NP", "the next item but one after its first child is an NP",
@@ -108,6 +111,8 @@ def test_tests_joined_in_an_atom():
     ]  # fmt: skip
     assert tests[0].value == '"&"' and tests[2].operator == "has"
     assert [group_of(test.subject) for test in tests] == ["to the left", "first and last child", "among the children"]
+    assert group_of("start item 0 label") == "first and last child"
+    assert group_of("start item 1 label") == "among the children"
     assert group_of(ALWAYS) == ALWAYS and group_of("hashed atom 17") == OTHER
 
 
@@ -126,8 +131,11 @@ def test_a_fact_tells_what_is_there_and_else_what_is_not():
     known = {"right item 0 label": "PP", "right item 0 word": '"in"'}
     assert fact("right item 0", known, asked) == "the next item on the right is a PP headed by “in”"
     assert fact("right item 0", {}, asked) == "the next item on the right is not a conjunction (CC)"
+    two = [(AtomTest("right item 0 label", "=", value), False) for value in ("CC", "NN")]
+    assert fact("right item 0", {}, two) == "the next item on the right is not conjunction or noun"
     assert none_of("some item of span: label", ["NN", "PRP", "NP", "X"]) == "no noun, pronoun, NP, … among its children"
     assert none_of("first label", ["NN", "CC"]) == "its first child is not noun or conjunction"
+    assert none_of("first label", ["NN", "CC", "X"]) == "its first child is not noun, conjunction or X"
     mass = "reader: with right mass"
     limits = [(AtomTest(mass, "<", "0.5"), True), (AtomTest(mass, "<", "0.1"), False)]
     said = "it gives this span and the next item a probability from 0.1 to 0.5 of being a constituent"
