@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table)
 """Which tests notice a change of which file; see `tests.mutants`."""
 
 U = "unit/kernels"
@@ -7,7 +8,7 @@ PCFG = f"{U}/pcfg/test_cky.py {U}/pcfg/test_given_symbols.py unit/parsers/test_p
 LATENT = f"{U}/pcfg/test_latent.py {U}/pcfg/test_decoders.py {U}/pcfg/test_kbest.py"
 REASONS = "unit/model/trees/test_reasons.py unit/model/trees/test_explain.py"
 LINKS = f"unit/features/linear/test_linkparts.py {U}/linear/test_links.py {U}/linear/test_link_labels.py"
-CONSTRAINTS = "unit/parsers/test_constraints.py"
+CONSTRAINTS = f"{U}/trees/test_constraints.py unit/parsers/test_constraints.py"
 
 TESTS = {
     "spacy_dtparse/features/linear/linkparts.py": f"{LINKS} unit/parsers/test_dependency.py",

@@ -254,7 +254,8 @@ def main() -> None:
     done = {}
     if options.output and options.output.is_file():
         done = {one["name"]: one for one in map(json.loads, options.output.read_text().splitlines())}
-    print(f"{len(drawn)} of {len(every)} mutants in {len({one.file for one in drawn})} of {len(TESTS)} files", flush=True)
+    files = {one.file for one in drawn}
+    print(f"{len(drawn)} of {len(every)} mutants in {len(files)} of {len(TESTS)} files", flush=True)
     limits: dict[str, float] = {}
     caught = 0
     for mutant in drawn:

@@ -9,6 +9,7 @@ import pytest
 
 from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
+from spacy_dtparse.parsers.pieces import cut
 from spacy_dtparse.trees import TOP, Recipe, Tree
 from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
@@ -189,7 +190,7 @@ def test_sentences_in_pieces():
     parser = parser.with_settings(max_tokens=len(words))
     one = parser.parse(words, tags)
     own, bad = offers(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
-    ends = [end for _, end in parser._pieces(tags * 2)]
+    ends = [end for _, end in cut(tags * 2, len(words))]
     assert ends == [len(words), 2 * len(words)], "the test's sentence is cut in its middle"
     twice = parser.parse(words * 2, tags * 2, own * 2)
     assert (twice.n_searches, twice.ambiguity, twice.status) == (1, 1.0, "fallback")

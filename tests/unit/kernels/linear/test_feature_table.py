@@ -14,6 +14,7 @@ pytestmark = KERNEL_MARKS
 
 find_slot = from_python(feature_table.find_slot)
 find_families = from_python(feature_table.find_families)
+find_features = from_python(feature_table.find_features)
 first_place = from_python(feature_table.first_place)
 bin_place = from_python(feature_table.bin_place)
 MOST = 2**64 - 1
@@ -46,6 +47,18 @@ def test_keys_that_want_the_same_slot_stand_side_by_side() -> None:
     found = [int(find_slot(slots, key)) for key in keys]
     assert found == [len(slots) - 1, 0, 1, 2, 3], "past the end it goes on at the start"
     assert numbers[found].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_features_are_those_of_the_keys_that_are_there() -> None:
+    rng = np.random.default_rng(3)
+    keys = np.unique(rng.integers(1, 2**60, 50, np.uint64))
+    asked = rng.permutation(np.concatenate([keys, keys + np.uint64(1), rng.integers(1, 2**60, 30, np.uint64)]))
+    held = {key: number for number, key in enumerate(keys.tolist())}
+    features = np.full(len(asked), -7, np.int32)
+    for count in (0, 1, 40, len(asked)):
+        found = find_features(asked, count, *make_slots(keys), features)
+        wanted = [held[key] for key in asked[:count].tolist() if key in held]
+        assert found == len(wanted) and features[:found].tolist() == wanted
 
 
 def family_twin(keys: np.ndarray, key: int) -> dict[int, int]:

@@ -93,6 +93,39 @@ def test_posteriors_of_given_symbols(seed, n_spare):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_a_threshold_is_of_the_share_of_all_derivations(seed):
+    """What is below it is not followed, so what is below that counts less."""
+    n, told = 3, [0, 0]
+    toy = Toy(seed, n_symbols=3, unary="none")
+    for draw in range(4):
+        classes = toy.sentence(10 * seed + draw, n)
+        all_found = [(p, symbols_of(top)) for p, top in derivations(toy, classes, 0, most_unary=0)]
+        whole = math.fsum(p for p, _ in all_found)
+        if not whole:
+            continue
+        shares: dict[tuple[int, int, int], float] = {}
+        for p, found in all_found:
+            for symbol in found:
+                shares[symbol] = shares.get(symbol, 0.0) + p / whole
+        for threshold in (0.02, 0.1, 0.3, 0.45, 0.6, 0.9):
+            _, allowed = toy.posterior(classes, threshold)
+            followed = dict.fromkeys(shares, 0.0)
+            for p, found in all_found:
+                if all(shares[symbol] >= threshold for symbol in found):
+                    for symbol in found:
+                        followed[symbol] += p / whole
+            for (i, j, symbol), share in shares.items():
+                there = allowed[j * (j - 1) // 2 + i, symbol]
+                if share < threshold * (1 - 1e-9):
+                    assert not there
+                    told[0] += 1
+                elif followed[i, j, symbol] > threshold * (1 + 1e-9):
+                    assert there
+                    told[1] += 1
+    assert min(told) > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_posteriors_do_not_depend_on_how_many_symbols_no_rule_has(seed):
     for threshold in (0.0, 0.05):
         found = []

@@ -7,6 +7,7 @@ import pytest
 
 from spacy_dtparse.kernels.span.network import (
     LEFT,
+    constituent_beliefs,
     decode,
     label_spans,
     probable_spans,
@@ -58,6 +59,27 @@ def test_sentences_are_read_alike_in_any_company() -> None:
         assert np.array_equal(own[at : at + here], own_alone)
         at += here
     assert at == size
+
+
+@pytest.mark.parametrize("n_chains", [2, 3, 4, 9])
+def test_beliefs_have_the_two_likeliest_chains(n_chains: int) -> None:
+    """-1 where there is one only; spans that are likelier to be no constituent than `least` allows are left out."""
+    rng, c = np.random.default_rng(n_chains), 60
+    spans = rng.integers(0, 9, (c, 2)).astype(np.int32)
+    posteriors, chances = rng.random(c), rng.dirichlet(np.full(n_chains, 0.5), c)
+    logs = np.log(chances + 1e-12).astype(np.float32)
+    kept, masses = np.zeros((c, 2), np.int32), np.zeros(c)
+    chains, told = np.zeros((c, 2), np.int32), np.zeros((c, 2))
+    count = constituent_beliefs(spans, posteriors, logs, 0.1, kept, masses, chains, told)
+    mass = posteriors * (1 - np.exp(logs[:, 0].astype(float)))
+    rows = np.flatnonzero(mass >= 0.1)
+    assert count == len(rows) and 0 < count < c
+    assert np.array_equal(kept[:count], spans[rows]) and np.allclose(masses[:count], mass[rows], atol=1e-6)
+    for place, row in enumerate(rows):
+        best = sorted(range(1, n_chains), key=lambda chain: -logs[row, chain])[:2]
+        assert chains[place].tolist() == [*best, -1][:2]
+        wanted = [posteriors[row] * chances[row, chain] for chain in best] + [0.0]
+        assert told[place] == pytest.approx(wanted[:2], abs=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "projection": 4}])

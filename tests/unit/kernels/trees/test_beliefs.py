@@ -118,6 +118,8 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
         assert tokens[row, b.DECIDED] == decided(beliefs, span, 0.9)
     for i in range(n):
         skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
+        own = tokens[tokens[i, b.FIRST_SPAN] : tokens[i, b.LAST_SPAN], b.SKIPPED]
+        assert tokens[i, b.ALL_SKIPPED] == own.sum()
         assert tokens[i, b.ALL_SKIPPED] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
         assert tokens[i, b.DISBELIEVED] / b.COST_UNIT == pytest.approx(0.5 * math.log(0.998 / 0.002), abs=1e-3)
 
