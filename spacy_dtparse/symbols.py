@@ -22,7 +22,7 @@ def packed(numbers: Iterable[int]) -> bytes:
 
 
 class Remembered(dict[K, V]):
-    """What `make` makes of a key, looked up like a dict's values. After 16,384 keys all are forgotten, so that memory
+    """What `make` makes of a key, looked up like a dict's values. After 8,192 keys all are forgotten, so that memory
     stays bounded; copies and pickles begin anew."""
 
     def __init__(self, make: Callable[[K], V]):
@@ -30,7 +30,7 @@ class Remembered(dict[K, V]):
         self._make = make
 
     def __missing__(self, key: K) -> V:
-        if len(self) >= 16_384:
+        if len(self) >= 8_192:
             self.clear()
         made = self[key] = self._make(key)
         return made

@@ -35,7 +35,7 @@ def plain_word(text: str) -> str:
     return text if not any(map(str.isspace, text)) else "_".join(text.split())
 
 
-_MOST_TEXTS = 50_000
+_MOST_TEXTS = 8_192
 _texts: dict[int, str] = {}
 """What is remembered of the texts of tokens, by the hashes that spaCy has for them: a dict's look-up takes a fifth of
 the time of `token.text`."""

@@ -245,9 +245,10 @@ class Fit:
                 if n % 256 == 0 and bool((parts[hashed, 1] > 0).all()):
                     break
         recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
+        described = {name: value for name, value in recipe.to_dict().items() if name != "n_workers"}  # no matter
         return DtreeModel(
             self.lexicon, self.templates, self.heads, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
-            recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": recipe.to_dict()}, self.gate,
+            recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": described}, self.gate,
             b"" if self.reader is None else self.reader.to_bytes(), self.labels,
         )  # fmt: skip
 

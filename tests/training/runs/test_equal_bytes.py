@@ -1,0 +1,38 @@
+"""The same seed gives the same bytes, with one worker or two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.training import RECIPE, SAMPLE
+from training.cli import main
+
+TREES, FEW = f"{SAMPLE}/train.mrg,limit=40", f"{SAMPLE}/dev.mrg,limit=5"
+SPAN = ["--set", "epochs=1", "batch=200", "warm=5", "shape.layers=1", "shape.width=16"]
+MEMBERS = ["--set", "members=3", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=1"]
+COMMANDS = {
+    "fit": (["fit", "--train", TREES, "--dev", FEW], ["--set", "n_workers={}"]),
+    "span": (["span", "--train", TREES, "--dev", FEW, "--seeds", "0", "1", *SPAN], ["--workers", "{}"]),
+    "pcfgla": (["pcfgla", "--train", TREES, "--cycles", "2", "--iterations", "3"], ["--threads", "{}"]),
+    "bpm": (["bpm", "--train", str(SAMPLE / "dependencies.conllu"), *MEMBERS], ["--workers", "{}"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_any_number_of_workers(name: str, tmp_path: Path) -> None:
+    arguments, workers = COMMANDS[name]
+    found = []
+    for number in (1, 2, 2):
+        folder = tmp_path / str(len(found))
+        folder.mkdir()
+        given = [part.format(number) for part in workers]
+        if name == "fit":
+            (folder / "recipe.json").write_text(json.dumps(RECIPE), encoding="utf8")
+            given += ["--recipe", str(folder / "recipe.json")]
+        assert main([*arguments, *given, "--workdir", str(folder / "work"), "--out", str(folder / "model")]) == 0
+        found.append((folder / "model").read_bytes())
+    assert found[0] == found[1] == found[2]
