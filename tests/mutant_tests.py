@@ -7,7 +7,7 @@ SPAN = f"{U}/span/test_spans.py {U}/span/test_network.py {U}/span/test_whole.py"
 PCFG = f"{U}/pcfg/test_cky.py {U}/pcfg/test_given_symbols.py unit/parsers/test_pcfg.py"
 LATENT = f"{U}/pcfg/test_latent.py {U}/pcfg/test_decoders.py {U}/pcfg/test_kbest.py"
 REASONS = "unit/model/trees/test_reasons.py unit/model/trees/test_explain.py"
-LINKS = f"unit/features/linear/test_linkparts.py {U}/linear/test_links.py {U}/linear/test_link_labels.py"
+LINKS = f"{U}/linear/test_key_numbers.py unit/features/linear/test_linkparts.py {U}/linear/test_links.py {U}/linear/test_link_labels.py"
 CONSTRAINTS = f"{U}/trees/test_constraints.py unit/parsers/test_constraints.py"
 
 TESTS = {
@@ -20,12 +20,12 @@ TESTS = {
     "spacy_dtparse/features/trees/beliefs.py": f"{U}/trees/test_beliefs.py",
     "spacy_dtparse/features/trees/facts.py": REASONS,
     "spacy_dtparse/features/trees/lexicon.py": f"unit/features/trees/test_tables.py {TREES}",
-    "spacy_dtparse/features/trees/names.py": f"{U}/trees/test_features.py unit/model/trees/test_bundle.py {REASONS}",
+    "spacy_dtparse/features/trees/names.py": f"{U}/trees/test_beliefs.py {U}/trees/test_features.py unit/model/trees/test_bundle.py {REASONS}",
     "spacy_dtparse/features/trees/tables.py": f"unit/features/trees/test_tables.py {U}/trees/test_features.py {U}/trees/test_beliefs.py",
     "spacy_dtparse/features/trees/templates.py": f"unit/features/trees/test_tables.py {U}/trees/test_features.py {U}/trees/test_beliefs.py",
     "spacy_dtparse/features/trees/wording.py": REASONS,
     "spacy_dtparse/kernels/linear/feature_table.py": f"{U}/linear/test_feature_table.py {U}/linear/test_links.py",
-    "spacy_dtparse/kernels/linear/link_labels.py": f"{U}/linear/test_link_labels.py",
+    "spacy_dtparse/kernels/linear/link_labels.py": f"{U}/linear/test_link_labels.py {U}/linear/test_key_numbers.py",
     "spacy_dtparse/kernels/linear/links.py": f"{LINKS} unit/parsers/test_dependency.py",
     "spacy_dtparse/kernels/linear/spanning.py": f"{U}/linear/test_spanning.py",
     "spacy_dtparse/kernels/linear/tagging.py": f"{U}/linear/test_tagging.py unit/model/linear/test_tagger.py",

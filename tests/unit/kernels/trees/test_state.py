@@ -6,9 +6,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.trees import atoms
 from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.states import SHIFT, Rules, correct_right_to_left, spans
@@ -168,3 +171,19 @@ def test_bottom_up_derivations_differ_by_seed_and_agree_in_the_tree():
     assert len(paths) > 1
     again = {derivation(tree, lexicon.labels, "bottom_up", 3).tobytes() for _ in range(2)}
     assert len(again) == 1
+
+
+def test_hashes_are_those_of_the_models():
+    """Atoms of boosted trees are named by these hashes, so model files depend on them (splitmix64's finaliser)."""
+    mask, rng = 2**64 - 1, random.Random(1)
+    mix, fold = from_python(atoms.mix), from_python(atoms.fold)
+    one, two, three = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+    for _ in range(20):
+        state, value, key = rng.getrandbits(64), rng.randrange(-1, 2**20), rng.getrandbits(64)
+        z = (state ^ (value + 2)) * one & mask
+        z = (z ^ z >> 30) * two & mask
+        z = (z ^ z >> 27) * three & mask
+        assert int(mix(np.uint64(state), np.int64(value))) == z ^ z >> 31
+        z = ((state << 1 & mask) ^ state >> 31 ^ key) * one & mask
+        z = (z ^ z >> 30) * two & mask
+        assert int(fold(np.uint64(state), np.uint64(key))) == z ^ z >> 31
