@@ -15,7 +15,7 @@ import spacy_dtparse
 
 _COMMON: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("tests", max_examples=25, derandomize=True, **_COMMON)
-settings.register_profile("nightly", max_examples=2000, **_COMMON)
+settings.register_profile("nightly", max_examples=1000, **_COMMON)
 settings.load_profile("tests")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from training.cli import main
-from training.runs.files import read_result
+from training.runs.files import keep_json, kept_json, read_result
 from training.studies.matsuzaki2005 import PLAN, RESULT, TABLES, Study, count, execute
 from training.studies.plans import chosen, fill_blocks
 
@@ -84,9 +83,9 @@ def test_what_is_done_is_not_done_again(done, corpus, capsys):
 @compiled
 def test_a_view_that_is_missing_is_added(done, corpus):
     path = done / "left-1" / RESULT
-    result = json.loads(path.read_text())
+    result = kept_json(path)
     gold = result["views"].pop("gold")
-    path.write_text(json.dumps(result))
+    keep_json(path, result)
     again, made = execute(chosen(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.3))
     assert made and again["views"]["gold"]["all"] == gold["all"]
     assert again["train_seconds"] == result["train_seconds"]  # it was not trained again

@@ -104,7 +104,7 @@ def test_finished_runs_are_not_done_again(done, capsys):
     assert (done / "r2l" / "path" / "log.jsonl").read_bytes() == log
     now, held = json.loads((done / "r2l" / RESULT).read_bytes()), json.loads(before)
     for result in (now, held):
-        for key in ("date", "command", "seconds_now"):
+        for key in ("date", "command", "seconds_now", "check"):
             result.pop(key)
         for part in ("dev", "dev_greedy"):
             for key in ("seconds", "tokens_per_second"):

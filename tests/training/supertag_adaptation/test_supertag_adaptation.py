@@ -358,10 +358,10 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
 
     def annotated(work: Path, *tagger: SequenceTagger) -> int:
         """Check the trees that the text got: with the tagger's spines or without; how many are other than without."""
-        _, sentences = json.loads((work / "text" / "sentences.json").read_text()).values()
+        sentences = json.loads((work / "text" / "sentences.json").read_text())["sentences"]
         (chunk,) = (work / "text" / "chunks").iterdir()
         other = 0
-        for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text()), strict=True):
+        for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text())["trees"], strict=True):
             offered = [one.multitag(words, tags, 0.01) for one in tagger]
             assert tree == write_tree(parser.parse(words, tags, *offered).tree)
             other += tree != write_tree(parser.parse(words, tags).tree)
