@@ -1,5 +1,7 @@
-"""The same seed gives the same bytes, with one worker or two. Run as commands, which keep matrix products to one thread:
-sums of several are not always the same."""
+"""The same seed gives the same bytes, with one worker or two.
+
+They are run as commands, which keep matrix products to one thread: sums of several are not always the same.
+"""
 
 from __future__ import annotations
 
