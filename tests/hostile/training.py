@@ -105,11 +105,13 @@ KINDS = ("fit", "span", "pcfgla", "bpm", "jackknife", "tagger")
 def _run(kind: Kind, most_bytes: int | None) -> None:
     for name, number in (("stdout", 1), ("stderr", 2)):
         os.dup2(os.open(kind.folder / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        setattr(sys, name, open(number, "w", encoding="utf8", closefd=False))  # pytest may have put another there
     if most_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     from training.cli import main
 
     code = main(kind.arguments)
+    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 

@@ -27,6 +27,7 @@ from training.data.reading import (
 )
 from training.data.text import TextFile
 from training.data.treebanks import TreebankFile
+from training.runs.files import keep_json
 from training.self_train import teaching
 from training.self_train.selecting import BIN, Selection, chosen, quantiles, write_selection
 from training.self_train.students import named_file
@@ -240,7 +241,7 @@ def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monke
     assert any("-LRB-" in made.tree for made in one.trees)
     with pytest.raises(TrainingDataError, match=r"a run with other max_words \(was 40, now 39\); give the same"):
         taught(teacher, nlp, text, tmp_path / "one", max_words=39)
-    paths[0].write_text("[]")
+    keep_json(paths[0], {"trees": []})
     with pytest.raises(TrainingDataError, match="does not hold the trees of 3 sentences"):
         taught(teacher, nlp, text, tmp_path / "one")
     paths[0].write_text("[")
