@@ -34,7 +34,7 @@ TESTS = {
     "spacy_dtparse/kernels/pcfg/posterior.py": f"{PCFG} {LATENT}",
     "spacy_dtparse/kernels/pcfg/spine_cells.py": f"{U}/pcfg/test_spine_cells.py unit/parsers/test_pcfg_spines.py",
     "spacy_dtparse/kernels/recurrent/tagging.py": f"{U}/recurrent/test_tagging.py",
-    "spacy_dtparse/kernels/recurrent/units.py": f"{U}/recurrent/test_units.py",
+    "spacy_dtparse/kernels/recurrent/units.py": f"{U}/recurrent/test_units.py {U}/span/test_network.py",
     "spacy_dtparse/kernels/span/network.py": f"{SPAN} unit/parsers/test_span.py",
     "spacy_dtparse/kernels/span/spans.py": f"{SPAN} unit/parsers/test_span.py",
     "spacy_dtparse/kernels/span/whole.py": f"{SPAN}",
