@@ -15,10 +15,13 @@ from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConstraintError
 from spacy_dtparse.parsers import ParseResult
 from spacy_dtparse.parsers.constraints import Constraint, Constraints, SteeredParser, read_label
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.parsers.span.parser import SpanParser
 from spacy_dtparse.trees import Tree, parse_tree, read_trees
 from spacy_dtparse.trees.tree import TOP
+from tests.reference.states import STRATEGIES
 from tests.span_models import SENTENCES, random_model
+from tests.unit.kernels.harness import SLOW, hand_made, sentence
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
 NAMES = ("en_dtparse", "en_span", "en_trees", "en_pcfgla")
@@ -83,6 +86,33 @@ def test_a_tree_is_mended():
 
 
 @pytest.mark.kernel
+def test_what_crosses_what_is_wanted():
+    spans = np.array([(0, 5), (0, 2), (1, 3), (1, 4), (2, 4), (2, 5), (3, 5), (0, 3), (4, 5)])
+    assert some("1 4 NP").crossed(spans).tolist() == [False, True, False, False, False, True, True, True, False]
+    assert not some("1 4 !NP").crossed(spans).any()
+
+
+@pytest.mark.kernel
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_search_itself_obeys(strategy):
+    """Nothing has to be put in afterwards, and a search without limits is still a proof."""
+    rng, n_changed = random.Random(strategy), 0
+    for seed in range(1 if SLOW else 4):
+        parser = DtreeParser(hand_made(strategy, ("NP", "VP", "TOP"), seed).model, SearchSettings(budget=10**6))
+        for n in (2,) if SLOW else (2, 3, 4):
+            words, tags = sentence(rng, n)
+            free = parser.parse(words, tags)
+            for texts in (("0 2 NP",), (f"1 {n}",), ("0 1 NP", f"1 {n} VP"), (f"0 {n} NP", "0 1 !"), ("0 1 !NP",),
+                          ("0 1 VP", "0 1 NP"), ("1 2 !", f"0 {n} !NP"), ("0 1",), (f"0 {n}",)):  # fmt: skip
+                found = parser.parse_under(words, tags, some(*texts))
+                assert found.status == "optimal" and not some(*texts).broken(found.tree), (texts, str(found.tree))
+                n_changed += found.tree != free.tree
+                if not some(*texts).broken(free.tree):
+                    assert found.cost <= free.cost + 1e-9
+    assert n_changed > (0 if SLOW else 20)
+
+
 def test_a_chart_finds_the_best_tree_of_those_that_obey():
     parser = SpanParser(random_model(1)).with_settings(penalty=0.3, whole=False)
     sizes = {chain: len(chain) for chain in parser.model.chains}
