@@ -114,7 +114,7 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
         for column, name in ((b.CHAIN, names[0]), (b.CHAIN_2, names[1])):
             assert tokens[row, column] == (-1 if name is None else CHAINS.index(name))
         costs = [cost / b.COST_UNIT for cost in tokens[row, [b.BUILT, b.SKIPPED, b.SECOND, b.OTHER]].tolist()]
-        assert costs == pytest.approx([0.5 * cost for cost in paid(beliefs, span)], abs=1 / b.COST_UNIT)
+        assert costs == pytest.approx([0.5 * cost for cost in paid(beliefs, span)], abs=0.501 / b.COST_UNIT)
         assert tokens[row, b.DECIDED] == decided(beliefs, span, 0.9)
     for i in range(n):
         skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
