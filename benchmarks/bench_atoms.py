@@ -65,6 +65,7 @@ def main() -> None:
     options, rest = parser.parse_known_args()
     if "--help" in rest:
         print(parser.format_help())
+        raise SystemExit(cli.main(["fit", *rest]))
     left = replace(without(options.without), name=f"standard_read without {options.without}")
     tables.TABLES["standard_read"] = lambda: left
     raise SystemExit(cli.main(["fit", *rest]))
