@@ -6,6 +6,7 @@ Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_spa
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -191,6 +192,8 @@ def test_commands_exist(name):
             elif words[0] == "python" and words[1].endswith(".py"):
                 for option in (word for word in words if word.startswith("--")):
                     assert option in shown_help(words[1], words[2]), f"{part}: {option}"
+            elif words[:2] == ["python", "-m"] and words[2].startswith("tests."):
+                assert importlib.util.find_spec(words[2]) is not None, words[2]
             else:
                 continue
             checked += 1
