@@ -239,6 +239,12 @@ def test_word_classes():
     assert WordClasses(words.classes).classes == words.classes
 
 
+def test_only_the_first_word_of_a_sentence_is_rare_as_a_first_one():
+    words = WordClasses.learn([["Mopsy", "hopped"]], min_word_count=2, min_signature_count=1)
+    assert signatures("Mopsy", True)[0] in words.classes and signatures("hopped", False)[0] in words.classes
+    assert signatures("Mopsy", False)[0] not in words.classes
+
+
 def test_a_shorter_ending_counts_only_what_no_longer_one_took():
     words = WordClasses.learn([["we", "walking", "talking", "king"]], min_word_count=2, min_signature_count=2)
     assert list(words.classes) == ["**ing", "**", UNKNOWN]

@@ -8,14 +8,17 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
+from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.linear.feature_table import WITHOUT_BIN, FamilyTable, make_families
 from spacy_dtparse.kernels.linear.links import (
     ALL_LINKS,
     COLUMNS,
     KIND,
     LONG,
+    MAX_KEYS,
     TAG,
     UNLIKELY,
+    head_keys,
     label_atoms,
     likely_heads,
     list_features,
@@ -114,6 +117,22 @@ def test_a_tree_has_the_keys_of_its_links() -> None:
             count = tree_keys(case.atoms, guide_of(case), np.array(case.tree, np.int32), room)
             assert count == sum(expected.values())
             assert np.array_equal(room[:10], keys_of(case, heads)[:10]) and not room[10:].any(), "as many as fit"
+
+
+@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
+def test_what_was_in_the_room_before_does_not_matter(guided: bool) -> None:
+    of_head = from_python(head_keys)
+    for case in cases(guided, 4):
+        n, found = len(case.tree) - 1, []
+        for left_over in (0, 1, 3):
+            room, keys = np.full((4, n + 4), left_over, np.int32), np.zeros(n * (MAX_KEYS + n), np.uint64)
+            starts, ends = np.zeros((2, n + 1), np.int64)
+            for head in range(n + 1):
+                keys[:] = 0
+                count = of_head(case.atoms, guide_of(case), ALL_LINKS, head, room.copy(), keys, starts, ends)
+                found.append((left_over, head, count, keys.tolist(), starts.tolist(), ends.tolist()))
+        assert [one[1:] for one in found[: n + 1]] == [one[1:] for one in found[n + 1 : 2 * n + 2]]
+        assert [one[1:] for one in found[: n + 1]] == [one[1:] for one in found[2 * n + 2 :]]
 
 
 def some_weights(several: Iterable[Case], seed: int) -> tuple[FamilyTable, np.ndarray, dict[int, float]]:

@@ -10,7 +10,7 @@ import pytest
 
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.pcfg.latent import UNARY, WORD, read_tree
+from spacy_dtparse.kernels.pcfg.latent import ANCHOR, UNARY, WORD, best_tree, read_tree
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.parsers.pcfg.latent import (
     LEAST,
@@ -291,3 +291,16 @@ def test_leaves_of_a_sentence_are_those_of_its_words():
     assert told == [[(symbol, vector.tolist()) for symbol, vector in word] for word in words]
     for own, other in zip(found, flatten(words), strict=True):
         assert np.array_equal(own, other)
+
+
+def test_a_chain_longer_than_the_room_that_is_made_for_it():
+    n_symbols = 90  # over one word, each over the next
+    parent = np.arange(n_symbols - 1, dtype=np.int32)
+    left, right = parent + 1, np.full_like(parent, -1)
+    anchors = np.zeros(n_symbols, dtype=ANCHOR)
+    anchors["rule"], anchors["split"] = np.arange(n_symbols), UNARY
+    anchors["split"][-1] = WORD
+    cells, score, back = spans_of_cells(1), np.empty((1, n_symbols)), np.empty((1, n_symbols), np.int32)
+    best_tree(parent, left, right, anchors, n_symbols, cells, score, back)
+    found = best(Forest(parent, left, right, anchors, cells, score, back, 0))
+    assert [(step.start, step.end, step.symbol) for step in found.steps] == [(0, 1, at) for at in range(n_symbols)]

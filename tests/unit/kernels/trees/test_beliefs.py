@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +17,11 @@ from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import beliefs as b
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees import pruning
+from spacy_dtparse.kernels.trees.search import STATUSES
+from spacy_dtparse.model.trees.model import untrained
+from spacy_dtparse.parsers.constraints import Constraint, Constraints, read_label
+from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
+from spacy_dtparse.parsers.dtree.steered import constraint_rows
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.tree import Tree
 from tests.reference import features as slow
@@ -46,9 +53,10 @@ NUMBERS = {
     b.CROSSING: "crossing",
 }  # fmt: skip
 CHAINS = ("", "NP", "S VP", "VP", "PP NP")
+LABELS = ("NP", "VP", "PP", "TOP")
 
 
-def lexicon(labels: tuple[str, ...] = ("NP", "VP", "PP", "TOP")) -> Lexicon:
+def lexicon(labels: tuple[str, ...] = LABELS) -> Lexicon:
     return Lexicon.build(labels, TAGS, WORDS, "XX", CHAINS)
 
 
@@ -251,9 +259,9 @@ def test_what_the_search_pays():
     built, skipped, label = (from_python(k) for k in (pruning.built_cost, pruning.skipped_cost, pruning.label_cost))
     table = np.random.default_rng(5).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
     total = 0.0
-    for n in (1, 3, 6):
+    for n in (1, 3, 6, *(1, 2) * 6):
         text, tags = sentence(rng, n)
-        beliefs = random_beliefs(rng, n)
+        beliefs = random_beliefs(rng, n, 0.9)
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, text, tags, 4)
         tokens = with_beliefs(state.tokens, as_arrays(beliefs), trust=1.0)
@@ -322,3 +330,48 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
     many = Lexicon.build([*(f"L{at}" for at in range(70)), "TOP"], TAGS, WORDS, "XX", CHAINS)
     with pytest.raises(TrainingDataError, match="71 labels; with a reader there may be 63: train without one"):
         label_table(many, [], [])
+
+
+def test_what_is_scored_over_a_window():
+    """What the reader leaves it, and TOP where one item is left, of which either may be nothing."""
+    words, want, bit = lexicon(), from_python(pruning.want_labels), {name: 1 << at for at, name in enumerate(LABELS)}
+    table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
+    table[0, :, 1], table[1, :, 1] = bit["NP"] | bit["PP"], bit["VP"]
+    for n, span, label, labels in (
+        (2, (0, 2), "NP", {"NP", "PP"}), (2, (0, 1), "NP", set()), (1, (0, 1), "NP", {"NP", "PP", "TOP"}),
+        (1, (0, 1), "", {"TOP"}), (1, (0, 1), "NP over NP", {"VP", "TOP"}),
+    ):  # fmt: skip
+        rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
+        state = KernelState.start(rules, words, ("cat",) * n, ("NN",) * n, 4)
+        believed = {(0, n): (0.9, ("NP", "VP"), (0.6, 0.3))} if label else {}
+        tokens = with_beliefs(state.tokens, as_arrays(slow.Beliefs(believed)))
+        if label == "NP over NP":
+            state.apply(0, 1, "*shift*")
+            state.apply(0, 1, "NP")
+        wanted = np.ones(len(LABELS), np.bool_)
+        left = state.size - state.low
+        want(state.grammar, table, tokens, state.nodes, state.frontier, left, *span, wanted)
+        assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
+
+
+def test_constraints_beside_beliefs():
+    """The search obeys them, and comes to an end, whatever the reader believes."""
+    words, rng = lexicon(), random.Random(8)
+    everything = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 15, np.uint64)
+    everything[:, pruning.NAMED :] = 0
+    model = untrained(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
+    parser = DtreeParser(replace(model, labels=everything), SearchSettings(budget=0))
+    cases = ((2, "0 2 NP"), (3, "1 3|0 3 !NP"), (4, "0 2 VP|2 4 PP|0 4 !NP"), (5, "1 4|2 4 PP"), (2, "1 2 NP"))
+    for (n, texts), mass in itertools.product(cases, (0.6, 0.01)):
+        text, tags = sentence(rng, n)
+        wanted = Constraints(
+            Constraint(int(i), int(j), *read_label(label[0] if label else ""))
+            for i, j, *label in (one.split() for one in texts.split("|"))
+        )
+        spans = {(i, j): (mass, ("NP", "VP"), (0.7 * mass, 0.1 * mass)) for i in range(n) for j in range(i + 1, n + 1)}
+        tokens = with_beliefs(words.encode(text, tags), as_arrays(slow.Beliefs(spans)))
+        ends, rows = (np.array([0, len(tokens)]), np.array([0, n])), constraint_rows(wanted, parser.labels)
+        parses = parser._search_all(tokens, *ends, [0], parser.settings, constraints=rows)
+        starts, stops, labels = parses.items.T.tolist()
+        tree = Tree.trusted(text, tags, [LABELS[label] for label in labels], starts, stops)
+        assert STATUSES[parses.statuses[0]] == "greedy" and not wanted.broken(tree), (texts, str(tree))

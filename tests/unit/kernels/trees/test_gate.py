@@ -11,13 +11,25 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.trees import gate
+from spacy_dtparse.kernels.trees import gate, replay
 from spacy_dtparse.model.trees.gate import Gate
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.reference import gate as reference
 from tests.reference.search import agenda
 from tests.reference.states import Rules, spans
-from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, KernelState, hand_made, sentence, small_lexicon
+from tests.unit.kernels.harness import (
+    COLLINS,
+    KERNEL_MARKS,
+    SHIFT,
+    SLOW,
+    STRATEGIES,
+    KernelState,
+    gold,
+    gold_trees,
+    hand_made,
+    sentence,
+    small_lexicon,
+)
 
 pytestmark = KERNEL_MARKS
 gate_keys, gate_windows = from_python(gate.gate_keys), from_python(gate.gate_windows)
@@ -127,3 +139,31 @@ def test_a_gate_of_another_length_is_refused(length):
 def test_a_setting_that_is_no_share_is_refused(value):
     with pytest.raises(ConfigError, match=r"'gate' is .*it must be a number from 0 to below 1"):
         SearchSettings(gate=value)
+
+
+def test_what_is_learnt_from_are_the_windows_that_are_right_or_pass():
+    """Of a gate that lets all pass, or none; TOP's windows stay."""
+    hard, lexicon, rng = from_python(replay._hard_windows), small_lexicon(LABELS), random.Random(2)
+    met = {"right": 0, "wrong": 0}
+    for n in (3, 5, 6):
+        (tree,) = gold_trees(rng, lexicon, [n], 3)
+        rules, example = Rules("shift_reduce", LABELS, COLLINS, 3), gold(lexicon, tree, "shift_reduce")
+        kernel, no_steps = KernelState.start(rules, lexicon, tree.words, tree.tags), np.zeros((0, 3), np.int32)
+        for step, (i, j, label) in enumerate(example.actions.tolist()):
+            room = np.zeros((2, 256), np.int32)
+            windows = [(a + kernel.low, b + kernel.low) for a, b in kernel.windows()]
+            over = {(a + kernel.low, b + kernel.low) for a, b, name in kernel.candidates() if name == "TOP"}
+            right = {(i, j)} & {*windows} if label < len(LABELS) else set()
+            for least, expected in ((-(2**30), windows), (2**30, [w for w in windows if w in right | over])):
+                room[:, : len(windows)] = np.array(windows, np.int32).reshape(-1, 2).T
+                kept = hard(
+                    kernel.grammar, np.zeros(256, np.int16), np.int64(least), kernel.tokens, kernel.nodes,
+                    kernel.frontier, kernel.low, kernel.size, example.actions, no_steps, step, *room, len(windows),
+                    np.zeros(gate.N_KEYS + gate.N_NUMBERS, np.int64),
+                )  # fmt: skip
+                assert list(zip(*room[:, :kept].tolist(), strict=True)) == expected
+            met["right"] += len(right)
+            met["wrong"] += len(windows) - len(right | over)
+            name = LABELS[label] if label < len(LABELS) else SHIFT
+            kernel.apply(i - kernel.low, j - kernel.low, name)
+    assert met["right"] > 5 and met["wrong"] > 5
