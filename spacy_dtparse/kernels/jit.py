@@ -272,6 +272,9 @@ def kernel(function: Callable | None = None, *, plain: Callable | None = None, *
 
     `plain`: a function that does the same where it is `interpreted`, faster, or because `function` is none that Python
     could run. With NUMBA_DISABLE_JIT=1 that is what is returned, or `function` itself.
+
+    A kernel lets other threads run Python meanwhile. One that takes some microseconds should not (`nogil=False`): a
+    thread that lets go of the interpreter may wait for 5 ms until it gets it back.
     """
     if function is None:
         return lambda decorated: kernel(decorated, plain=plain, **options)

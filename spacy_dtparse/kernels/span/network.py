@@ -262,7 +262,7 @@ def read_beliefs(
     return part
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", nogil=False)
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
     label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.

@@ -29,7 +29,7 @@ def _next_child(items, count, c):
     return c
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", nogil=False)
 def place_of_bare(items, count, n, tags, never, parents, first):
     """The first token from `first` on that is a bare child of a constituent which never has such a one, -1 if there is
     none.
@@ -55,7 +55,7 @@ def place_of_bare(items, count, n, tags, never, parents, first):
     return -1
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", nogil=False)
 def find_bare(items, item_firsts, tags, firsts, never, parents, found):
     """Whether `place_of_bare` finds a token in each of S sentences, one behind the other; `found` bool (S,) is filled.
 

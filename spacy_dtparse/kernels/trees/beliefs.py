@@ -128,7 +128,7 @@ def _write_crossing(n, spans, masses, crossing, tokens):
         tokens[n + r, CROSSING] = bin_of(crossing[r])
 
 
-@bare_kernel(error_model="numpy")
+@bare_kernel(error_model="numpy", nogil=False)
 def write_all(columns, firsts, spans, masses, chains, chances, believed_from, trust, sure, tokens, rows, sums):
     """`write_beliefs` for the sentences of a batch, one behind the other. `columns` int32 (tokens, TOKEN_COLUMNS),
     those of a sentence from `firsts[s]` to `firsts[s + 1]`; its beliefs from `believed_from[s]` on, in the arrays of
