@@ -164,7 +164,7 @@ class DependencySettings(Settings):
 
     decoder: str | None = None
     stages: int | None = None
-    max_tokens: int = 250
+    max_tokens: int = 150
     heads: int = 12
 
     ALLOWED = {  # noqa: RUF012 (never changed)

@@ -252,9 +252,9 @@ def test_a_very_long_sentence_is_parsed_in_pieces(shared):
     words, tags = ["cat", "sat", "quietly"] * 1000, ["NN", "VBD", "RB"] * 1000
     doc = shared.get_pipe("bpm_parser")(tagged(shared.vocab, " ".join(words), " ".join(tags), {0}))
     whole(doc, [(0, 3000)])
-    assert doc[0:250].root.dep_ == "ROOT"
-    for start in range(250, 3000, 250):  # the setting max_tokens is 250 tokens; a piece hangs on the one before
-        assert doc[start : start + 250].root.head == doc[start - 250 : start].root
+    assert doc[0:150].root.dep_ == "ROOT"
+    for start in range(150, 3000, 150):  # the setting max_tokens is 150 tokens; a piece hangs on the one before
+        assert doc[start : start + 150].root.head == doc[start - 150 : start].root
 
 
 @pytest.mark.parametrize(

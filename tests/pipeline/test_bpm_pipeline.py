@@ -127,7 +127,7 @@ def test_info_of_a_model(output, link_model, link_parser):
         "dependency", "tiny", "2 of 2", "projective",
     )  # fmt: skip
     assert about["bytes"] == link_model.stat().st_size and about["labels"] == len(link_parser.labels)
-    assert len(about["features"]) == 2 and about["tags"].endswith("of tag") and about["max_tokens"] == 250
+    assert len(about["features"]) == 2 and about["tags"].endswith("of tag") and about["max_tokens"] == 150
     assert "  decoder: projective" in output("info", "--model", link_model)[1]
 
 
