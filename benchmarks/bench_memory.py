@@ -4,8 +4,8 @@
 
 Each line is a process of its own. A stream repeats the lines of the texts as documents of about so many sentences, half
 of which have a word that was never there before; `nlp.pipe` gets a generator. RSS is read every 20,000 sentences. With
-zones, each 200 documents are parsed in a `nlp.memory_zone()`, so that the StringStore does not grow. The pipeline "blank"
-is spaCy's tokenizer alone, to see what of a growth is spaCy's.
+zones, each 200 documents are parsed in a `nlp.memory_zone()`, so that the StringStore does not grow. The pipeline
+"blank" is spaCy's tokenizer alone, to see what of a growth is spaCy's.
 """
 
 from __future__ import annotations
