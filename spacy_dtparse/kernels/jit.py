@@ -273,8 +273,8 @@ def kernel(function: Callable | None = None, *, plain: Callable | None = None, *
     `plain`: a function that does the same where it is `interpreted`, faster, or because `function` is none that Python
     could run. With NUMBA_DISABLE_JIT=1 that is what is returned, or `function` itself.
 
-    A kernel lets other threads run Python meanwhile. One that takes some microseconds should not (`nogil=False`): a
-    thread that lets go of the interpreter may wait for 5 ms until it gets it back.
+    A kernel lets other threads run Python meanwhile. One that takes less than a tenth of a millisecond for a usual
+    sentence should not (`nogil=False`): a thread that lets go may wait for 5 ms until it gets the interpreter back.
     """
     if function is None:
         return lambda decorated: kernel(decorated, plain=plain, **options)

@@ -17,7 +17,7 @@ from ...kernels.linear.links import ALL_LINKS, label_atoms, likely_heads, make_g
 from ...kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
 from ...model.linear.features import LabelStage
-from ..pieces import Cut
+from ..pieces import Cut, cut
 from ..proofs import Proof
 from ..settings import DependencySettings
 from ..stored import Data, StoredParser
@@ -114,7 +114,7 @@ class DependencyParser(StoredParser):
         n = self._check(sentence)
         most = self.settings.max_tokens
         if n > most:
-            cuts = [(start, min(start + most, n)) for start in range(0, n, most)]
+            cuts = cut(sentence.tags or sentence.pos, most)
             return self.joined(n, cuts, [self.parse(piece(sentence, *one)) for one in cuts])
         atoms = self.model.parts.encode(sentence)
         return self._result(atoms, *best_tree(self._scores(atoms, sentence), self._projective))
