@@ -40,6 +40,8 @@ def raw_word(word: str) -> str:
 
 def normal_word(word: str) -> str:
     """Lower case, digits as 0, brackets and quotes in one spelling: what features of words compare."""
+    if word.isascii() and word.isalpha():
+        return word.lower()
     if word in _ESCAPES:
         return _ESCAPES[word]
     word = _QUOTES.get(word, word).replace("\u2019", "'")
@@ -56,12 +58,12 @@ SHAPES = SymbolTable(("lower", "Capital", "UPPER", "miXed", "number", "number-mi
 
 def word_shape(word: str) -> str:
     """A coarse shape of a token (one of SHAPES)."""
-    has_digit = any(c.isdigit() for c in word)
-    has_alpha = any(c.isalpha() for c in word)
-    if not has_alpha:
-        return "number" if has_digit else "symbol"
-    if has_digit:
-        return "number-mix"
+    if not word.isalpha():
+        has_digit = any(map(str.isdigit, word))
+        if not any(map(str.isalpha, word)):
+            return "number" if has_digit else "symbol"
+        if has_digit:
+            return "number-mix"
     if len(word) == 1:
         return "letter"
     if "-" in word:

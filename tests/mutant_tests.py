@@ -3,7 +3,7 @@
 
 U = "unit/kernels"
 TREES = f"{U}/trees/test_state.py {U}/trees/test_features.py {U}/trees/test_search.py"
-SPAN = f"{U}/span/test_spans.py {U}/span/test_network.py {U}/span/test_whole.py"
+SPAN = f"{U}/span/test_spans.py {U}/span/test_network.py {U}/span/test_whole.py {U}/span/test_batch.py"
 PCFG = f"{U}/pcfg/test_cky.py {U}/pcfg/test_given_symbols.py unit/parsers/test_pcfg.py"
 LATENT = f"{U}/pcfg/test_latent.py {U}/pcfg/test_decoders.py {U}/pcfg/test_kbest.py"
 REASONS = "unit/model/trees/test_reasons.py unit/model/trees/test_explain.py"
@@ -35,6 +35,7 @@ TESTS = {
     "spacy_dtparse/kernels/pcfg/spine_cells.py": f"{U}/pcfg/test_spine_cells.py unit/parsers/test_pcfg_spines.py",
     "spacy_dtparse/kernels/recurrent/tagging.py": f"{U}/recurrent/test_tagging.py",
     "spacy_dtparse/kernels/recurrent/units.py": f"{U}/recurrent/test_units.py {U}/span/test_network.py",
+    "spacy_dtparse/kernels/span/batch.py": f"{U}/span/test_batch.py unit/parsers/test_span.py",
     "spacy_dtparse/kernels/span/network.py": f"{SPAN} unit/parsers/test_span.py",
     "spacy_dtparse/kernels/span/spans.py": f"{SPAN} unit/parsers/test_span.py",
     "spacy_dtparse/kernels/span/whole.py": f"{SPAN}",

@@ -48,7 +48,7 @@ def token_texts(doc: Doc) -> list[str]:
         return [_texts[number] for number in hashes]
     except KeyError:
         strings = doc.vocab.strings
-        found = {number: strings[number] for number in set(hashes)}
+        found = {number: _texts.get(number) or strings[number] for number in set(hashes)}
         if len(_texts) > _MOST_TEXTS:
             _texts.clear()
         _texts.update(found)
@@ -102,7 +102,7 @@ class WordPlaces(NamedTuple):
 
 def read_words(doc: Doc) -> tuple[list[str], list[WordPlaces]]:
     """The word of each token, "" for white space, and the sentences of `doc`, blank ones included."""
-    words = [_plain[text] for text in token_texts(doc)]
+    words = [*map(_plain.__getitem__, token_texts(doc))]
     sentences = []
     for start, end in sentence_bounds(doc):
         places: Sequence[int] = range(start, end)
@@ -121,11 +121,15 @@ def read_sentences(doc: Doc, component: str = "dtparse", needs_tags: bool = True
     tags = attribute_texts(doc, TAG)
     sentences, untagged, n_words = [], 0, 0
     for start, end, places in bounds:
-        own = [tags[place] for place in places]
-        untagged += own.count("")
+        if isinstance(places, range):
+            own_words, own = words[start:end], tags[start:end]
+        else:
+            own_words, own = [words[place] for place in places], [tags[place] for place in places]
+        if "" in own:
+            untagged += own.count("")
+            own = [tag or UNKNOWN_TAG for tag in own]
         n_words += len(own)
-        known = tuple(tag or UNKNOWN_TAG for tag in own)
-        sentences.append(SentenceInput(start, end, tuple(words[place] for place in places), known, tuple(places)))
+        sentences.append(SentenceInput(start, end, tuple(own_words), tuple(own), tuple(places)))
     if needs_tags and n_words and untagged == n_words:
         raise MissingAnnotationError(
             f"{component} needs part-of-speech tags (token.tag_), and none of the {n_words} words of this Doc has one. "

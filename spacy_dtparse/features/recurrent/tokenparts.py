@@ -31,6 +31,11 @@ LONGEST = 40
 def shape(text: str) -> str:
     """The classes of a token's characters, X for capitals, x for other letters, 0 for digits, others as they are; of a
     run of one class no more than _RUN."""
+    if text.isalpha():  # most tokens, without a look at each character
+        if text.islower():
+            return "x" * min(_RUN, len(text))
+        if text[0].isupper() and text[1:].islower():
+            return "X" + "x" * min(_RUN, len(text) - 1)
     classes = ("0" if c.isdigit() else ("X" if c.isupper() else "x") if c.isalpha() else c for c in text[:LONGEST])
     return "".join(c * min(_RUN, len(list(run))) for c, run in groupby(classes))
 

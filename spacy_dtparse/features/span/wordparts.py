@@ -121,9 +121,9 @@ class WordParts:
         return self.tables[TAG].encode(own, len(self.tables[TAG]))
 
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
-        """int32 (n,): places of the tokens' tags in the list of tags, its length for those not listed; `rows` of
-        `encode`."""
-        found = rows[1:-1, TAG] - (self._from[TAG] + _FIRST)
+        """int32 (len(rows),): places of the tags of tokens in the list of tags, its length for those not listed; `rows`
+        of `encode` (that before a sentence and that after it have no tag that is listed)."""
+        found = rows[:, TAG] - (self._from[TAG] + _FIRST)
         found[found < 0] = len(self.tables[TAG])
         return found
 

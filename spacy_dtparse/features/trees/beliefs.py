@@ -32,25 +32,34 @@ class Reader(Protocol):
     def beliefs(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[Beliefs]:
         """The beliefs of each sentence, words and tags."""
 
+    def beliefs_together(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[Beliefs, np.ndarray]:
+        """The same as `together` has them."""
+
+
+def together(beliefs: Sequence[Beliefs]) -> tuple[Beliefs, np.ndarray]:
+    """The beliefs of S sentences, at least one, one behind the other, and where each begins, int64 (S + 1,)."""
+    begins = np.cumsum([0, *(len(own.spans) for own in beliefs)], dtype=OFFSET)
+    return beliefs[0] if len(beliefs) == 1 else Beliefs(*map(np.concatenate, zip(*beliefs, strict=True))), begins
+
 
 def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0, sure: float = 1.0) -> np.ndarray:
     """Token columns int32 (n, TOKEN_COLUMNS) and beliefs in one matrix, as `kernels.trees.beliefs` has it; `trust`:
     what the log odds of a constituent count in the search; `sure`: probability from which on nothing is in doubt, 1:
     all is."""
-    return all_with_beliefs(columns, np.array([0, len(columns)], dtype=OFFSET), [beliefs], trust, sure)[0]
+    firsts = np.array([0, len(columns)], dtype=OFFSET)
+    return all_with_beliefs(columns, firsts, *together([beliefs]), trust, sure)[0]
 
 
 def all_with_beliefs(
-    columns: np.ndarray, firsts: np.ndarray, beliefs: Sequence[Beliefs], trust: float, sure: float
+    columns: np.ndarray, firsts: np.ndarray, beliefs: Beliefs, begins: np.ndarray, trust: float, sure: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """`with_beliefs` of S sentences: their matrices one behind the other, and where each begins, int64 (S + 1,).
 
-    `columns`: of all their tokens, those of a sentence from `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,).
+    `columns`: of all their tokens, those of a sentence from `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,). `beliefs`,
+    `begins`: as `together` has them.
     """
-    believed_from = np.cumsum([0, *(len(own.spans) for own in beliefs)], dtype=OFFSET)
-    rows = firsts + believed_from
+    rows = firsts + begins
     tokens = np.zeros((int(rows[-1]), COLUMNS), dtype=INDEX)
-    found = beliefs[0] if len(beliefs) == 1 else Beliefs(*map(np.concatenate, zip(*beliefs, strict=True)))
-    sums = np.zeros(len(tokens) + len(beliefs))
-    write_all(columns, firsts, *found, believed_from, float(trust), sure if sure < 1 else 2.0, tokens, rows, sums)
+    sums = np.zeros(len(tokens) + len(begins) - 1)
+    write_all(columns, firsts, *beliefs, begins, float(trust), sure if sure < 1 else 2.0, tokens, rows, sums)
     return tokens, rows

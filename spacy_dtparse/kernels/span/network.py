@@ -224,6 +224,17 @@ def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, ch
 
 
 @kernel(error_model="numpy")
+def read_some(network, numbers, firsts, first, together, gaps, own):
+    """`read_gaps` of as many sentences from `first` on as have `together` rows at most, or of one; returns the number
+    of the sentence after them. `gaps` and `own` have room for so many rows, and are filled from 0 on."""
+    last = first + 1
+    while last < len(firsts) - 1 and firsts[last + 1] - firsts[first] <= together:
+        last += 1
+    read_gaps(network, numbers[firsts[first] : firsts[last]], firsts[first : last + 1] - firsts[first], gaps, own)
+    return last
+
+
+@kernel(error_model="numpy")
 def read_beliefs(
     network, weights, bias, numbers, firsts, together, least, sentence, spans, masses, chains, chances, ends
 ):  # fmt: skip
@@ -235,18 +246,12 @@ def read_beliefs(
     beliefs of each begin, and how many there are.
     """
     m, n_sentences, part = weights.shape[1], len(firsts) - 1, sentence
-    gaps, own = np.empty(0, dtype=REAL), np.empty(0, dtype=REAL)
+    most = max(together, np.diff(firsts).max())
+    gaps, own = np.empty(4 * m * most, dtype=REAL), np.empty(most, dtype=REAL)
     first = last = sentence  # the sentences that are read
     while part < n_sentences:
         if part == last:
-            first, last = part, part + 1
-            while last < n_sentences and firsts[last + 1] - firsts[first] <= together:
-                last += 1
-            size = firsts[last] - firsts[first] - (last - first)
-            gaps, own = np.empty(4 * m * size, dtype=REAL), np.empty(size, dtype=REAL)
-            read_gaps(
-                network, numbers[firsts[first] : firsts[last]], firsts[first : last + 1] - firsts[first], gaps, own
-            )
+            first, last = part, read_some(network, numbers, firsts, part, together, gaps, own)
         n, at = firsts[part + 1] - firsts[part] - 2, ends[part]
         gap = firsts[part] - firsts[first] - (part - first)
         read = gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
-from ...kernels.span.network import SpanNetwork, decode, read_beliefs, read_gaps
-from ...kernels.span.whole import find_bare, place_of_bare
+from ...kernels.span.batch import Batch, Chart, parse_each
+from ...kernels.span.network import SpanNetwork, read_beliefs
+from ...kernels.span.whole import find_bare
 
 
 def arguments() -> dict[Any, tuple[Any, ...]]:
@@ -21,26 +22,24 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         zeros(3, 2, 2, 1), zeros(3, 2, 2, 1), zeros(2, 4), zeros(4),
         zeros(1, 1), zeros(1), zeros(1), zeros(1, 1), zeros(1),
     )  # fmt: skip
-    gaps, own = zeros(1, 4, 2, 1), zeros(1, 2)
     numbers, rows, ends = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX), np.zeros(2, dtype=OFFSET)
     pairs, tags = np.zeros((1, 2), dtype=INDEX), np.zeros(1, dtype=INDEX)
     items, never = np.zeros((4, 3), dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_)
     return {
-        read_gaps: (network, numbers, rows, zeros(8), zeros(2)),
+        parse_each: (
+            network, zeros(1, 1, 1), zeros(1, 1), Batch(
+                numbers, rows, tags, ends, zeros(8), zeros(2), items, np.zeros(4, dtype=SCORE), ends, ends,
+            ), 256, 0, Chart(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0), never, False, 3,
+        ),
         read_beliefs: (
             network, zeros(1, 1, 1), zeros(1, 1), numbers, rows, 256, 0.1, 0, pairs, np.zeros(1), pairs,
             np.zeros((1, 2)), ends,
         ),
         find_bare: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
-        decode: (
-            gaps, own, zeros(1, 1, 1), zeros(1, 1), np.zeros(2, dtype=INDEX), tags, 0, 1, 0.0, 0.0, items,
-            np.zeros(4, dtype=SCORE),
-        ),
-        place_of_bare: (items, 0, 1, tags, never, tags, 0),
     }  # fmt: skip
 
 
-CHART = (read_gaps, decode, place_of_bare)
+CHART = (parse_each,)
 """What a parse needs."""
 READER = (read_beliefs, find_bare)
 """What boosted trees need of their reader."""

@@ -89,6 +89,9 @@ class DtreeParser(RecipeParser):
             known = {label: number for number, label in enumerate(self.reader.labels)}
             self._readers_labels = np.array([known.get(label, -1) for label in names], dtype=INDEX)
         self._repeated = self._repeating_chains()
+        self._repeats = np.zeros(max(1, len(model.lexicon.chains)), dtype=np.bool_)
+        self._repeats[list(self._repeated)] = True
+        self._no_offers = no_offers()
         usual = head_rules(model.meta.get("lang", ""))
         self._own_heads = None if model.heads == usual else model.heads
         self._local = threading.local()
@@ -153,28 +156,32 @@ class DtreeParser(RecipeParser):
     def _search_all(
         self, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, budgets: Sequence[int],
         settings: SearchSettings, pruning: Pruning | None = None, k: int = 1, constraints: np.ndarray | None = None,
+        symbols: np.ndarray | None = None,
     ) -> Parses:  # fmt: skip
         """The k best parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their
         tokens, added up from 0. Either all or none of the budgets are 0, for k = 1 alone. `pruning`, `constraints` (as
-        `kernels.trees.constraints` has them): of a single sentence."""
+        `kernels.trees.constraints` has them): of a single sentence. `symbols` int32 (tokens,): numbers of all tags,
+        where they are known already."""
         local, keep = self._local, budgets[0] > 0
         n = int(np.diff(firsts).max())
         if getattr(local, "room", 0) < n:
             local.room, local.rooms = max(64, 2 * n) if n <= 4096 else n, {}
             local.scratch = self.compiled.scratch(local.room)
         room = local.rooms.get(keep) or make_room(self.compiled.search, local.room, local.scratch, keep)
-        is_token = np.ones(len(tokens), dtype=np.bool_)
-        if tokens.shape[1] == COLUMNS:
-            places = np.arange(len(tokens)) - np.repeat(rows[:-1], np.diff(rows))
-            is_token = places < np.repeat(np.diff(firsts), np.diff(rows))
-        offers = no_offers()
+        if symbols is None:
+            is_token = np.ones(len(tokens), dtype=np.bool_)
+            if tokens.shape[1] == COLUMNS:
+                places = np.arange(len(tokens)) - np.repeat(rows[:-1], np.diff(rows))
+                is_token = places < np.repeat(np.diff(firsts), np.diff(rows))
+            symbols = np.ascontiguousarray(tokens[is_token, TAG])
+        offers = self._no_offers
         if pruning is not None:
             offers = offers._replace(levels=pruning.levels, chains=np.zeros(len(room.nodes.item), dtype=CHAIN))
         if constraints is not None:
             offers = offers._replace(constraints=constraints)
         parses, room = search_all(
             self.compiled.search,
-            Sentences(tokens, rows, np.ascontiguousarray(tokens[is_token, TAG]), firsts, np.array(budgets, OFFSET)),
+            Sentences(tokens, rows, symbols, firsts, np.array(budgets, OFFSET)),
             float(settings.confident), self.model.gate.least(settings.gate), offers, room, k,
         )  # fmt: skip
         if len(room.agenda.states) <= _KEPT_STATES and len(room.cache.entries) <= _KEPT_ENTRIES:
@@ -238,11 +245,16 @@ class DtreeParser(RecipeParser):
         words, tags = [text for one in prepared for text in one[1]], [text for one in prepared for text in one[2]]
         lengths = [len(one[1]) for one in prepared]
         firsts = np.cumsum([0, *lengths], dtype=OFFSET)
-        tokens, rows = self.model.lexicon.encode(words, tags), firsts
+        tokens = columns = self.model.lexicon.encode(words, tags)
+        rows = firsts
         if self.reader is not None:
-            beliefs = self.reader.beliefs([one[1:] for one in prepared])
-            tokens, rows = all_with_beliefs(tokens, firsts, beliefs, self.settings.trust, self.settings.sure)
-        parses = self._search_all(tokens, rows, firsts, list(map(self.settings.budget_for, lengths)), self.settings)
+            beliefs, begins = self.reader.beliefs_together([one[1:] for one in prepared])
+            tokens, rows = all_with_beliefs(
+                columns, firsts, beliefs, begins, self.settings.trust, self.settings.sure
+            )  # fmt: skip
+        budgets = list(map(self.settings.budget_for, lengths))
+        symbols = np.ascontiguousarray(columns[:, TAG])
+        parses = self._search_all(tokens, rows, firsts, budgets, self.settings, symbols=symbols)
         changed = self._changed(parses, tokens, rows, firsts, tags)
         statuses, totals, counts = parses.statuses.tolist(), parses.costs.tolist(), parses.counts.tolist()
         ends, items, costs = parses.firsts.tolist(), parses.items.T.tolist(), parses.item_costs.tolist()
@@ -268,14 +280,16 @@ class DtreeParser(RecipeParser):
         """Which sentences of a batch may have a label twice over a span, or have orphans to be taken up."""
         if not (self.settings.whole and len(self._own_labels)):
             return set()
-        numbers = self._readers_labels[parses.items[:, 2]]
-        theirs = np.column_stack([parses.items[:, :2], numbers])
+        theirs = parses.items.copy()
+        theirs[:, 2] = self._readers_labels[theirs[:, 2]]
         orphans = self.reader.has_orphans(tags, firsts, theirs, parses.firsts)
         changed = set(np.flatnonzero(orphans).tolist())
         if self._repeated:
-            likely = np.flatnonzero((tokens[:, SURE] >= LIKELY) & np.isin(tokens[:, BELIEVED_CHAIN], [*self._repeated]))
-            own = np.searchsorted(rows, likely, side="right") - 1
-            changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())  # rows of beliefs
+            likely = np.flatnonzero(tokens[:, SURE] >= LIKELY)
+            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]
+            if len(likely):
+                own = np.searchsorted(rows, likely, side="right") - 1
+                changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())  # rows of beliefs
         return changed
 
     def _mended(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, REAL, SCORE
-from ...features.trees.beliefs import Beliefs
+from ...features.trees.beliefs import Beliefs, together
 from ...kernels.span.network import (
     constituent_beliefs,
     decode,
@@ -34,6 +34,7 @@ from ..stored import Data, StoredParser, check_sentence
 from .kbest import CANDIDATE, others_than
 from .long import Made, Told, decode_long, long_posteriors
 from .steered import steered, told_under
+from .together import parse_together
 from .whole import PIECE, take_up_in_pieces
 
 _LEAST = 0.01
@@ -172,22 +173,23 @@ class SpanParser(StoredParser):
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
-        check_sentence(words, tags)
-        numbers = self.model.words.encode(words, tags)
-        with kernels_for(KIND, len(words)):
-            return self._parse(words, tags, numbers, self._read(numbers, self._first))
+        return self.parse_batch([(words, tags)])[0]
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
         """`parse` of each (words, tags), the same results in less time: the networks read some sentences at once."""
         for words, tags in sentences:
             check_sentence(words, tags)
-        results = []
+        results: list[ParseResult] = []
         with kernels_for(KIND, sum(len(words) for words, _ in sentences)):
-            for part in _batches(sentences):
-                encoded = [self.model.words.encode(*sentence) for sentence in part]
-                read = self._read_batch(encoded) if len(part) > 1 else [self._read(encoded[0], self._first)]
-                for (words, tags), numbers, parts in zip(part, encoded, read, strict=True):
-                    results.append(self._parse(words, tags, numbers, parts))
+            for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
+                if len(self._networks) == self._first == 1 and not is_long:
+                    results += parse_together(self, list(group), _TOGETHER)
+                    continue
+                for part in _batches(list(group)):
+                    encoded = [self.model.words.encode(*sentence) for sentence in part]
+                    read = self._read_batch(encoded) if len(part) > 1 else [self._read(encoded[0], self._first)]
+                    for (words, tags), numbers, parts in zip(part, encoded, read, strict=True):
+                        results.append(self._parse(words, tags, numbers, parts))
         return results
 
     def _read_part(self, part: Sequence[TaggedWords]) -> list[tuple[np.ndarray, ...]]:
@@ -223,8 +225,15 @@ class SpanParser(StoredParser):
         self, words: Sequence[str], tags: Sequence[str], items: list[list[int]], costs: list[float], status: str,
         tried: int,
     ) -> ParseResult:  # fmt: skip
-        starts, ends, labels = zip(*items, strict=True) if items else ((), (), ())
-        names, n = self._labels, len(words)
+        columns = [*zip(*items, strict=True)] if items else [(), (), ()]
+        return self._told(words, tags, columns, costs, status, tried)
+
+    def _told(
+        self, words: Sequence[str], tags: Sequence[str], columns: Sequence[Sequence[int]], costs: Sequence[float],
+        status: str, tried: int,
+    ) -> ParseResult:  # fmt: skip
+        """The result of constituents, their starts, ends and labels in pre-order, without TOP."""
+        (starts, ends, labels), names, n = columns, self._labels, len(words)
         tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
         return ParseResult(tree, (0.0, *costs), sum(costs), status, 0, tried)
 
@@ -296,17 +305,28 @@ class SpanParser(StoredParser):
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
         """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
-        found: list[Beliefs] = []
+        found, begins = self.beliefs_together(sentences)
+        return [
+            Beliefs(*(array[start:end] for array in found))
+            for start, end in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True)
+        ]
+
+    def beliefs_together(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
+        """`beliefs` of all sentences, one behind the other, and where those of each begin, int64 (S + 1,)."""
+        parts = []
         for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
             if len(self._networks) == self._first == 1 and not is_long:
-                found += self._believe(list(group))
-                continue
-            for part in _batches(list(group)):
-                found += map(self._beliefs, self._read_part(part))
-        return found
+                parts.append(self._believe(list(group)))
+            else:
+                read = map(self._read_part, _batches(list(group)))
+                parts.append(together([self._beliefs(one) for part in read for one in part]))
+        if len(parts) == 1:
+            return parts[0]
+        begins = np.cumsum([0, *(count for _, own in parts for count in np.diff(own).tolist())], dtype=OFFSET)
+        return Beliefs(*map(np.concatenate, zip(*(found for found, _ in parts), strict=True))), begins
 
-    def _believe(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
-        """The beliefs of the only network about sentences none of which is too long for a chart."""
+    def _believe(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
+        """`beliefs_together` of the only network about sentences none of which is too long for a chart."""
         numbers, firsts = self.model.words.encode_all(sentences)
         room, done, ends = 8 * len(numbers), 0, np.zeros(len(sentences) + 1, dtype=OFFSET)
         made = Beliefs(np.empty((room, 2), INDEX), np.empty(room), np.empty((room, 2), INDEX), np.empty((room, 2)))
@@ -316,10 +336,7 @@ class SpanParser(StoredParser):
             if done == len(sentences):
                 break
             made = Beliefs(*(np.concatenate([array, np.empty_like(array)]) for array in made))
-        return [
-            Beliefs(*(array[start:end] for array in made))
-            for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        ]
+        return Beliefs(*(array[: ends[-1]] for array in made)), ends
 
     def beliefs_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> Beliefs:
         """`beliefs` of a sentence over the trees in which the constraints hold."""
@@ -377,6 +394,11 @@ class SpanParser(StoredParser):
         """Posterior probability from which on a span may gain: what is less probable than the penalty cannot."""
         return max(_LEAST, float(self.settings.penalty))
 
+    @property
+    def _chart_status(self) -> str:
+        """Of a tree from a chart over the whole sentence."""
+        return "optimal" if len(self._networks) == len(self.model.networks) else "complete"
+
     def _told_long(self, parts: tuple[np.ndarray, ...]) -> Told | None:
         """`_probabilities` of what may be in the tree of a long sentence; None where one chart makes the tree."""
         if parts[1].shape[1] - 1 <= self._most:
@@ -390,7 +412,7 @@ class SpanParser(StoredParser):
         room, penalty = self._room(n), float(self.settings.penalty)
         if told is None:
             count, tried = decode(*parts, *self._chain_table, 0, n, self._least(), penalty, *room)
-            status = "optimal" if len(self._networks) == len(self.model.networks) else "complete"
+            status = self._chart_status
         else:
             count, tried, status = decode_long(told, *self._chain_table, penalty, *room), len(told[0]), "greedy"
         return room[0][:count].tolist(), room[1][:count].tolist(), tried, status
@@ -399,7 +421,7 @@ class SpanParser(StoredParser):
         """Items and scores, which are in the room, with every token taken up that the treebank never leaves bare."""
         if self._bare is None:
             return items, costs
-        tags, count = self.model.words.tags_of(made.numbers), len(items)
+        tags, count = self.model.words.tags_of(made.numbers[1:-1]), len(items)
         if self._hangs_together(count, len(tags), tags, self._bare):
             return items, costs
         candidates = self._candidates(made.parts) if made.told is None else made.told

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.beliefs import Beliefs, all_with_beliefs, with_beliefs
+from spacy_dtparse.features.trees.beliefs import Beliefs, all_with_beliefs, together, with_beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
 from spacy_dtparse.kernels.jit import from_python
 from spacy_dtparse.kernels.trees import beliefs as b
@@ -139,7 +139,7 @@ def test_a_batch_has_the_matrices_of_its_sentences():
         columns.append(lexicon().encode(*sentence(rng, n)))
         beliefs.append(as_arrays(random_beliefs(rng, n, share=0.0 if n == 2 else 0.6)))
     firsts = np.cumsum([0, *map(len, columns)])
-    tokens, rows = all_with_beliefs(np.concatenate(columns), firsts, beliefs, 0.5, 0.9)
+    tokens, rows = all_with_beliefs(np.concatenate(columns), firsts, *together(beliefs), 0.5, 0.9)
     for s, (own, believed) in enumerate(zip(columns, beliefs, strict=True)):
         assert tokens[rows[s] : rows[s + 1]].tolist() == with_beliefs(own, believed, 0.5, 0.9).tolist()
     assert rows[-1] == len(tokens)

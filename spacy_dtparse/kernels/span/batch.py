@@ -1,0 +1,82 @@
+"""Trees of the sentences of a batch: one call of a kernel reads and parses all, and other threads run meanwhile."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dtypes import INDEX
+from ..jit import kernel
+from .network import decode, read_some
+from .whole import place_of_bare
+
+DONE, MORE_ROOM, BARE = 0, 1, 2
+"""Why `parse_each` ends: all sentences are parsed; there is no room for the next one; the last one has bare tokens."""
+
+
+class Chart(NamedTuple):
+    """What the chart over a sentence looks for, as `kernels.span.network.decode` has it: `chain_from` int32 (chains +
+    1,), `chain_labels` int32: the labels of each chain; `least`, `penalty`: probabilities."""
+
+    chain_from: np.ndarray
+    chain_labels: np.ndarray
+    least: float
+    penalty: float
+
+
+class Batch(NamedTuple):
+    """S sentences, one behind the other, and room for what is made of them.
+
+    `numbers` int32 (rows, k), `firsts` int32 (S + 1,): as `kernels.span.network.read_gaps` takes them; `tags` int32
+    (rows,): the number of each row's tag. `read` int64 (2,): the sentences [read[0], read[1]) are read, at first none;
+    `gaps`, `own` float32: room for what `kernels.span.network.read_some` reads. Filled: `items` int32
+    (…, 3): start, end, label in pre-order, without the root, and `costs` float64, those of a sentence from `ends[s]`
+    to `ends[s + 1]`, int64 (S + 1,); `tried` int64 (S,): spans that were labelled.
+    """
+
+    numbers: np.ndarray
+    firsts: np.ndarray
+    tags: np.ndarray
+    read: np.ndarray
+    gaps: np.ndarray
+    own: np.ndarray
+    items: np.ndarray
+    costs: np.ndarray
+    ends: np.ndarray
+    tried: np.ndarray
+
+
+@kernel(error_model="numpy")
+def parse_each(network, weights, bias, batch, together, sentence, chart, never, one_root, room):
+    """`kernels.span.network.decode` of the sentences from `sentence` on; returns (the number of the next one, DONE,
+    MORE_ROOM or BARE). What was read of the last sentence is then in `gaps` and `own`.
+
+    `together`: rows that are read at once, or one sentence. `weights` float32 (1, m, C), `bias` (1, C): the network's,
+    of labels. `never`, `one_root`: as `kernels.span.whole` has them; with an empty `never` no token is bare. `room`:
+    items that a sentence may have for each of its tokens, and once more.
+    """
+    m = weights.shape[1]
+    parents = np.empty(len(batch.tags), dtype=INDEX)
+    while sentence < len(batch.firsts) - 1:
+        if sentence == batch.read[1]:
+            read = read_some(network, batch.numbers, batch.firsts, sentence, together, batch.gaps, batch.own)
+            batch.read[0], batch.read[1] = sentence, read
+        row, at = batch.firsts[sentence], batch.ends[sentence]
+        n = batch.firsts[sentence + 1] - row - 2
+        if at + room * (n + 1) > len(batch.items):
+            return sentence, MORE_ROOM
+        gap = row - batch.firsts[batch.read[0]] - (sentence - batch.read[0])
+        gaps = batch.gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
+        own = batch.own[gap : gap + n + 1].reshape((1, n + 1))
+        items, costs = batch.items[at:], batch.costs[at:]
+        count, batch.tried[sentence] = decode(
+            gaps, own, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.least, chart.penalty, items,
+            costs,
+        )  # fmt: skip
+        batch.ends[sentence + 1] = at + count
+        sentence += 1
+        if len(never) > 0:
+            tags = batch.tags[row + 1 : row + 1 + n]
+            lacks_root = one_root and count > 0 and (items[0, 0] > 0 or items[0, 1] < n)
+            if lacks_root or place_of_bare(items, count, n, tags, never, parents[:n], 0) >= 0:
+                return sentence, BARE
+    return sentence, DONE

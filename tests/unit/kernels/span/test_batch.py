@@ -1,0 +1,109 @@
+"""A batch is parsed as each of its sentences is: the same bits, whatever is read together and however much fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.kernels.span.batch import BARE, DONE, MORE_ROOM, Batch, Chart, parse_each
+from spacy_dtparse.kernels.span.network import decode, read_gaps
+from spacy_dtparse.parsers.span import SpanParser, SpanSettings
+from tests.span_models import CHAINS, SENTENCES, random_model, with_bare
+from tests.unit.kernels.harness import KERNEL_MARKS
+
+pytestmark = KERNEL_MARKS
+
+SIZE = max(map(len, CHAINS))
+NO_TABLE = np.zeros((0, 0, 0), dtype=np.bool_)
+SHORTER = [(words[:n], tags[:n]) for words, tags in SENTENCES for n in range(1, len(words) + 1)]
+
+
+def chart_of(parser: SpanParser) -> Chart:
+    return Chart(*parser._chain_table, parser._least(), 0.0)
+
+
+def batch_of(parser: SpanParser, sentences, together: int, room: int) -> Batch:
+    words, m = parser.model.words, parser._weights.shape[1]
+    numbers, firsts = words.encode_all(sentences)
+    most = max(together, np.diff(firsts).max())
+    return Batch(
+        numbers, firsts, words.tags_of(numbers), np.zeros(2, np.int64), np.empty(4 * m * most, np.float32),
+        np.empty(most, np.float32), np.full((room, 3), -9, np.int32), np.full(room, np.nan),
+        np.zeros(len(sentences) + 1, np.int64), np.zeros(len(sentences), np.int64),
+    )  # fmt: skip
+
+
+def alone(parser: SpanParser, words, tags):
+    """(items, costs, spans that were labelled) of a sentence, by the kernels of one."""
+    n, m, numbers = len(words), parser._weights.shape[1], parser.model.words.encode(words, tags)
+    gaps, own = np.empty(4 * m * (n + 1), np.float32), np.empty(n + 1, np.float32)
+    read_gaps(parser._networks[0], numbers, np.array([0, n + 2], np.int32), gaps, own)
+    items, costs = np.empty((3 * SIZE * (n + 1), 3), np.int32), np.empty(3 * SIZE * (n + 1))
+    gaps, own = gaps.reshape((1, 4, n + 1, m)), own.reshape((1, n + 1))
+    count, tried = decode(
+        gaps, own, parser._weights, parser._bias, *chart_of(parser)[:2], 0, n, *chart_of(parser)[2:], items, costs
+    )
+    return items[:count].tolist(), costs[:count].tolist(), tried
+
+
+@pytest.mark.parametrize("together", [1, 9, 17, 400])
+@pytest.mark.parametrize("room", [3 * SIZE * 8, 80, 4000])
+def test_a_batch_is_its_sentences(together: int, room: int) -> None:
+    parser = SpanParser(random_model(1, seed=4))
+    batch, done, whys = batch_of(parser, SHORTER, together, room), 0, []
+    while not whys or whys[-1] != DONE:
+        done, why = parse_each(
+            parser._networks[0], parser._weights, parser._bias, batch, together, done, chart_of(parser), NO_TABLE,
+            False, 3 * SIZE,
+        )  # fmt: skip
+        whys.append(why)
+        if why == MORE_ROOM:
+            n = len(SHORTER[done][0])
+            assert batch.ends[done] + 3 * SIZE * (n + 1) > len(batch.items), "there was too little for the next one"
+            more = np.concatenate([batch.items, np.empty((100, 3), np.int32)])
+            batch = batch._replace(items=more, costs=np.concatenate([batch.costs, np.empty(100)]))
+    assert done == len(SHORTER) and (MORE_ROOM in whys) == (room < 4000)
+    ends, found = batch.ends.tolist(), []
+    for s, (words, tags) in enumerate(SHORTER):
+        here = slice(ends[s], ends[s + 1])
+        found.append(batch.items[here].tolist())
+        assert (found[-1], batch.costs[here].tolist(), batch.tried[s]) == alone(parser, words, tags)
+    assert sum(map(len, found)) > len(SHORTER), "there are trees"
+
+
+@pytest.mark.parametrize("one_root", [False, True])
+def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
+    """What was read of that sentence is still there, so it need not be read again."""
+    parser = SpanParser(with_bare(random_model(1, seed=4), share=0.3, one_root=one_root), SpanSettings(whole=False))
+    whole = SpanParser(parser.model)
+    m, bare, seen = parser._weights.shape[1], whole._bare, []
+    batch, done, why = batch_of(parser, SHORTER, 17, 4000), 0, -1
+    while why != DONE:
+        done, why = parse_each(
+            parser._networks[0], parser._weights, parser._bias, batch, 17, done, chart_of(parser), *bare, 3 * SIZE
+        )
+        if why == BARE:
+            s, (words, tags) = done - 1, SHORTER[done - 1]
+            seen.append(s)
+            gaps, own, *_ = parser._read(parser.model.words.encode(words, tags), 1)
+            gap = batch.firsts[s] - batch.firsts[batch.read[0]] - (s - batch.read[0])
+            assert np.array_equal(batch.own[gap : gap + len(words) + 1], own[0])
+            assert np.array_equal(batch.gaps[4 * m * gap : 4 * m * (gap + len(words) + 1)], gaps.reshape(-1))
+    hangs = []
+    for words, tags in SHORTER:
+        items, *_ = alone(parser, words, tags)
+        room = whole._room(len(words))
+        room[0][: len(items)] = np.array(items, np.int32).reshape(-1, 3)
+        kinds = parser.model.words.tag_numbers(tags)
+        hangs.append(whole._hangs_together(len(items), len(words), kinds, bare))
+    assert seen == [s for s, fine in enumerate(hangs) if not fine] and 0 < len(seen) < len(SHORTER)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6])
+def test_parses_are_those_of_the_long_way(share: float) -> None:
+    """Sentence by sentence, each read by itself, as several networks do it."""
+    parser = SpanParser(with_bare(random_model(1, seed=4), share))
+    found = parser.parse_batch(SHORTER)
+    for (words, tags), result in zip(SHORTER, found, strict=True):
+        numbers = parser.model.words.encode(words, tags)
+        assert result == parser._parse(words, tags, numbers, parser._read(numbers, 1))
