@@ -306,6 +306,23 @@ which for dozens of arrays takes longer to compile than the function, and withou
 place)."""
 
 
+def _go_on() -> None:
+    """Nothing."""
+
+
+if hasattr(os, "sched_yield"):
+    _sched_yield = types.ExternalFunction("sched_yield", types.int32())
+
+    @inner_kernel(plain=_go_on)
+    def give_way():
+        """Let another thread have the processor, if one waits for it. Kernels call it between pieces of work of some
+        tenths of a millisecond: where there are more threads than processors, the one that holds the interpreter would
+        wait for a processor else, and all others for the interpreter. It takes less than a microsecond."""
+        _sched_yield()
+else:
+    give_way = inner_kernel(_go_on)
+
+
 LOOSE_SUMS = {"reassoc", "contract", "arcp", "nsz"}
 """`fastmath` for kernels whose numbers may be infinite or nan: sums in any order, so that loops become vector code, but
 comparisons that find such numbers stay."""

@@ -30,6 +30,9 @@ _POS_OF_WORDS = {
 }
 """Hashes of tags to spaCy's numbers of parts of speech, and those of some words."""
 
+_STARTS, _GOES_ON = np.array([1, -1]).astype(np.uint64)
+"""spaCy's numbers for a token that begins a sentence and for one that does not."""
+
 SCORE_WEIGHTS = {"tag_acc": 0.5, "sents_f": 0.5, "sents_p": None, "sents_r": None}
 
 
@@ -157,14 +160,15 @@ class RecurrentTaggerPipe(ModelPipe):
         if not self.overwrite and doc.has_annotation("TAG"):
             had = doc.to_array(TAG).reshape(-1)
             found = np.where(had == 0, found, had)
-        attributes, columns = [TAG], [found]
+        attributes, columns = [TAG], np.empty((len(found), 3), dtype=np.uint64)
+        columns[:, 0] = found
         if self._open(doc):
+            columns[:, len(attributes)] = np.where(starts, _STARTS, _GOES_ON)
             attributes.append(SENT_START)
-            columns.append(np.where(starts, 1, -1).astype(np.int64).astype(np.uint64))
         if texts is not None:
+            columns[:, len(attributes)] = self._pos(doc, found, texts)
             attributes.append(POS)
-            columns.append(self._pos(doc, found, texts))
-        doc.from_array(attributes, cast(Any, np.stack(columns, axis=1)))
+        doc.from_array(attributes, cast(Any, columns[:, : len(attributes)]))
 
 
 make_recurrent_tagger = factory_of(

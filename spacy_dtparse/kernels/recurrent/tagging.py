@@ -26,13 +26,25 @@ class TaggingNetwork(NamedTuple):
 
 
 @kernel(fastmath=True, error_model="numpy")
-def score_tags(network, numbers, firsts, best, starts):
+def score_tags(network, numbers, firsts, together, best, starts):
     """The best tag of each token, and the log odds that a sentence begins there.
 
     `numbers` int32 (tokens, k): rows of the table, of one text behind the other; `firsts`
-    int32 (texts + 1,): where each text begins, and their number. Filled: `best` int32 (tokens,), of equal scores the
-    first; `starts` float32 (tokens,).
+    int32 (texts + 1,): where each text begins, and their number. `together`: rows that are read at once, or one text.
+    Filled: `best` int32 (tokens,), of equal scores the first; `starts` float32 (tokens,).
     """
+    last = 0
+    while last < len(firsts) - 1:
+        first, last = last, last + 1
+        while last < len(firsts) - 1 and firsts[last + 1] - firsts[first] <= together:
+            last += 1
+        here = slice(firsts[first], firsts[last])
+        _score(network, numbers[here], firsts[first : last + 1] - firsts[first], best[here], starts[here])
+
+
+@kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
+def _score(network, numbers, firsts, best, starts):
+    """`score_tags` of texts that are read at once."""
     read = read_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, numbers, firsts)
     scores = np.empty((len(numbers), network.outputs.shape[1]), dtype=REAL)
     multiply(read, network.outputs, scores)

@@ -8,7 +8,7 @@ pass of elementwise sums in each direction. Training and parsing call the same f
 import numpy as np
 
 from ...dtypes import REAL
-from ..jit import bare_kernel, kernel
+from ..jit import bare_kernel, give_way, kernel
 from .products import multiply
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
@@ -104,6 +104,7 @@ def read_rows(table, factor, layers, recurrent, bias, numbers, firsts):
         multiply(inputs, weights, products)
         outputs = np.empty((tokens, 2 * d), dtype=REAL)
         for s in range(len(firsts) - 1):
+            give_way()
             run_units(products, inputs, firsts[s], firsts[s + 1], recurrent[layer], bias[layer], states, outputs)
         inputs = outputs
     return inputs

@@ -5,22 +5,26 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX
-from ..jit import kernel
-from .network import decode, read_some
-from .whole import place_of_bare
+from ..jit import give_way, kernel
+from .network import decode, read_some, span_probabilities
+from .whole import place_of_bare, take_up_bare
 
 DONE, MORE_ROOM, BARE = 0, 1, 2
-"""Why `parse_each` ends: all sentences are parsed; there is no room for the next one; the last one has bare tokens."""
+"""Why `parse_each` ends: all sentences are parsed; there is no room for the next one; the last one, a long one, has bare
+tokens."""
 
 
 class Chart(NamedTuple):
     """What the chart over a sentence looks for, as `kernels.span.network.decode` has it: `chain_from` int32 (chains +
-    1,), `chain_labels` int32: the labels of each chain; `least`, `penalty`: probabilities."""
+    1,), `chain_labels` int32: the labels of each chain; `least`, `penalty`: probabilities. `candidate`: probability of
+    spans that may take up bare tokens, in sentences of up to `piece` tokens."""
 
     chain_from: np.ndarray
     chain_labels: np.ndarray
     least: float
     penalty: float
+    candidate: float
+    piece: int
 
 
 class Batch(NamedTuple):
@@ -47,8 +51,9 @@ class Batch(NamedTuple):
 
 @kernel(error_model="numpy")
 def parse_each(network, weights, bias, batch, together, sentence, chart, never, one_root, room):
-    """`kernels.span.network.decode` of the sentences from `sentence` on; returns (the number of the next one, DONE,
-    MORE_ROOM or BARE). What was read of the last sentence is then in `gaps` and `own`.
+    """`kernels.span.network.decode` of the sentences from `sentence` on, with bare tokens taken up (`take_up_bare`);
+    returns (the number of the next one, DONE, MORE_ROOM or BARE). What was read of the last sentence is then in `gaps`
+    and `own`.
 
     `together`: rows that are read at once, or one sentence. `weights` float32 (1, m, C), `bias` (1, C): the network's,
     of labels. `never`, `one_root`: as `kernels.span.whole` has them; with an empty `never` no token is bare. `room`:
@@ -60,6 +65,7 @@ def parse_each(network, weights, bias, batch, together, sentence, chart, never, 
         if sentence == batch.read[1]:
             read = read_some(network, batch.numbers, batch.firsts, sentence, together, batch.gaps, batch.own)
             batch.read[0], batch.read[1] = sentence, read
+        give_way()
         row, at = batch.firsts[sentence], batch.ends[sentence]
         n = batch.firsts[sentence + 1] - row - 2
         if at + room * (n + 1) > len(batch.items):
@@ -72,11 +78,19 @@ def parse_each(network, weights, bias, batch, together, sentence, chart, never, 
             gaps, own, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.least, chart.penalty, items,
             costs,
         )  # fmt: skip
-        batch.ends[sentence + 1] = at + count
-        sentence += 1
+        bare = False
         if len(never) > 0:
             tags = batch.tags[row + 1 : row + 1 + n]
             lacks_root = one_root and count > 0 and (items[0, 0] > 0 or items[0, 1] < n)
-            if lacks_root or place_of_bare(items, count, n, tags, never, parents[:n], 0) >= 0:
-                return sentence, BARE
+            bare = lacks_root or place_of_bare(items, count, n, tags, never, parents[:n], 0) >= 0
+            if bare and n <= chart.piece:
+                spans, posteriors, logs = span_probabilities(gaps, own, weights, bias, 0, n, chart.candidate)
+                count = take_up_bare(
+                    items, costs, count, tags, never, one_root, spans, posteriors, logs, chart.chain_from,
+                    chart.chain_labels,
+                )  # fmt: skip
+        batch.ends[sentence + 1] = at + count
+        sentence += 1
+        if bare and n > chart.piece:
+            return sentence, BARE
     return sentence, DONE

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, REAL
-from ..jit import bare_kernel, kernel
+from ..jit import bare_kernel, give_way, kernel
 from ..recurrent.units import LEAK, logistic, multiply, read_rows
 from .spans import best_inside, best_spans, tree_posteriors
 
@@ -250,6 +250,7 @@ def read_beliefs(
     gaps, own = np.empty(4 * m * most, dtype=REAL), np.empty(most, dtype=REAL)
     first = last = sentence  # the sentences that are read
     while part < n_sentences:
+        give_way()
         if part == last:
             first, last = part, read_some(network, numbers, firsts, part, together, gaps, own)
         n, at = firsts[part + 1] - firsts[part] - 2, ends[part]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
-from ..jit import bare_kernel, inner_kernel
+from ..jit import bare_kernel, give_way, inner_kernel
 from . import agenda as at
 from .agenda import END, Agenda, begin, make_agenda, with_room
 from .features import Nodes
@@ -92,6 +92,7 @@ def search_each(
     """Parse the sentences from `sentence` on; the number of the one that needs more room, or how many there are."""
     mark, k = agenda.mark, agenda.ends.shape[0]
     while sentence < len(sentences.budgets):
+        give_way()
         first, last = sentences.firsts[sentence], sentences.firsts[sentence + 1]
         tokens = sentences.tokens[sentences.rows[sentence] : sentences.rows[sentence + 1]]
         n = last - first

@@ -19,7 +19,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         zeros(2, 2, 2, 1), zeros(2, 2), zeros(2),
     )  # fmt: skip
     numbers, firsts = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX)
-    return {score_tags: (network, numbers, firsts, np.zeros(3, dtype=INDEX), zeros(3))}
+    return {score_tags: (network, numbers, firsts, 400, np.zeros(3, dtype=INDEX), zeros(3))}
 
 
 TAGGER = (score_tags,)

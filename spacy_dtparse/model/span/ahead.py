@@ -29,7 +29,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
         parse_each: (
             network, zeros(1, 1, 1), zeros(1, 1), Batch(
                 numbers, rows, tags, ends, zeros(8), zeros(2), items, np.zeros(4, dtype=SCORE), ends, ends,
-            ), 256, 0, Chart(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0), never, False, 3,
+            ), 256, 0, Chart(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50), never, False, 3,
         ),
         read_beliefs: (
             network, zeros(1, 1, 1), zeros(1, 1), numbers, rows, 256, 0.1, 0, pairs, np.zeros(1), pairs,

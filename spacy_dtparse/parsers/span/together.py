@@ -11,6 +11,8 @@ from ...dtypes import INDEX, OFFSET, REAL, SCORE
 from ...kernels.span.batch import BARE, DONE, Batch, Chart, parse_each
 from ...model.span.model import BareTables
 from ..base import ParseResult, TaggedWords
+from .kbest import CANDIDATE
+from .whole import PIECE
 
 if TYPE_CHECKING:
     from .parser import SpanParser
@@ -28,7 +30,7 @@ def parse_together(parser: SpanParser, sentences: Sequence[TaggedWords], togethe
         np.empty(4 * m * most, REAL), np.empty(most, REAL), np.empty((room, 3), INDEX), np.empty(room, SCORE),
         np.zeros(n + 1, OFFSET), np.zeros(n, OFFSET),
     )  # fmt: skip
-    chart = Chart(*parser._chain_table, parser._least(), float(parser.settings.penalty))
+    chart = Chart(*parser._chain_table, parser._least(), float(parser.settings.penalty), CANDIDATE, PIECE)
     bare = parser._bare or BareTables(np.zeros((0, 0, 0), dtype=np.bool_), False)
     changed: dict[int, tuple[list[list[int]], list[float]]] = {}
     done, why = 0, -1
@@ -55,7 +57,7 @@ def parse_together(parser: SpanParser, sentences: Sequence[TaggedWords], togethe
 
 
 def _taken_up(parser: SpanParser, batch: Batch, s: int, bare: BareTables) -> tuple[list[list[int]], list[float]]:
-    """Items and scores of sentence s, the last that was parsed, with its bare tokens taken up."""
+    """Items and scores of sentence s, the last that was parsed, a long one, with its bare tokens taken up."""
     first, last = batch.firsts[batch.read[0]], batch.firsts[s]
     n, m, gap = int(batch.firsts[s + 1] - last) - 2, parser._weights.shape[1], last - first - (s - batch.read[0])
     gaps = batch.gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))

@@ -54,6 +54,8 @@ class RecurrentTagger(StoredParser):
         self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
         """The tags by number."""
         self._forms = [(re.compile(form), self.names.index(tag)) for form, tag in model.forms]
+        any_of = "|".join(f"(?:{form})" for form, _ in model.forms)
+        self._any_form = re.compile(any_of) if any_of else None
         self._decided = Remembered(self._decide)
 
     @property
@@ -86,7 +88,9 @@ class RecurrentTagger(StoredParser):
         white space."""
         if not text.strip():
             return 2 * (self.names.index(self.model.space) + 1 if self.model.space else 0) + 1
-        return 2 * (1 + next((number for form, number in self._forms if form.search(text)), -1))
+        if self._any_form is None or not self._any_form.search(text):
+            return 0
+        return 2 * (1 + next(number for form, number in self._forms if form.search(text)))
 
     def tag(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each text, a list of tokens, (tags int32 (n,), places in `names`; starts bool (n,), whether a sentence
@@ -95,23 +99,24 @@ class RecurrentTagger(StoredParser):
         encoded = [self.model.parts.encode(text) for text in texts]
         found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
         lengths = [len(text) for text in texts]
-        for part in self._parts(lengths):
-            rows = [self._rows(encoded[piece.text], piece) for piece in part]
-            with kernels_for(KIND, sum(lengths)):
-                best, starts = self._score(rows)
-            at = 1
-            for piece in part:
-                here = slice(at + piece.start - piece.first, at + piece.end - piece.first)
-                found[piece.text][0][piece.start : piece.end] = best[here]
-                found[piece.text][1][piece.start : piece.end] = starts[here]
-                at += piece.rows
+        pieces = list(self._pieces(lengths))
+        if not pieces:
+            return []
+        with kernels_for(KIND, sum(lengths)):
+            best, starts = self._score([self._rows(encoded[piece.text], piece) for piece in pieces])
+        at = 1
+        for piece in pieces:
+            here = slice(at + piece.start - piece.first, at + piece.end - piece.first)
+            found[piece.text][0][piece.start : piece.end] = best[here]
+            found[piece.text][1][piece.start : piece.end] = starts[here]
+            at += piece.rows
         return [self._finished(text, *one) for text, one in zip(texts, found, strict=True)]
 
     def _finished(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Tags with those that forms decide, and starts."""
-        starts = odds > 0
-        facts = np.fromiter(map(self._decided.__getitem__, text), INDEX, len(text))
-        if facts.any():
+        starts, told = odds > 0, [*map(self._decided.__getitem__, text)]
+        if any(told):
+            facts = np.array(told, dtype=INDEX)
             decided, seen = facts // 2 - 1, facts % 2 == 0
             tags = np.where(decided >= 0, decided, tags)
             starts &= seen
@@ -119,21 +124,13 @@ class RecurrentTagger(StoredParser):
         starts[:1] = True
         return tags, starts
 
-    def _parts(self, lengths: Sequence[int]) -> Iterator[list[Piece]]:
-        """The pieces of texts in order, in parts of at most _TOGETHER rows, or of one piece."""
-        part: list[Piece] = []
-        rows, most = 0, self.settings.max_tokens
+    def _pieces(self, lengths: Sequence[int]) -> Iterator[Piece]:
+        """The pieces of texts, in order."""
+        most = self.settings.max_tokens
         for text, length in enumerate(lengths):
             for start in range(0, length, most):
                 end = min(start + most, length)
-                piece = Piece(text, max(0, start - OVERLAP), start, end, min(length, end + OVERLAP))
-                if part and rows + piece.rows > _TOGETHER:
-                    yield part
-                    part, rows = [], 0
-                part.append(piece)
-                rows += piece.rows
-        if part:
-            yield part
+                yield Piece(text, max(0, start - OVERLAP), start, end, min(length, end + OVERLAP))
 
     def _rows(self, encoded: np.ndarray, piece: Piece) -> np.ndarray:
         """The rows of a piece, with one around each end."""
@@ -146,5 +143,5 @@ class RecurrentTagger(StoredParser):
         firsts = np.cumsum([0, *map(len, rows)]).astype(INDEX)
         numbers = rows[0] if len(rows) == 1 else np.concatenate(rows)
         best, starts = np.empty(len(numbers), INDEX), np.empty(len(numbers), REAL)
-        score_tags(self.model.network, numbers, firsts, best, starts)
+        score_tags(self.model.network, numbers, firsts, _TOGETHER, best, starts)
         return best, starts

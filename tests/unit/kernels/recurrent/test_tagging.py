@@ -14,10 +14,10 @@ from tests.unit.kernels.harness import KERNEL_MARKS
 pytestmark = KERNEL_MARKS
 
 
-def scored(network, encoded: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def scored(network, encoded: list[np.ndarray], together: int = 400) -> tuple[np.ndarray, np.ndarray]:
     firsts = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     best, starts = np.full(firsts[-1], -7, np.int32), np.full(firsts[-1], np.nan, np.float32)
-    score_tags(network, np.concatenate(encoded), firsts, best, starts)
+    score_tags(network, np.concatenate(encoded), firsts, together, best, starts)
     return best, starts
 
 
