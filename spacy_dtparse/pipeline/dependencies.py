@@ -1,5 +1,6 @@
 """The spaCy component `bpm_parser`: words and tags in, `token.head`, `token.dep_` and sentence roots out."""
 
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,10 +29,12 @@ _ATTRIBUTES = {"tag_": TAG, "pos_": POS, "lemma_": LEMMA}
 
 
 class LinksRead(NamedTuple):
-    """What is read of a Doc: its sentences, and of each the parser's `TokenColumns`, None of one without words."""
+    """What is read of a Doc: its sentences, of each the parser's `TokenColumns`, None of one without words, and the
+    seconds that it took for a token."""
 
     sentences: Sequence[WordPlaces]
     columns: Sequence[Any]
+    seconds: float
 
 
 class BpmParser(BatchPipe):
@@ -68,6 +71,7 @@ class BpmParser(BatchPipe):
         from ..features.linear.linkparts import TokenColumns
 
         parser = self.configured_parser
+        began = time.perf_counter()
         words, sentences = read_words(doc)
         read = _READ[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
         values = {name: attribute_texts(doc, _ATTRIBUTES[name]) for name in read}
@@ -86,12 +90,16 @@ class BpmParser(BatchPipe):
         columns = [
             TokenColumns(*(_own(column, places) for column in whole)) if places else None for _, _, places in sentences
         ]
-        return LinksRead(sentences, columns)
+        return LinksRead(sentences, columns, (time.perf_counter() - began) / max(len(doc), 1))
 
     def parse_read(self, read: Sequence[LinksRead]) -> list[list[Any]]:
         """The tree of each sentence of the Docs, None of one without words."""
-        parser = self.timed_parser
-        return [[None if columns is None else parser.parse(columns) for columns in one.columns] for one in read]
+        parser, timed = self.timed_parser, self._timed is not None
+
+        def parse(columns: Any, seconds: float) -> Any:
+            return parser.parse(columns, seconds * len(columns.words)) if timed else parser.parse(columns)
+
+        return [[None if own is None else parse(own, one.seconds) for own in one.columns] for one in read]
 
     def in_time(self, parser: Any, deadline: float) -> Any:
         """The parser with a deadline."""

@@ -260,7 +260,7 @@ def test_heads_and_labels_are_written(vocab, seed):
             heads[place] = heads[place] if place in places else before
         if not n:
             deps[start] = "ROOT"
-    BpmParser(parser=Chain()).write(doc, LinksRead(sentences, []), parses)
+    BpmParser(parser=Chain()).write(doc, LinksRead(sentences, [], 0.0), parses)
     assert (doc.to_array([HEAD]).reshape(-1).astype(np.int64) + np.arange(len(doc))).tolist() == heads
     assert [vocab.strings[label] for label in doc.to_array([DEP]).reshape(-1)] == deps
     ends = zip(sentences, parses, strict=True)
@@ -274,4 +274,21 @@ def test_a_tree_of_another_length_is_refused(vocab):
     _, sentences = read_words(doc)
     parse = DependencyResult((-1, 0), ("x", "x"), 0.0)
     with pytest.raises(ValueError):
-        BpmParser(parser=Chain()).write(doc, LinksRead(sentences, []), [parse])
+        BpmParser(parser=Chain()).write(doc, LinksRead(sentences, [], 0.0), [parse])
+
+
+def test_the_parser_is_told_what_reading_took(vocab):
+    """Each sentence its share, by its words; only one with a deadline."""
+    told = []
+
+    class Timed(Chain):
+        def parse(self, sentence, spent):
+            told.append(spent)
+            return super().parse(sentence)
+
+    component = BpmParser(parser=Chain(), deadline=1.0)
+    component._timed = Timed()
+    read = component.begin(made(vocab, "a b c d e \n", [], {0, 4, 5}))
+    assert read.seconds > 0
+    component.parse_read([read])
+    assert told == [4 * read.seconds, read.seconds]
