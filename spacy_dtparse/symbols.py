@@ -39,6 +39,19 @@ class Remembered(dict[K, V]):
         return Remembered, (self._make,)
 
 
+class Numbered(dict[K, int]):
+    """Keys, each with its number in the order in which they were first looked up, after the `first` ones."""
+
+    def __init__(self, first: Iterable[K] = ()):
+        super().__init__()
+        for key in first:
+            self[key]
+
+    def __missing__(self, key: K) -> int:
+        self[key] = number = len(self)
+        return number
+
+
 class SymbolTable:
     """An immutable, ordered set of `strings`; a string's number is its place.
 

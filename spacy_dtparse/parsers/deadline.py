@@ -10,14 +10,14 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from ..model.ahead import SHORT, kernels_for
 from ..trees.tree import TOP, Tree
 from .base import BatchParser, ParseResult, TaggedWords
-from .pieces import Cut, cut
+from .pieces import Cut, cuts
 from .proofs import SENTENCES
 
 LENGTHS = (5, 10, 20, 40, 80, 160)
@@ -70,21 +70,24 @@ class Clock:
     def __init__(self, pace: Pace, deadline: float):
         self.pace, self.end = pace, time.perf_counter() + deadline
 
-    def parts(self, cuts: Sequence[Cut]) -> Iterator[Sequence[Cut]]:
-        """The cuts in order, as many at once as take a quarter of the time that is left, until none can be done."""
-        first = 0
-        while first < len(cuts):
+    def parts(self, cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
+        """The cuts in order, as many at once as take a quarter of the time that is left, until none can be done. None
+        is asked for before there is time for those before it."""
+        waiting = iter(cuts)
+        following = next(waiting, None)
+        while following is not None:
             left = self.end - time.perf_counter()
-            last, planned = first, 0.0
-            while last < len(cuts):
-                more = self.pace.seconds(cuts[last][1] - cuts[last][0])
+            part: list[Cut] = []
+            planned = 0.0
+            while following is not None:
+                more = self.pace.seconds(following[1] - following[0])
                 if planned + more > (left / 4 if planned else left):
                     break
-                planned, last = planned + more, last + 1
-            if last == first:
+                part.append(following)
+                planned, following = planned + more, next(waiting, None)
+            if not part:
                 return
-            yield cuts[first:last]
-            first = last
+            yield part
 
 
 def any_order(words: Sequence[str], tags: Sequence[str], n: int, rng: random.Random) -> tuple[list[str], list[str]]:
@@ -211,7 +214,7 @@ class Deadline:
         pace, quick, _, _ = self.measured()
         clock = Clock(pace, self.deadline)
         spans, scores, found = [(0, len(words), TOP)], [0.0], []
-        for part in clock.parts(cut(tags, pace.piece(len(words), self.deadline))):
+        for part in clock.parts(cuts(tags, pace.piece(len(words), self.deadline))):
             for start, end in part:
                 given = (spines[start:end],) if spines else ()
                 result = quick.parse(words[start:end], tags[start:end], *given)

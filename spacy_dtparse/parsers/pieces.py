@@ -1,6 +1,6 @@
 """Where sentences are cut that are parsed in pieces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..trees.labels import PUNCTUATION_TAGS
 
@@ -8,14 +8,19 @@ Cut = tuple[int, int]
 """Tokens [start, end) of a piece."""
 
 
-def cut(tags: Sequence[str], most: int) -> list[Cut]:
-    """Pieces of at most `most` tokens, cut after punctuation where there is some in their second half."""
-    cuts, start, n = [], 0, len(tags)
+def cuts(tags: Sequence[str], most: int) -> Iterator[Cut]:
+    """Pieces of at most `most` tokens, cut after punctuation where there is some in their second half. None is looked
+    for before it is asked for."""
+    start, n = 0, len(tags)
     while start < n:
         end = min(start + most, n)
         if end < n:
             places = range(end, start + most // 2, -1)
             end = next((place for place in places if tags[place - 1] in PUNCTUATION_TAGS), end)
-        cuts.append((start, end))
+        yield start, end
         start = end
-    return cuts
+
+
+def cut(tags: Sequence[str], most: int) -> list[Cut]:
+    """All of the pieces of `cuts`."""
+    return list(cuts(tags, most))

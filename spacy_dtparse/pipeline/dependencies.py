@@ -1,6 +1,8 @@
 """The spaCy component `bpm_parser`: words and tags in, `token.head`, `token.dep_` and sentence roots out."""
 
+import time
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from ..parsers.base import UNKNOWN_TAG
 from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
-from .constituents import DEFAULT_KEY, Constituents, group_key, read_constituents, tree_of
+from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from .model_pipe import KEY, factory_of
 from .sentences import MissingAnnotationError, WordPlaces, attribute_texts, read_words
 
@@ -27,10 +29,12 @@ _ATTRIBUTES = {"tag_": TAG, "pos_": POS, "lemma_": LEMMA}
 
 
 class LinksRead(NamedTuple):
-    """What is read of a Doc: its sentences, and of each the parser's `TokenColumns`, None of one without words."""
+    """What is read of a Doc: its sentences, of each the parser's `TokenColumns`, None of one without words, and the
+    seconds that it took for a token."""
 
     sentences: Sequence[WordPlaces]
     columns: Sequence[Any]
+    seconds: float
 
 
 class BpmParser(BatchPipe):
@@ -67,36 +71,35 @@ class BpmParser(BatchPipe):
         from ..features.linear.linkparts import TokenColumns
 
         parser = self.configured_parser
+        began = time.perf_counter()
         words, sentences = read_words(doc)
         read = _READ[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
         values = {name: attribute_texts(doc, _ATTRIBUTES[name]) for name in read}
         for name in read:
             self._expect(name, words, values[name])
         self._expect_boundaries(doc)
-        found = self._guide_of(doc, words, parser)
-        rules = head_rules(parser.meta.get("lang") or doc.lang_) if found is not None else None
-        leaf_tags = [tag or UNKNOWN_TAG for tag in values.get("tag_") or attribute_texts(doc, TAG)] if rules else []
+        guide: tuple[list[int], list[str]] = ([], [])
+        if self._is_guided(doc, words, parser):
+            leaf_tags = values.get("tag_") or attribute_texts(doc, TAG)
+            if "" in leaf_tags:
+                leaf_tags = [tag or UNKNOWN_TAG for tag in leaf_tags]
+            rules = _text_guide(parser.meta.get("lang") or doc.lang_)
+            guide = read_guide(doc, self.spans_key, words, sentences, leaf_tags, rules)
         tags, pos, lemmas = (values.get(name, []) for name in _SETTERS)
-
-        def own(column: Sequence[str], places: Sequence[int]) -> tuple[str, ...]:
-            return tuple([column[place] for place in places]) if column else ()
-
-        columns: list[TokenColumns | None] = []
-        for _, _, places in sentences:
-            if not places:
-                columns.append(None)
-                continue
-            sentence = TokenColumns(own(words, places), own(tags, places), own(pos, places), own(lemmas, places))
-            if found is not None and rules is not None:
-                heads, labels = tree_guide(tree_of(found, places, sentence.words, own(leaf_tags, places)), rules)
-                sentence = sentence._replace(guide_heads=heads, guide_labels=labels)
-            columns.append(sentence)
-        return LinksRead(sentences, columns)
+        whole = (words, tags, pos, lemmas, *guide)
+        columns = [
+            TokenColumns(*(_own(column, places) for column in whole)) if places else None for _, _, places in sentences
+        ]
+        return LinksRead(sentences, columns, (time.perf_counter() - began) / max(len(doc), 1))
 
     def parse_read(self, read: Sequence[LinksRead]) -> list[list[Any]]:
         """The tree of each sentence of the Docs, None of one without words."""
-        parser = self.timed_parser
-        return [[None if columns is None else parser.parse(columns) for columns in one.columns] for one in read]
+        parser, timed = self.timed_parser, self._timed is not None
+
+        def parse(columns: Any, seconds: float) -> Any:
+            return parser.parse(columns, seconds * len(columns.words)) if timed else parser.parse(columns)
+
+        return [[None if own is None else parse(own, one.seconds) for own in one.columns] for one in read]
 
     def in_time(self, parser: Any, deadline: float) -> Any:
         """The parser with a deadline."""
@@ -110,27 +113,32 @@ class BpmParser(BatchPipe):
             return
         add = doc.vocab.strings.add
         hashes = {label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in found if parse))}
-        heads, labels = [0] * len(doc), [hashes[OTHER]] * len(doc)  # heads relative to the token, as spaCy has them
+        root, other = hashes[ROOT], hashes[OTHER]
+        heads, labels = [0] * len(doc), [other] * len(doc)  # heads relative to the token, as spaCy has them
         for (start, end, places), parse in zip(read.sentences, found, strict=True):
             if len(places) < end - start:
-                above = places[0] if places else start
-                words = set(places)
-                for place in range(start, end):
-                    above = place if place in words else above
+                for place, above in _above_blanks(start, end, places).items():
                     heads[place] = above - place
             if parse is None:
-                labels[start] = hashes[ROOT]
+                labels[start] = root
                 continue
-            for place, head, label in zip(places, parse.heads, parse.labels or [OTHER] * len(places), strict=True):
+            own = list(map(hashes.__getitem__, parse.labels)) or [other] * len(places)
+            own = [label if head >= 0 else root for head, label in zip(parse.heads, own, strict=True)]
+            if isinstance(places, range):
+                pairs = zip(places, parse.heads, strict=True)
+                heads[start:end] = [head + start - place if head >= 0 else 0 for place, head in pairs]
+                labels[start:end] = own
+                continue
+            for place, head, label in zip(places, parse.heads, own, strict=True):
                 heads[place] = places[head] - place if head >= 0 else 0
-                labels[place] = hashes[label if head >= 0 else ROOT]
+                labels[place] = label
         columns = np.empty((len(doc), 2), np.uint64)
-        columns[:, 0] = np.array(heads, np.int64).view(np.uint64)
-        columns[:, 1] = labels
+        columns[:, 0] = np.fromiter(heads, np.int64, len(doc)).view(np.uint64)
+        columns[:, 1] = np.fromiter(labels, np.uint64, len(doc))
         doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
         _keep_boundaries(doc, [sentence.start for sentence in read.sentences])
-        pairs = zip(read.sentences, found, strict=True)
-        struck = [[sentence.start, sentence.end] for sentence, parse in pairs if parse and parse.deadline_struck]
+        parses = zip(read.sentences, found, strict=True)
+        struck = [[sentence.start, sentence.end] for sentence, parse in parses if parse and parse.deadline_struck]
         if struck:
             doc.user_data[DEADLINE_STRUCK] = struck
         else:
@@ -156,17 +164,65 @@ class BpmParser(BatchPipe):
                 "the component before it that sets it",
             )
 
-    def _guide_of(self, doc: Doc, words: Sequence[str], parser: Any) -> Constituents | None:
-        """The constituents that guide the parser, None where it needs none. Raises MissingAnnotationError."""
+    def _is_guided(self, doc: Doc, words: Sequence[str], parser: Any) -> bool:
+        """Whether the parser needs the Doc's constituents. Raises MissingAnnotationError where it has none."""
         if not parser.needs_guide or not any(words):
-            return None
+            return False
         if group_key(doc, self.spans_key) is None:
             raise MissingAnnotationError(
                 f"{self.name}: its model is guided by constituents, and this Doc has none in doc.spans"
                 f"[{self.spans_key!r}]. Put a constituent parser (such as span_parser) before {self.name!r} in the "
                 "pipeline, set spans_key to the key that it writes, or give a model without a guide"
             )
-        return read_constituents(doc, self.spans_key)
+        return True
+
+
+def read_guide(
+    doc: Doc, key: str, words: Sequence[str], sentences: Sequence[WordPlaces], tags: Sequence[str], guide: Any
+) -> tuple[list[int], list[str]]:
+    """`tree_guide` of the trees of a Doc's sentences, by a `TextGuide`: heads, as places among the words of the
+    sentence, and labels, for each token; of white space they mean nothing.
+
+    `words`: of each token, "" of white space. `tags`: of each token. Raises as `read_constituents` and `tree_of` do.
+    """
+    spans = read_spans(doc, key)
+    visible = np.array(list(map(bool, words))) if "" in words else np.ones(len(words), np.bool_)
+    bounds = [(start, end) for start, end, _ in sentences]
+    links = guide.links(*spans, tags, bounds, visible)
+    if links is not None:
+        return links
+    found = read_constituents(doc, key)  # which raises, or some reach over several sentences
+    heads, labels = [0] * len(words), [""] * len(words)
+    for _, _, places in sentences:
+        if places:
+            tree = tree_of(found, places, _own(words, places), _own(tags, places))
+            for place, head, label in zip(places, *tree_guide(tree, guide.rules), strict=True):
+                heads[place], labels[place] = head, label
+    return heads, labels
+
+
+@lru_cache(maxsize=16)
+def _text_guide(language: str) -> Any:
+    """The `TextGuide` of a language."""
+    from ..trees.heads_compiled import TextGuide
+
+    return TextGuide(head_rules(language))
+
+
+def _own(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
+    """What a sentence has of a column of the Doc, () of one that was not read."""
+    if isinstance(places, range):
+        return tuple(column[places.start : places.stop])
+    return tuple([column[place] for place in places]) if column else ()
+
+
+def _above_blanks(start: int, end: int, places: Sequence[int]) -> dict[int, int]:
+    """The head of each token of a sentence that is white space: the word before it, the first word where there is none,
+    the first token of a sentence without words."""
+    above: dict[int, int] = {}
+    for place in sorted(set(range(start, end)).difference(places)):
+        above[place] = above.get(place - 1, place - 1) if place > start else places[0] if places else start
+    return above
 
 
 def _keep_boundaries(doc: Doc, starts: list[int]) -> None:

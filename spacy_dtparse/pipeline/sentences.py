@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from spacy.attrs import ORTH, SENT_START, TAG
 from spacy.tokens import Doc, Token
 
@@ -45,22 +46,20 @@ def token_texts(doc: Doc) -> list[str]:
     """The text of each token."""
     hashes: list[Any] = doc.to_array(ORTH).reshape(-1).tolist()
     try:
-        return [_texts[number] for number in hashes]
+        return list(map(_texts.__getitem__, hashes))
     except KeyError:
         strings = doc.vocab.strings
         found = {number: _texts.get(number) or strings[number] for number in set(hashes)}
         if len(_texts) > _MOST_TEXTS:
             _texts.clear()
         _texts.update(found)
-        return [found[number] for number in hashes]
+        return list(map(found.__getitem__, hashes))
 
 
 def attribute_texts(doc: Doc, attribute: int) -> list[str]:
     """The string of an attribute (of `spacy.attrs`: TAG, POS, LEMMA …) of each token, "" where it is not set."""
     hashes: list[Any] = doc.to_array(attribute).reshape(-1).tolist()
-    strings = doc.vocab.strings
-    names = {number: strings[number] for number in set(hashes)}
-    return [names[number] for number in hashes]
+    return list(map(Remembered[Any, str](doc.vocab.strings.__getitem__).__getitem__, hashes))
 
 
 _plain = Remembered[str, str](lambda text: "" if is_blank(text) else plain_word(text))
@@ -76,8 +75,8 @@ def sentence_bounds(doc: Doc) -> list[tuple[int, int]]:
         return []
     if "sents" in doc.user_hooks:
         return [(sent.start, sent.end) for sent in doc.sents]
-    flags = doc.to_array([SENT_START]).reshape(-1).tolist()
-    starts = [0] + [place for place in range(1, len(flags)) if flags[place] == 1]
+    flags = doc.to_array([SENT_START]).reshape(-1)
+    starts = [0, *(np.flatnonzero(flags[1:] == 1) + 1).tolist()]
     return list(zip(starts, [*starts[1:], len(doc)], strict=True))
 
 
@@ -102,11 +101,11 @@ class WordPlaces(NamedTuple):
 
 def read_words(doc: Doc) -> tuple[list[str], list[WordPlaces]]:
     """The word of each token, "" for white space, and the sentences of `doc`, blank ones included."""
-    words = [*map(_plain.__getitem__, token_texts(doc))]
-    sentences = []
+    words = list(map(_plain.__getitem__, token_texts(doc)))
+    sentences, with_blanks = [], "" in words
     for start, end in sentence_bounds(doc):
         places: Sequence[int] = range(start, end)
-        if "" in words[start:end]:
+        if with_blanks and "" in words[start:end]:
             places = [place for place in places if words[place]]
         sentences.append(WordPlaces(start, end, places))
     return words, sentences

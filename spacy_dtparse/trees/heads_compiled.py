@@ -1,14 +1,20 @@
-"""Head rules compiled to the arrays of the kernel `kernels.trees.heads.head_position`."""
+"""Head rules compiled to the arrays of the kernels `kernels.trees.heads`, and what these make of whole texts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..dtypes import INDEX
-from ..kernels.trees.heads import FIRST, LAST, LEFT, NOT_WANTED, RIGHT, HeadTable
-from ..symbols import SymbolTable
+from ..kernels.trees.heads import FIRST, LAST, LEFT, NODE_COLUMNS, NOT_WANTED, RIGHT, HeadTable, link_sentences
+from ..symbols import Numbered, Remembered, SymbolTable
 from .heads import CANDIDATE, HeadRules, resort_is_right
 from .labels import base_label
+from .tree import TOP
+
+_OTHER = "\0"
+"""Stands for all symbols that rules do not name."""
+_ROOT, _NONE = -1, -2
+"""Links of a root, and of a token that is in no tree."""
 
 
 def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
@@ -52,3 +58,54 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
         rule=np.array([first_scan, [*coordinated, 0]], dtype=INDEX).T.copy(),
         scan=np.array(scans, dtype=INDEX),
     )
+
+
+class TextGuide:
+    """`tree_guide` of the trees of all sentences of a text at once, by `rules`."""
+
+    def __init__(self, rules: HeadRules):
+        self.rules = rules
+        names = {*rules.rules, *rules.conjunctions, *rules.no_coordination, *rules.punctuation}
+        for rule in (*rules.rules.values(), rules.default, rules.candidate):
+            names.update(*(labels for _, labels in rule))
+        self._symbols = SymbolTable([_OTHER, *sorted(names - {_OTHER})])
+        self._table = compile_head_rules(rules, self._symbols)
+        self._symbol_of = Remembered(self._symbol)
+
+    def _symbol(self, name: str) -> tuple[int, int]:
+        """The symbols that a label or tag is as a child and as a constituent."""
+        symbol = self._symbols.number(base_label(name), 0)
+        return symbol, -1 if name == CANDIDATE else symbol
+
+    def links(
+        self, starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, names: Sequence[str], tags: Sequence[str],
+        bounds: Sequence[tuple[int, int]], visible: np.ndarray,
+    ) -> tuple[list[int], list[str]] | None:  # fmt: skip
+        """The heads and labels of `tree_guide` for each of N tokens, heads as places among the visible tokens of the
+        sentence; 0 and "" for tokens that are not visible.
+
+        `starts`, `ends`, `labels`: int64 (M,) each, the tokens of constituents in pre-order and their places in
+        `names`. `tags`: of all tokens. `bounds`: the sentences, half-open. `visible`: bool (N,), the tokens of the
+        trees. None where the constituents are no trees of these sentences; see `link_sentences`.
+        """
+        m, n = len(starts), len(tags)
+        numbers: Numbered[str] = Numbered((TOP,))
+        own = np.array([numbers[name] for name in names], INDEX)
+        tag_numbers = np.fromiter(map(numbers.__getitem__, tags), INDEX, n)
+        spans = np.empty((m, 3), INDEX)
+        spans[:, 0], spans[:, 1] = starts, ends
+        spans[:, 2] = own[labels] if m else 0
+        heads, links, room = np.zeros(n, INDEX), np.full(n, _NONE, np.int64), np.empty(n, INDEX)
+        if not link_sentences(
+            self._table, np.array(list(map(self._symbol_of.__getitem__, numbers)), INDEX), spans, tag_numbers,
+            np.array(bounds, INDEX).reshape(-1, 2), visible, np.empty((m + 1, NODE_COLUMNS), INDEX),
+            np.empty((n, 2), INDEX), room, heads, links,
+        ):  # fmt: skip
+            return None
+        known = list(numbers)
+
+        def text(link: int) -> str:
+            below, above = divmod(link, len(known))
+            return f"{known[below]}<{known[above]}" if link >= 0 else "root" if link == _ROOT else ""
+
+        return heads.tolist(), list(map(Remembered(text).__getitem__, links.tolist()))

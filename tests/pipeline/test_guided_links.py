@@ -103,10 +103,10 @@ def test_words_tags_and_constituents_of_a_doc_are_read_once(nlp, monkeypatch):
         counts[name] += 1
         return real(*given)
 
-    for name in ("read_words", "attribute_texts", "read_constituents"):
+    for name in ("read_words", "attribute_texts", "read_spans"):
         monkeypatch.setattr(dependencies, name, partial(counted, name, getattr(dependencies, name)))
     nlp(TEXT)
-    assert counts == {"read_words": 1, "attribute_texts": 1, "read_constituents": 1}
+    assert counts == {"read_words": 1, "attribute_texts": 1, "read_spans": 1}
 
 
 def test_without_constituents_the_error_says_what_to_do(model_path):

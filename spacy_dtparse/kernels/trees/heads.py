@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inner_kernel
+from ..jit import bare_kernel, inner_kernel
 
 NOT_WANTED = 1 << 20
 """Rank of a symbol that a scan does not look for."""
 LEFT, RIGHT, FIRST, LAST = 0, 1, 2, 3
+NODE_COLUMNS = 6
+"""Columns of the room for a node of `link_sentences`."""
+_START, _END, _NAME, _ABOVE, _NEXT, _HEAD = range(NODE_COLUMNS)
 
 
 class HeadTable(NamedTuple):
@@ -64,3 +67,100 @@ def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) ->
             if symbols[symbol if symbol >= 0 else unknown, 2] == 0:
                 head = place
     return head
+
+
+@bare_kernel(nogil=False)
+def link_sentences(
+    table: HeadTable, symbols: np.ndarray, spans: np.ndarray, tags: np.ndarray, bounds: np.ndarray,
+    visible: np.ndarray, nodes: np.ndarray, children: np.ndarray, room: np.ndarray, heads: np.ndarray,
+    links: np.ndarray,
+) -> bool:  # fmt: skip
+    """The dependencies of the trees of all sentences of a text of N tokens; the slow twin is `trees.heads.tree_guide`.
+
+    Labels and tags are numbers of L names, of which 0 is that of a root over all words of a sentence: one is put there
+    where a sentence does not begin with it. `symbols` int32 (L, 2): the symbols of `table` that a name is as a child
+    and as a constituent. `spans` int32 (M, 3): tokens [start, end) and name of each constituent, in pre-order. `tags`
+    int32 (N,): names. `bounds` int32 (S, 2): tokens [start, end) of the sentences. `visible` bool (N,): false for
+    tokens that are in no tree. Room: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2), `room` int32 (N,).
+
+    Written for visible tokens: `heads` int32 (N,), the place of the head among the visible tokens of the sentence, -1
+    for the root's; `links` int64 (N,): L times the name of what the token heads, the largest constituent or itself,
+    plus the name of the constituent where it meets its head; -1 for the root. False, and nothing of use is written,
+    where sentences overlap, or a constituent is empty, crosses another, begins or ends with a token that is not
+    visible, or is not within one sentence.
+    """
+    m, at, before = spans.shape[0], 0, 0
+    for sentence in range(bounds.shape[0]):
+        start, end = bounds[sentence, 0], bounds[sentence, 1]
+        if start < before:
+            return False
+        before = end
+        while start < end and not visible[start]:
+            start += 1
+        while end > start and not visible[end - 1]:
+            end -= 1
+        if start == end:
+            continue
+        nodes[0, _START], nodes[0, _END], nodes[0, _NAME], nodes[0, _ABOVE] = start, end, 0, -1
+        if at < m and spans[at, 0] == start and spans[at, 1] == end and spans[at, 2] == 0:
+            at += 1
+        count, above = 1, 0
+        while at < m and spans[at, 0] < end:
+            first, last = spans[at, 0], spans[at, 1]
+            if first < start or first >= last or last > end or not visible[first] or not visible[last - 1]:
+                return False
+            while nodes[above, _END] <= first:
+                nodes[above, _NEXT] = count
+                above = nodes[above, _ABOVE]
+            if last > nodes[above, _END]:
+                return False
+            nodes[count, _START], nodes[count, _END], nodes[count, _NAME] = first, last, spans[at, 2]
+            nodes[count, _ABOVE] = above
+            above = count
+            count += 1
+            at += 1
+        while above >= 0:
+            nodes[above, _NEXT] = count
+            above = nodes[above, _ABOVE]
+        for node in range(count - 1, -1, -1):
+            _link_children(table, symbols, tags, visible, nodes, node, children, room, heads, links)
+        root = nodes[0, _HEAD]
+        heads[root] = -1
+        links[root] = -1
+        place = 0
+        for token in range(start, end):
+            if visible[token]:
+                room[token] = place
+                place += 1
+        for token in range(start, end):
+            if visible[token] and heads[token] >= 0:
+                heads[token] = room[heads[token]]
+    return at == m
+
+
+@inner_kernel
+def _link_children(table, symbols, tags, visible, nodes, node, children, room, heads, links):
+    """Find the head of a node whose children have theirs, and link the heads of the other children to it."""
+    place, end, below, n = nodes[node, _START], nodes[node, _END], node + 1, 0
+    while place < end:
+        if below < nodes[node, _NEXT] and nodes[below, _START] == place:
+            children[n, 0], children[n, 1] = nodes[below, _HEAD], nodes[below, _NAME]
+            place, below = nodes[below, _END], nodes[below, _NEXT]
+            n += 1
+        else:
+            if visible[place]:
+                children[n, 0], children[n, 1] = place, tags[place]
+                n += 1
+            place += 1
+    chosen = 0
+    if n > 1:
+        for child in range(n):
+            room[child] = symbols[children[child, 1], 0]
+        chosen = head_position(table, symbols[nodes[node, _NAME], 1], room, n)
+    head = children[chosen, 0]
+    nodes[node, _HEAD] = head
+    for child in range(n):
+        token = children[child, 0]
+        if token != head:
+            heads[token] = head
+            links[token] = np.int64(children[child, 1]) * symbols.shape[0] + nodes[node, _NAME]

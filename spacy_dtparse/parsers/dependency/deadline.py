@@ -8,8 +8,11 @@ from dataclasses import replace
 
 from ...features.linear.linkparts import TokenColumns
 from ..deadline import SLACK, Clock, Pace, any_order, fastest
-from ..pieces import cut
+from ..pieces import Cut, cuts
 from .parser import DependencyParser, DependencyResult, piece
+
+_LEAST_LEFT = 0.25
+"""Share of the deadline that is left to parsing, however long reading took."""
 
 
 class DependencyDeadline:
@@ -32,16 +35,21 @@ class DependencyDeadline:
                 self._pace = self._measured()
         return self._pace
 
-    def parse(self, sentence: TokenColumns) -> DependencyResult:
-        """What the parser's `parse` finds, or as much of it as there is time for."""
+    def parse(self, sentence: TokenColumns, spent: float = 0.0) -> DependencyResult:
+        """What the parser's `parse` finds, or as much of it as there is time for. `spent`: seconds that it took to read
+        the sentence. One that is cut has so much less time, but a quarter of the deadline at least: it may have been
+        other work that took them."""
         pace, n = self.pace(), len(sentence.words)
         if pace.seconds(n) <= SLACK * self.deadline:
             return self.parser.parse(sentence)
-        clock = Clock(pace, self.deadline)
-        cuts = cut(sentence.tags or sentence.pos, pace.piece(n, self.deadline))
-        parts = clock.parts(cuts)
-        found = [self.parser.parse(piece(sentence, *one)) for part in parts for one in part]
-        return replace(self.parser.joined(n, cuts, found), deadline_struck=True)
+        left = self.deadline - min(spent, (1 - _LEAST_LEFT) * self.deadline)
+        clock = Clock(pace, left)
+        done: list[Cut] = []
+        found = []
+        for part in clock.parts(cuts(sentence.tags or sentence.pos, pace.piece(n, left))):
+            done += part
+            found += [self.parser.parse(piece(sentence, *one)) for one in part]
+        return replace(self.parser.joined(n, done, found), deadline_struck=True)
 
     def _measured(self) -> Pace:
         words, tags = self.parser._known()

@@ -13,7 +13,7 @@ from spacy_dtparse.parsers import ParseResult, deadline
 from spacy_dtparse.parsers.deadline import LENGTHS, Deadline, Pace
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.deadline import DependencyDeadline
-from spacy_dtparse.parsers.pieces import cut
+from spacy_dtparse.parsers.pieces import cut, cuts
 from spacy_dtparse.parsers.settings import SearchSettings
 from spacy_dtparse.trees.tree import Tree
 from tests.dependency_models import SENTENCES, random_model
@@ -142,6 +142,22 @@ def test_cuts():
     assert cut(["NN"] * 5, 1) == [(k, k + 1) for k in range(5)] and cut([], 3) == []
 
 
+def test_no_piece_is_looked_for_long_before_there_is_time_for_it(clock):
+    asked = []
+
+    def asking():
+        for one in cuts(["NN"] * 1000, 5):
+            asked.append(one)
+            yield one
+
+    now = deadline.Clock(Pace(lambda n: n / 1000, 1.0), 0.1)
+    found = []
+    for part in now.parts(asking()):
+        found += part
+        clock.now += 0.005 * len(part)
+    assert 10 < len(found) <= 20 and asked[:-1] == found == cut(["NN"] * 1000, 5)[: len(found)]
+
+
 def test_links(clock, monkeypatch):
     parser = DependencyParser(random_model())
     parse = DependencyParser.parse
@@ -164,3 +180,25 @@ def test_links(clock, monkeypatch):
             assert result == parser.parse(columns)
         else:
             assert len(set(result.heads[max(done, 1) :])) == 1, "the others hang on one token"
+
+
+def test_what_reading_took_is_counted_where_links_are_cut(clock, monkeypatch):
+    parser = DependencyParser(random_model())
+    parse, parsed = DependencyParser.parse, []
+
+    def slow(self, columns):
+        clock.now += 0.001 * len(columns.words)
+        parsed.append(len(columns.words))
+        return parse(self, columns)
+
+    monkeypatch.setattr(DependencyParser, "parse", slow)
+    rows = [row for one in SENTENCES for row in zip(*one[:4], strict=True)] * 40
+    long, short = (TokenColumns(*zip(*rows[:n], strict=True)) for n in (200, 20))
+    timed = DependencyDeadline(parser, 0.1)
+    timed.pace()
+    for spent, least, most in ((0.0, 75, 100), (0.04, 40, 60), (0.075, 10, 25), (7.0, 10, 25)):
+        parsed.clear()
+        began = clock.now
+        assert timed.parse(long, spent).deadline_struck
+        assert least < sum(parsed) <= most and clock.now - began <= max(0.1 - spent, 0.025) + 1e-9
+        assert timed.parse(short, spent) == parser.parse(short), "what fits does not depend on it"
