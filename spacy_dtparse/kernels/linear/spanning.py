@@ -150,7 +150,7 @@ def spanning_tree(scores, heads):
         for h in range(n + 1):
             value[d, h] = scores[h, d] - (fine if h == 0 else 0.0)
             tie[d, h], into[d, h] = link_tie(h, d), d
-    nodes = 2 * n + 1
+    nodes = 2 * n  # the tokens and the root, and n - 1 cycles at most
     row, above = np.arange(nodes).astype(np.int32), np.full(nodes, -1, np.int32)
     node_of, path = row[: n + 1].copy(), np.empty(nodes, np.int32)
     chosen_head, chosen_dependent = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
