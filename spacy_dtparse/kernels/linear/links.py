@@ -215,11 +215,10 @@ def _mark_ancestors(guide, head, above):
     """above[x] = 1 for what the guide has above `head`, else 0."""
     for place in range(len(guide.heads)):
         above[place] = 0
-    if len(guide.heads) > 1 and head > 0:
-        place = guide.heads[head]
-        while place > 0:
-            above[place] = 1
-            place = guide.heads[place]
+    place = guide.heads[head]
+    while place > 0:
+        above[place] = 1
+        place = guide.heads[place]
 
 
 @inner_kernel
@@ -244,7 +243,7 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
     their number.
 
     `allowed`: bool (n + 1, n + 1) by head and dependent, what is not gets no keys; of another shape: all links are.
-    `room`: int32 (4, n + 4). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
+    `room`: int32 (4, n + 3). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
     """
     n = len(atoms) - 3
     h, guided = head + 1, len(guide.heads) > 1
@@ -256,7 +255,7 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
     count = 0
     for step in (1, -1):
         n_tags, inner, inside, to_head = 0, 0, 0, 0
-        kinds[:4] = 0
+        kinds[:N_KINDS] = 0
         m = head + step
         while 1 <= m <= n:
             starts[m] = count
@@ -292,8 +291,8 @@ def tree_keys(atoms, guide, heads, written):
     be above the room of `written` (uint64), and then only as many are there."""
     n = len(heads) - 1
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
-    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
-    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(len(heads), np.int64), np.empty(len(heads), np.int64)
     count = 0
     for head in range(n + 1):
         head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
@@ -322,8 +321,8 @@ def score_links(atoms, guide, rows, weights, allowed, scores):
     """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, of a FamilyTable with `rows`; what is not
     `allowed` (see `head_keys`) gets UNLIKELY, so that there is always a tree."""
     n = len(atoms) - 3
-    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
-    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(len(scores), np.int64), np.empty(len(scores), np.int64)
     places, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
     everything = len(allowed) != n + 1
     for head in range(n + 1):
@@ -345,7 +344,7 @@ def list_features(atoms, guide, rows, numbers, ends_of_links, features):
     """
     n = len(atoms) - 3
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
-    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     places, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
     total = 0
