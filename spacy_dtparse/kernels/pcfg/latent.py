@@ -20,7 +20,7 @@ import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
-from .posterior import EMPTY, best_scale, normalise, power
+from .posterior import EMPTY, best_scale, is_empty, normalise, power
 
 ROUNDS = 6
 """Most steps of a chain of unary rules."""
@@ -208,7 +208,7 @@ def latent_inside(rules, words, chart, spare, step):
             whole[low:high] = 0.0
             top = 0 if i == j - 1 else best_scale(scale, i, j)
             scale[cell] = EMPTY
-            if low == high or top <= EMPTY // 2:
+            if low == high or is_empty(top):
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             if i == j - 1:
@@ -232,7 +232,7 @@ def latent_inside(rules, words, chart, spare, step):
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
                             _join(rules, number, place, at_left, where[right, c], factor, base, whole, best)
             scale[cell] = normalise(base[low:high], range(high - low), top)
-            if scale[cell] <= EMPTY // 2:
+            if is_empty(scale[cell]):
                 continue
             if best:
                 _best_chains(rules, place, of_cell, low, base[low:high], whole[low:high], step[low:high])
@@ -305,7 +305,7 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
     where, symbols, symbol_from, base, whole, scale = chart
     sizes = rules.sizes
     top = cell_number(0, n)
-    if where[top, root] < 0 or scale[top] <= EMPTY // 2 or whole[where[top, root]] <= 0.0:
+    if where[top, root] < 0 or is_empty(scale[top]) or whole[where[top, root]] <= 0.0:
         return -2
     above[:] = 0.0
     above[where[top, root]] = 1.0
@@ -316,7 +316,7 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
             j = i + width
             cell = cell_number(i, j)
             low, high = _region(chart, sizes, cell)
-            if low == high or scale[cell] <= EMPTY // 2:
+            if low == high or is_empty(scale[cell]):
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             _chains(rules, place, of_cell, low, above[low:high], anywhere[low:high], spare, False)

@@ -33,6 +33,12 @@ def power(exponent):
 
 
 @inner_kernel
+def is_empty(scale):
+    """Whether a scale is that of a cell in which nothing stands, or of the product of such a cell with another."""
+    return scale <= EMPTY // 2
+
+
+@inner_kernel
 def normalise(row, symbols, scale):
     """Bring the largest number of a row that is 0 but for some `symbols` into [1/2, 1); the new scale, EMPTY when all
     are 0."""
@@ -210,7 +216,7 @@ def inside(
                     continue
                 few = len(own) * 2 < n_symbols
             top = 0 if i == j - 1 else best_scale(scale, i, j)
-            if top <= EMPTY // 2:
+            if is_empty(top):
                 continue
             base, whole = chart[0, cell], chart[1, cell]
             whole[:] = 0.0
@@ -241,7 +247,7 @@ def inside(
             if masked and not few:
                 _keep(base, given[cell])
             scale[cell] = normalise(base, own, top) if few else normalise(base, range(n_symbols), top)
-            if scale[cell] <= EMPTY // 2:
+            if is_empty(scale[cell]):
                 continue
             _close_unary(closure, ranges, own, few, base, whole)
             if not few:
@@ -255,7 +261,7 @@ def inside(
 def raise_scale(row, live, scale, cell, wanted):
     """Make a cell's scale at least `wanted`; the factor for numbers of that scale. `live`: the symbols whose number may
     be above 0."""
-    if scale[cell] <= EMPTY // 2:
+    if is_empty(scale[cell]):
         scale[cell] = wanted
     if wanted <= scale[cell]:
         return power(wanted - scale[cell])
@@ -356,7 +362,7 @@ def outside(
     n_symbols = len(ranges)
     top = cell_number(0, n)
     total = chart[1, top, root]
-    if scale[top] <= EMPTY // 2 or total <= 0.0:
+    if is_empty(scale[top]) or total <= 0.0:
         return -np.inf
     for cell in range(cell_number(0, n + 1)):
         out_scale[cell] = EMPTY
@@ -374,11 +380,11 @@ def outside(
             j = i + width
             cell = cell_number(i, j)
             seen, anywhere = out[1, cell], out[0, cell]
-            if n_live[cell] == 0 or out_scale[cell] <= EMPTY // 2:
+            if n_live[cell] == 0 or is_empty(out_scale[cell]):
                 continue
             own = live[cell, : n_live[cell]]
             out_scale[cell] = normalise(seen, own, out_scale[cell])
-            if out_scale[cell] <= EMPTY // 2:
+            if is_empty(out_scale[cell]):
                 continue
             factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
             mass = 0.0
