@@ -273,6 +273,27 @@ def test_the_state_table_and_the_heap_grow():
         assert (result.cost, result.n_scored, int(counts[3])) == (found.cost, found.scored, found.queued)
 
 
+def test_a_second_sentence_of_the_same_size_needs_no_more_room():
+    """The arrays that a search leaves behind are those of the next, and what has grown once is large enough."""
+    for strategy, n in (("bottom_up", 3), ("shift_reduce", 4)) if SLOW else (("bottom_up", 8), ("shift_reduce", 12)):
+        made = hand_made(strategy, ("NP", "VP", "TOP"), 2)
+        words, tags = sentence(random.Random(3), n)
+        tokens = made.model.lexicon.encode(words, tags)
+        for budget in (0, 2_000):
+            parser = DtreeParser(made.model)
+            first = parser._search(tokens, budget)
+            before = parser._local.rooms[budget > 0]
+            again = parser._search(tokens, budget)
+            after = parser._local.rooms[budget > 0]
+            assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0])
+            assert list(map(id, _arrays(before))) == list(map(id, _arrays(after)))
+
+
+def _arrays(part) -> list[np.ndarray]:
+    """The arrays of a part of a room, those of its own parts among them."""
+    return [part] if isinstance(part, np.ndarray) else [array for below in part for array in _arrays(below)]
+
+
 @pytest.mark.parametrize("strategy", ["shift_reduce", "r2l", "l2r"])
 def test_greedy_work_per_token_does_not_grow_with_length(strategy):
     """Counts, not clocks: states per token stay flat; under shift_reduce so do the inferences scored."""
