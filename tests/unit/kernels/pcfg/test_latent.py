@@ -17,6 +17,7 @@ from spacy_dtparse.parsers.pcfg.latent import (
     Forest,
     Leaves,
     best,
+    chart_of,
     flatten,
     forest,
     join,
@@ -304,3 +305,35 @@ def test_a_chain_longer_than_the_room_that_is_made_for_it():
     best_tree(parent, left, right, anchors, n_symbols, cells, score, back)
     found = best(Forest(parent, left, right, anchors, cells, score, back, 0))
     assert [(step.start, step.end, step.symbol) for step in found.steps] == [(0, 1, at) for at in range(n_symbols)]
+
+
+def test_vectors_stand_one_behind_the_other():
+    """Those of the allowed symbols, cell by cell, from the first place on, without gaps."""
+    part = random_part(3)
+    allowed = (np.random.default_rng(1).random((6, 5)) < 0.6).astype(np.uint8)
+    allowed[2] = 0
+    chart, at = chart_of(part.kernel, allowed), 0
+    for cell, symbol in np.ndindex(allowed.shape):
+        assert chart.where[cell, symbol] == (at if allowed[cell, symbol] else -1)
+        at += int(part.sizes[symbol]) if allowed[cell, symbol] else 0
+    assert len(chart.base) == len(chart.whole) == at
+    for cell, row in enumerate(allowed):
+        own = chart.symbols[chart.symbol_from[cell] : chart.symbol_from[cell + 1]]
+        assert own.tolist() == np.flatnonzero(row).tolist()
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_cells_in_which_nothing_may_stand_only_take_trees_away(n):
+    part = random_part(0)
+    words, cells = vectors(part, n, 0), spans_of_cells(n).tolist()
+    for closed in range(n * (n + 1) // 2):
+        if cells[closed] == [0, n]:
+            continue
+        allowed = everything(n)
+        allowed[closed] = 0
+        left = [t for t in trees(0, 0, n) if cells[closed] not in [[start, end] for start, end, _, _ in t]]
+        total = sum(probability(part, words, tree) for tree in left)
+        found = posteriors(part.kernel, words, allowed, 0, 1e-12)
+        assert (found is None) == (total == 0.0)
+        if found is not None:
+            assert found[1] == pytest.approx(math.log(total), rel=1e-12) and closed not in found[0]["cell"]
