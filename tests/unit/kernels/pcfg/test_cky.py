@@ -10,7 +10,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.pcfg.cky import LEXICAL, STEP
+from spacy_dtparse.kernels.pcfg.cky import EDGE, LEXICAL, STEP, item_edges
 from spacy_dtparse.model.pcfg.latent_part import Emissions
 from spacy_dtparse.model.pcfg.model import TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
@@ -32,7 +32,7 @@ class Toy:
                        if rng.random() < 0.35}  # fmt: skip
         self.unary = {}
         for a, b in itertools.permutations(everyone, 2):
-            if rng.random() < 0.35 and (unary == "cycles" or a < b):
+            if rng.random() < 0.35 and (a == 0 if unary == "root" else unary == "cycles" or a < b):
                 self.unary[a, b] = rng.uniform(0.01, 0.3)
         self.emit = {(a, w): rng.uniform(0.01, 0.3) for a in everyone for w in range(n_classes) if rng.random() < 0.5}
         for w in range(n_classes):
@@ -191,6 +191,56 @@ def test_every_item_is_that_of_the_plain_loops(seed):
         if p > 0:
             q, _ = rebuild(toy, chart.derivation(i, j, symbol), classes)
             assert q == pytest.approx(p, rel=1e-9)
+
+
+def cell_items(toy: Toy, classes, best) -> dict[tuple[int, int], list[int]]:
+    """The symbols that have a derivation, by span."""
+    n = len(classes)
+    spans = [(i, j) for j in range(1, n + 1) for i in range(j)]
+    return {span: [a for a in range(toy.n_symbols) if best[(*span, a)] > 0.0] for span in spans}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("unary", ["none", "root"])
+def test_every_rule_that_is_tried_is_counted(seed, unary):
+    """Binary rules of a left child, for every split that has a right one; unary ones of every item, each once where
+    they make nothing that other unary rules apply to."""
+    toy = Toy(seed, unary=unary)
+    classes = toy.sentence(seed, 3 if SLOW else 6)
+    items = cell_items(toy, classes, tables(toy, classes)[0])
+    of_left = [sum(rule[1] == a for rule in toy.binary) for a in range(toy.n_symbols)]
+    of_child = [sum(rule[1] == a for rule in toy.unary) for a in range(toy.n_symbols)]
+    tried = sum(
+        of_left[a] for i, j in items for split in range(i + 1, j) if items[split, j] for a in items[i, split]
+    ) + sum(of_child[a] for symbols in items.values() for a in symbols)
+    assert toy.fill(classes).tried == tried
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_edges_are_all_ways_to_make_an_item(seed):
+    toy = Toy(seed, n_symbols=3)
+    classes = toy.sentence(seed, 3)
+    leaves, best, chart = toy.grammar.leaves(classes, None), tables(toy, classes)[0], toy.fill(classes)
+    rules, ranges, lefts = toy.grammar.kernel
+    number = {(int(rule["parent"]), int(lefts[k]), int(rule["right"])): k for k, rule in enumerate(rules)}
+    for i, j, symbol in best:
+        wanted = {}
+        if j == i + 1 and (symbol, int(classes[i])) in toy.emit:
+            wanted[LEXICAL, -1, -1, -1] = toy.emit[symbol, int(classes[i])]
+        for (parent, child), p in toy.unary.items():
+            if parent == symbol and best[i, j, child]:
+                wanted[number[parent, child, -1], -1, child, -1] = p * best[i, j, child]
+        for (parent, left, right), p in toy.binary.items():
+            for split in range(i + 1, j):
+                if parent == symbol and (both := best[i, split, left] * best[split, j, right]):
+                    wanted[number[parent, left, right], split, left, right] = p * both
+        edges = np.empty(len(wanted), dtype=EDGE)
+        given = rules, ranges, chart.items, chart.cells, *leaves, i, j, symbol
+        assert item_edges(*given, edges) == len(wanted)
+        names = [tuple(edge) for edge in edges[["rule", "split", "left", "right"]].tolist()]
+        assert dict(zip(names, np.exp(edges["total"]), strict=True)) == pytest.approx(wanted, rel=1e-9)
+        if len(wanted) > 1:
+            assert item_edges(*given, edges[1:]) == -1
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -322,6 +322,66 @@ def test_vectors_stand_one_behind_the_other():
         assert own.tolist() == np.flatnonzero(row).tolist()
 
 
+def shares_of(part: LatentPart, words, every) -> dict[tuple[int, int, int, int], float]:
+    """The posterior of every rule at its place, from a list of trees."""
+    chances = [probability(part, words, tree) for tree in every]
+    found: dict[tuple[int, int, int, int], float] = {}
+    for tree, p in zip(every, chances, strict=True):
+        for anchor in tree:
+            found[anchor] = found.get(anchor, 0.0) + p / sum(chances)
+    return found
+
+
+def found_shares(part: LatentPart, words, allowed: np.ndarray, least: float) -> dict[tuple[int, int, int, int], float]:
+    """Those that the kernels find, under the same names."""
+    n = len(words)
+    found = posteriors(part.kernel, words, allowed, 0, least)
+    assert found is not None
+    cells, names = spans_of_cells(n).tolist(), {k: RULES.index(rule) for rule, k in number_in_kernel(part).items()}
+    return {
+        (*cells[cell], split, rule if split == WORD else names[rule]): math.exp(log)
+        for log, cell, split, rule in (one.tolist() for one in found[0][["posterior", "cell", "split", "rule"]])
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_symbol_that_may_not_stand_in_a_cell_only_takes_trees_away(seed):
+    """All else is as it is without those trees, for every symbol of every cell, those of words too."""
+    part = random_part(seed)
+    words, cells, every = vectors(part, 3, seed), spans_of_cells(3).tolist(), list(trees(0, 0, 3))
+    some = 0
+    for cell, symbol in [*np.ndindex(6, 5), (0, [0, 1, 2])]:  # of the last the first word's tag alone is left
+        allowed = everything(3)
+        allowed[cell, symbol] = 0
+        closed = [(*cells[cell], one) for one in np.arange(5)[symbol].ravel().tolist()]
+        left = [t for t in every if not any((i, j, rule[0]) in closed for i, j, _, rule in anchored(t))]
+        if left:
+            wanted = shares_of(part, words, left)
+            assert found_shares(part, words, allowed, 1e-12) == pytest.approx(wanted, rel=1e-9)
+            some += len(left) < len(every)
+    assert some > 5
+
+
+@pytest.mark.parametrize("least", [0.1, 0.2])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_is_improbable_is_not_followed(seed, least):
+    """Rules below it lose what trees with it have, and nothing more."""
+    part = random_part(seed)
+    words, every = vectors(part, 3, seed), list(trees(0, 0, 3))
+    wanted, found = shares_of(part, words, every), found_shares(part, words, everything(3), least)
+    kept = {(i, j, rule[0]) for i, j, _, rule in anchored(list(found))}
+    chances = [probability(part, words, tree) for tree in every]
+    cut = [any((i, j, rule[0]) not in kept for i, j, _, rule in anchored(tree)) for tree in every]
+    lost = sum(p for p, gone in zip(chances, cut, strict=True) if gone) / sum(chances)
+    assert 0.0 < lost < 0.9 and len(found) < len(wanted)
+    for anchor, p in wanted.items():
+        if anchor in found:
+            assert max(p - lost, least) <= found[anchor] * (1 + 1e-9) and found[anchor] <= p * (1 + 1e-9)
+        else:
+            assert p - lost < least
+    assert any(p < wanted[anchor] * (1 - 1e-6) for anchor, p in found.items())
+
+
 @pytest.mark.parametrize("n", [3, 4])
 def test_cells_in_which_nothing_may_stand_only_take_trees_away(n):
     part = random_part(0)
