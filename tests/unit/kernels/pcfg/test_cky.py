@@ -22,9 +22,13 @@ SEEDS = range(3 if SLOW else 12)
 
 class Toy:
     """A random grammar as dictionaries, and the same as a PcfgGrammar. Symbol 0 is the root. The last `n_spare` symbols
-    are in no rule: where there are many of them, cells have few of all."""
+    are in no rule: where there are many of them, cells have few of all. Binary rules and words are `tiny` times as
+    probable as they would be."""
 
-    def __init__(self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles", n_spare: int = 0):
+    def __init__(
+        self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles", n_spare: int = 0,
+        tiny: float = 1.0,
+    ):  # fmt: skip
         rng = random.Random(seed)
         self.n_symbols, self.n_classes = n_symbols + n_spare, n_classes
         everyone = range(n_symbols)
@@ -41,6 +45,8 @@ class Toy:
         self.unary.setdefault((0, 1), 0.1)
         if unary == "none":
             self.unary = {}
+        for table in (self.binary, self.emit):
+            table.update({key: p * tiny for key, p in table.items()})
         rows = sorted((w, a, p) for (a, w), p in self.emit.items())
         emissions = Emissions(
             np.searchsorted([w for w, _, _ in rows], np.arange(n_classes + 1)).astype(np.int64),
@@ -373,6 +379,18 @@ def test_long_sentences_neither_underflow_nor_recurse():
     chart = toy.fill(classes)
     assert chart.score(0, n, 0) == pytest.approx((n - 1) * math.log(0.2) + n * math.log(1e-6), rel=1e-9)
     assert len(chart.derivation(0, n, 0)) == 2 * n - 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("threshold", [0.0, 0.02])
+def test_tiny_probabilities_change_no_posterior(seed, threshold):
+    """All trees of n words have n - 1 binary rules, so all become less probable by the same factor."""
+    n, tiny = 5, 1e-100
+    plain, small = Toy(seed), Toy(seed, tiny=tiny)
+    classes = plain.sentence(seed, n)
+    (total, allowed), (less, same) = (toy.posterior(classes, threshold) for toy in (plain, small))
+    assert less == pytest.approx(total + (2 * n - 1) * math.log(tiny), rel=1e-9)
+    assert np.array_equal(allowed, same) and allowed.any()
 
 
 def test_a_sentence_without_a_tree():

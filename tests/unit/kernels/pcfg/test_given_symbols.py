@@ -15,7 +15,8 @@ from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.pcfg.test_cky import SEEDS, Toy, derivations, tables
 
 pytestmark = KERNEL_MARKS
-add_pairs, normalise, is_empty = map(from_python, (kernels.add_pairs, kernels.normalise, kernels.is_empty))
+add_pairs, normalise = from_python(kernels.add_pairs), from_python(kernels.normalise)
+is_empty, above_zero = from_python(kernels.is_empty), from_python(kernels._above_zero)
 SPARE = (0, 2 * FEW, 6 * FEW)
 """Symbols that no rule has: without them no cell counts as having few of all symbols, with many of them each one."""
 
@@ -160,6 +161,12 @@ def test_scales():
     assert normalise(np.zeros(4), np.arange(4), 5) == normalise(row, np.arange(0), 5) == EMPTY
     assert all(is_empty(scale) for scale in (EMPTY, 2 * EMPTY, EMPTY + 10**6, EMPTY - 10**6))
     assert not any(is_empty(scale) for scale in (0, 10**6, -(10**6)))
+
+
+def test_symbols_are_listed_where_they_are_above_zero():
+    listed = np.full(5, 9, dtype=np.int32)
+    assert above_zero(np.array([0.0, 1e-300, 0.0, 2.0, 0.0]), listed) == 2 and listed[:2].tolist() == [1, 3]
+    assert above_zero(np.zeros(5, dtype=np.uint8), listed) == 0
 
 
 @pytest.mark.parametrize("n", [2 * FEW, 2 * FEW + 1])
