@@ -73,7 +73,7 @@ def projective_tree(scores, heads):
         if score == -math.inf:
             continue
         tie = left_tie[1, r] + right_tie[r, n] + link_tie(0, r)
-        if root == 0 or score > best or (score == best and tie > best_tie):
+        if score > best or (score == best and tie > best_tie):
             best, best_tie, root = score, tie, r
     if root == 0:
         return False
