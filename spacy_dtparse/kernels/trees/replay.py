@@ -119,7 +119,7 @@ def replay(
                 n_windows, keys,
             )  # fmt: skip
         if n_windows > 0:
-            if rows + n_windows + 1 > room[0]:
+            if rows + n_windows + can_shift > room[0]:
                 return -1, 0
             start, shared = -1, np.int64(0)
             for w in range(n_windows):

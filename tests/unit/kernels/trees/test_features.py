@@ -116,6 +116,20 @@ def test_replay_writes_which_inference_is_right_and_where_top_may_stand():
                 assert numbers[row] == step
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_buffers_that_just_fit_do_not_grow(strategy):
+    lexicon, table = small_lexicon(), templates("near_left")
+    tree = gold_trees(random.Random(2), lexicon, (5,), 3)[0]
+    derivation = gold(lexicon, tree, strategy)
+    runner = replayer(Rules(strategy, lexicon.labels.strings, COLLINS, 3), lexicon, table, *collecting(table, lexicon))
+    indptr = runner.run(derivation)[0].copy()
+    room = [len(indptr) - 1, int(indptr[-1])]
+    for less in ([0, 0], [1, 0], [0, 1]):
+        runner._allocate(room[0] - less[0], room[1] - less[1])
+        assert np.array_equal(runner.run(derivation)[0], indptr)
+        assert (runner._room.tolist() == room) == (less == [0, 0])
+
+
 def test_replay_grows_its_buffers_and_repeats_itself():
     lexicon, table = small_lexicon(), templates("every_kind")
     rules = Rules("r2l", lexicon.labels.strings, COLLINS, 3)
