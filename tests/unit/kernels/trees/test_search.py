@@ -287,6 +287,11 @@ def test_a_second_sentence_of_the_same_size_needs_no_more_room():
             after = parser._local.rooms[budget > 0]
             assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0])
             assert list(map(id, _arrays(before))) == list(map(id, _arrays(after)))
+            agenda_arrays = (after.agenda.states, after.agenda.heap, after.agenda.path, after.agenda.ends)
+            for array in (*agenda_arrays, after.nodes.item, after.node_costs):  # nothing that is left in them is read
+                array.view(np.uint8)[:] = 0x5A
+            third = parser._search(tokens, budget)
+            assert first[1:3] == third[1:3] and np.array_equal(first[0], third[0])
 
 
 def _arrays(part) -> list[np.ndarray]:
