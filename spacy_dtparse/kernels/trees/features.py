@@ -222,7 +222,7 @@ def _emit_groups(
         length = 0
         for k in range(lo, hi + 1):  # the last round is for the added head
             at = k if k < hi else extra
-            if at < 0 or (k < hi and k == hole):
+            if at < 0 or k == hole:
                 continue
             node = frontier[at]
             if kind == SOME_ITEM:
