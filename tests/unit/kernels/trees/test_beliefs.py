@@ -354,6 +354,30 @@ def test_what_is_scored_over_a_window():
         assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
 
 
+def test_an_item_behind_the_first_is_one_item_too():
+    """The labels over a constituent that is there already are those of a chain, wherever it stands."""
+    words, want = lexicon(), from_python(pruning.want_labels)
+    table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
+    table[0, :, 1], table[1, :, 1] = 1, 2
+    state = KernelState.start(
+        Rules("r2l", words.labels.strings, COLLINS, 4, True), words, ("cat",) * 3, ("NN",) * 3, 4
+    )
+    tokens = with_beliefs(state.tokens, as_arrays(slow.Beliefs({(2, 3): (0.9, ("NP", "VP"), (0.6, 0.3))})))
+    wanted = np.ones(len(LABELS), np.bool_)
+    for built, labels in ((False, {"NP"}), (True, {"VP"})):
+        if built:
+            state.apply(2, 3, "NP")
+        want(state.grammar, table, tokens, state.nodes, state.frontier, 3, 2, 3, wanted)
+        assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
+
+
+def test_levels_of_probabilities():
+    """Unlikely below a half, all but certain from 0.98 on."""
+    level, bin_of_kernel = from_python(pruning.level_of), from_python(b.bin_of)
+    for probability, expected in ((0.0, 0), (0.49, 0), (0.5, 1), (0.96, 1), (0.979, 1), (0.98, 2), (0.999, 2)):
+        assert level(bin_of_kernel(probability)) == expected
+
+
 def test_constraints_beside_beliefs():
     """The search obeys them, and comes to an end, whatever the reader believes."""
     words, rng = lexicon(), random.Random(8)

@@ -22,6 +22,7 @@ from tests.unit.kernels.harness import (
     EVERY_KIND,
     KERNEL_MARKS,
     NEAR_LEFT,
+    SEQUENCES,
     SLOW,
     STRATEGIES,
     collecting,
@@ -56,7 +57,8 @@ def replayed(rules: Rules, lexicon, tree, actions) -> list[tuple]:
 
 
 PLAIN = [name for name, table in TABLES.items() if not table().reads_beliefs]
-PAIRS = [(name, strategy) for name in (*PLAIN, EVERY_KIND.name, NEAR_LEFT.name) for strategy in STRATEGIES]
+OWN = (EVERY_KIND.name, NEAR_LEFT.name, SEQUENCES.name)
+PAIRS = [(name, strategy) for name in (*PLAIN, *OWN) for strategy in STRATEGIES]
 
 
 @pytest.mark.parametrize(("name", "strategy"), PAIRS)
