@@ -130,6 +130,9 @@ def test_buffers_that_just_fit_do_not_grow(strategy):
         runner._allocate(room[0] - less[0], room[1] - less[1])
         assert np.array_equal(runner.run(derivation)[0], indptr)
         assert (runner._room.tolist() == room) == (less == [0, 0])
+    for end in indptr[1:].tolist():  # room that ends within any row, that of a window or a shift
+        runner._allocate(room[0], end - 1)
+        assert np.array_equal(runner.run(derivation)[0], indptr)
 
 
 def test_replay_grows_its_buffers_and_repeats_itself():
