@@ -169,6 +169,25 @@ def test_shipped_tables(strategy, name):
     assert result.tree.spans() == spans(found.state)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_scores_that_are_kept_are_those_of_their_windows(strategy):
+    """With templates that see a few items around a window, most windows of a search were scored in another state."""
+    for seed in range(2 if SLOW else 6):
+        made = hand_made(strategy, ("NP", "VP", "TOP"), seed, table="near_left")
+        words, tags = sentence(random.Random(seed), 4 if SLOW else 6)
+        budget = 150 if SLOW else 2_000
+        found = agenda(made.rules, tags, made.scorer(words, tags), budget)
+        parser = DtreeParser(made.model).with_settings(budget=budget)
+        for _ in range(2):  # and none is left from the sentence before
+            result = parser.parse(words, tags)
+            assert (result.cost, result.status, result.n_scored) == (found.cost, found.status, found.scored)
+            assert result.tree.spans() == spans(found.state)
+            cache = parser._local.rooms[True].cache
+            used = int(cache.used[0])
+            rows = cache.entries["row"][cache.entries["key"] != 0]
+            assert sorted(rows.tolist()) == [*range(used)] and 0 < used < result.n_scored
+
+
 def test_bottom_up_meets_a_state_once():
     """Without merging the same search queues more; with it each state is followed from its cheapest path."""
     less = 0
