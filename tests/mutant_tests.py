@@ -50,7 +50,7 @@ TESTS = {
     "spacy_dtparse/kernels/trees/replay.py": f"{U}/trees/test_features.py {U}/trees/test_gate.py {U}/trees/test_beliefs.py training/dtree/test_examples.py training/dtree/test_gate.py training/dtree/test_reader.py",
     "spacy_dtparse/kernels/trees/rules.py": f"{U}/trees/test_rules.py {U}/trees/test_search.py",
     "spacy_dtparse/kernels/trees/score.py": f"{U}/trees/test_search.py {U}/trees/test_score_cache.py",
-    "spacy_dtparse/kernels/trees/search.py": f"{U}/trees/test_search.py unit/parsers/test_pruned.py unit/parsers/test_k_best.py {U}/trees/test_beliefs.py {CONSTRAINTS}",
+    "spacy_dtparse/kernels/trees/search.py": f"{U}/trees/test_search.py unit/parsers/test_pruned.py unit/parsers/test_k_best.py {U}/trees/test_beliefs.py {U}/trees/test_gate.py {CONSTRAINTS}",
     "spacy_dtparse/kernels/trees/spines.py": f"{U}/trees/test_spines.py unit/parsers/test_pruned.py",
     "spacy_dtparse/kernels/trees/state.py": TREES,
     "spacy_dtparse/parsers/constraints.py": CONSTRAINTS,

@@ -378,6 +378,29 @@ def test_levels_of_probabilities():
         assert level(bin_of_kernel(probability)) == expected
 
 
+@pytest.mark.parametrize("budget", [0, 200])
+def test_what_a_reader_is_sure_of_is_built_without_a_score(budget):
+    """A shift is taken where nothing else is left, a window where it is the only one and the reader sure of its label;
+    what is in doubt is scored."""
+    words, n = lexicon(), 4
+    table = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 7, np.uint64)
+    table[:, pruning.NAMED :] = 0
+    table[0, pruning.NAMED, CHAINS.index("NP")] = 1 << words.labels.number("NP")
+    model = untrained(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
+    parser = DtreeParser(replace(model, labels=table), SearchSettings(budget=budget))
+    text, tags = sentence(random.Random(3), n)
+    tree = [(0, 4), (0, 2), (2, 4)]
+    for doubtful in (None, *tree):
+        spans = {span: (0.7 if span == doubtful else 0.999, ("NP",), (0.6, 0.0)) for span in tree}
+        spans.update({span: (0.999, ("NP",), (0.999, 0.0)) for span in tree if span != doubtful})
+        tokens = with_beliefs(words.encode(text, tags), as_arrays(slow.Beliefs(spans)), trust=1.0, sure=0.9)
+        parses = parser._search_all(tokens, np.array([0, len(tokens)]), np.array([0, n]), [budget], parser.settings)
+        assert STATUSES[parses.statuses[0]] != "fallback"
+        if doubtful is None:
+            assert parses.items.tolist() == [[0, 4, 3], [0, 4, 0], [0, 2, 0], [2, 4, 0]]
+        assert (parses.counts[0, 1] == 0) == (doubtful is None)
+
+
 def test_constraints_beside_beliefs():
     """The search obeys them, and comes to an end, whatever the reader believes."""
     words, rng = lexicon(), random.Random(8)

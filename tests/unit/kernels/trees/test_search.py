@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.trees.score import inference_cost
+from spacy_dtparse.kernels.trees.score import inference_cost, make_cache
 from spacy_dtparse.kernels.trees.state import make_nodes
 from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
@@ -311,6 +311,28 @@ def test_a_second_sentence_of_the_same_size_needs_no_more_room():
                 array.view(np.uint8)[:] = 0x5A
             third = parser._search(tokens, budget)
             assert first[1:3] == third[1:3] and np.array_equal(first[0], third[0])
+
+
+@pytest.mark.parametrize("table", ["every_kind", "near_left"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
+    """A search that begins with the shortest arrays there can be finds what one with plenty of room finds."""
+    made = hand_made(strategy, ("NP", "VP", "TOP"), 2, table=table)
+    words, tags = sentence(random.Random(3), 3 if SLOW else 6)
+    tokens = made.model.lexicon.encode(words, tags)
+    for budget in (0, 40 if SLOW else 500):
+        parser = DtreeParser(made.model)
+        first, keep = parser._search(tokens, budget), budget > 0
+        room = parser._local.rooms[keep]
+        agenda, cache = room.agenda, room.cache
+        agenda = agenda._replace(states=agenda.states[:1].copy(), heap=agenda.heap[: 1 + keep].copy())
+        agenda = agenda._replace(met=np.zeros(2, agenda.met.dtype))
+        if len(cache.entries) > 2:
+            cache = make_cache(4, cache.scores.shape[1])
+        parser._local.rooms[keep] = room._replace(agenda=agenda, cache=cache)
+        again = parser._search(tokens, budget)
+        assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0]) and np.array_equal(first[3], again[3])
+        assert len(parser._local.rooms[keep].agenda.states) > 1
 
 
 def _arrays(part) -> list[np.ndarray]:
