@@ -178,7 +178,8 @@ def test_scores_that_are_kept_are_those_of_their_windows(strategy):
         budget = 150 if SLOW else 2_000
         found = agenda(made.rules, tags, made.scorer(words, tags), budget)
         parser = DtreeParser(made.model).with_settings(budget=budget)
-        for _ in range(2):  # and none is left from the sentence before
+        for turn in range(2):  # and none is left from the sentence before
+            before = int(parser._local.scratch.features.mark[0]) if turn else 0
             result = parser.parse(words, tags)
             assert (result.cost, result.status, result.n_scored) == (found.cost, found.status, found.scored)
             assert result.tree.spans() == spans(found.state)
@@ -186,6 +187,7 @@ def test_scores_that_are_kept_are_those_of_their_windows(strategy):
             used = int(cache.used[0])
             rows = cache.entries["row"][cache.entries["key"] != 0]
             assert sorted(rows.tolist()) == [*range(used)] and 0 < used < result.n_scored
+            assert parser._local.scratch.features.mark[0] - before == used, "each window's features are read once"
 
 
 def test_bottom_up_meets_a_state_once():
