@@ -403,6 +403,19 @@ def test_a_sentence_without_a_tree():
     assert chart.score(0, 3, 0) == -np.inf and not len(chart.derivation(0, 3, 0))
 
 
+def test_a_chain_longer_than_the_room_for_a_derivation():
+    """One word, and each symbol over the next: the room doubles until all steps are read."""
+    toy, n = Toy(0, unary="none"), 150
+    numbers = np.arange(n, dtype=np.int32)
+    toy.grammar = PcfgGrammar(
+        tuple(f"S{a}" for a in numbers), np.full(n, TAG, dtype=np.int8), numbers, numbers, np.full(n, 1 / n),
+        np.array([(0, 1, 1)], dtype=np.int32), np.full(1, -np.inf), np.stack([numbers[:-1], numbers[1:]], axis=1),
+        np.zeros(n - 1), Emissions(np.array([0, 1]), numbers[-1:], np.zeros(1), np.full(n, -20.0)),
+    )  # fmt: skip
+    steps = toy.fill(np.zeros(1, dtype=np.int32)).derivation(0, 1, 0)
+    assert steps["symbol"].tolist() == numbers.tolist() and steps["rule"][-1] == LEXICAL
+
+
 def test_ties_are_broken_by_split_then_rule():
     """All derivations are equally probable: left parts are as short as they can be."""
     toy = Toy(0, n_symbols=2, n_classes=1, unary="none")
