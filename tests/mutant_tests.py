@@ -40,7 +40,7 @@ TESTS = {
     "spacy_dtparse/kernels/span/whole.py": f"{SPAN}",
     "spacy_dtparse/kernels/trees/agenda.py": f"{U}/trees/test_agenda.py {TREES} unit/parsers/test_k_best.py",
     "spacy_dtparse/kernels/trees/atoms.py": TREES,
-    "spacy_dtparse/kernels/trees/batch.py": f"{U}/trees/test_search.py {U}/trees/test_beliefs.py unit/parsers/test_dtree.py",
+    "spacy_dtparse/kernels/trees/batch.py": f"{U}/trees/test_search.py {U}/trees/test_beliefs.py unit/parsers/test_dtree.py {REASONS}",
     "spacy_dtparse/kernels/trees/beliefs.py": f"{U}/trees/test_beliefs.py",
     "spacy_dtparse/kernels/trees/constraints.py": CONSTRAINTS,
     "spacy_dtparse/kernels/trees/features.py": f"{TREES} {U}/trees/test_beliefs.py",

@@ -69,7 +69,7 @@ def test_atoms_are_those_of_the_table(name, strategy):
     rules = Rules(strategy, lexicon.labels.strings, COLLINS, arity, name != "baseline")
     atoms, parts = collecting(table, lexicon)
     runner = replayer(rules, lexicon, table, atoms, parts)
-    n_rows = 0
+    n_rows, n_direct, met = 0, int(atoms.state[0]), set()
     sizes = (1, 3, 8) if SLOW else (1, 2, 3, 5, 8, 13)
     for tree in gold_trees(rng, lexicon, sizes, arity + 1):
         derivation = gold(lexicon, tree, strategy, seed=n_rows)
@@ -83,7 +83,9 @@ def test_atoms_are_those_of_the_table(name, strategy):
             expected = read.atoms(state, i, j, shift=shift)
             assert sorted(got) == sorted(set(expected)), (tree, i, j, shift)
         n_rows += len(rows)
+        met.update(flat.tolist())
     assert n_rows > len(sizes)
+    assert met >= {*range(n_direct, int(atoms.state[0]))}, "no combination is numbered that no window has"
     assert int(atoms.state[0]) == len(names) == len(set(names))
     assert all(names) and not any(name.startswith("hashed atom") for name in names)
 
