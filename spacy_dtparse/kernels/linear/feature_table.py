@@ -30,7 +30,7 @@ def _mixed(key):
 def find_slot(slots, key):
     """The slot that has `key`, or the empty one where it would go. The number of slots is a power of two."""
     mixed = _mixed(key)
-    mask = np.uint64(slots.shape[0] - 1)
+    mask = np.uint64(len(slots) - 1)
     slot = (mixed ^ (mixed >> np.uint64(33))) & mask
     while slots[slot] != np.uint64(0) and slots[slot] != key:
         slot = (slot + np.uint64(1)) & mask
@@ -42,7 +42,7 @@ def fill_slots(keys, slots, numbers):
     """Enter keys, uint64 (F,), all different and none 0, into empty `slots`, uint64 (a power of two above F,);
     numbers[slot], int32, is then the key's place.
     """
-    for place in range(keys.shape[0]):
+    for place in range(len(keys)):
         slot = find_slot(slots, keys[place])
         slots[slot] = keys[place]
         numbers[slot] = place
@@ -116,8 +116,8 @@ def _first_row(key, size):
 @kernel
 def _fill_rows(keys, families, rows):
     """Enter families by their keys, both uint64, into empty `rows`."""
-    size = np.uint64(rows.shape[0])
-    for k in range(keys.shape[0]):
+    size = np.uint64(len(rows))
+    for k in range(len(keys)):
         row = _first_row(keys[k], size)
         while rows[row, 0] != _ZERO:
             row += _ONE
@@ -145,7 +145,7 @@ def make_families(keys: np.ndarray) -> FamilyTable:
 @inner_kernel
 def find_families(rows, keys, count, room, families):
     """Write the families of keys[:count], without bins, uint64, 0 where there is none. `room`: uint64 (2, count)."""
-    size = np.uint64(rows.shape[0])
+    size = np.uint64(len(rows))
     at, still = room[0], room[1]  # the row that each key is looked for in; keys whose row another key has
     # Nothing in the first loops depends on what memory answers, so a processor asks for many rows at once; and no loop
     # branches on the answer, which it could not foresee.

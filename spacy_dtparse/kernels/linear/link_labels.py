@@ -16,7 +16,7 @@ _BASE = 64
 @inner_kernel
 def _siblings(guide, dependent):
     """(Nearest sibling on the left, on the right, left siblings, right siblings); 0: there is none."""
-    n = guide.heads.shape[0] - 1
+    n = len(guide.heads) - 1
     head = guide.heads[dependent]
     left, right, n_left, n_right = 0, 0, 0, 0
     for place in range(1, n + 1):
@@ -82,7 +82,7 @@ def tree_label_keys(atoms, guide, written, ends):
     ends[d], int64 (n + 1,), and begin at ends[d - 1]. Returns their number."""
     count = 0
     ends[0] = 0
-    for dependent in range(1, guide.heads.shape[0]):
+    for dependent in range(1, len(guide.heads)):
         count += label_keys(atoms, guide, dependent, written[count:])
         ends[dependent] = count
     return count
@@ -92,7 +92,7 @@ def tree_label_keys(atoms, guide, written, ends):
 def best_label(scores, root_label):
     """The label of the greatest score, the first of equals, but `root_label`; -1 where there is no other."""
     best = -1
-    for label in range(scores.shape[0]):
+    for label in range(len(scores)):
         if label != root_label and (best < 0 or scores[label] > scores[best]):
             best = label
     return best
@@ -102,7 +102,7 @@ def best_label(scores, root_label):
 def label_links(atoms, guide, table, n_labels, root_label, found):
     """Write each token's label, int32 (n + 1,) from place 1: the one of the greatest score by a PairTable, the first of
     equals. Only the dependent of the root has `root_label`."""
-    n = guide.heads.shape[0] - 1
+    n = len(guide.heads) - 1
     keys, features = np.empty(MAX_LABEL_KEYS, np.uint64), np.empty(MAX_LABEL_KEYS, np.int32)
     scores = np.empty(n_labels, np.int32)
     for dependent in range(1, n + 1):

@@ -213,19 +213,18 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
 @inner_kernel
 def _mark_ancestors(guide, head, above):
     """above[x] = 1 for what the guide has above `head`, else 0."""
-    for place in range(guide.heads.shape[0]):
+    for place in range(len(guide.heads)):
         above[place] = 0
-    if guide.heads.shape[0] > 1 and head > 0:
-        place = guide.heads[head]
-        while place > 0:
-            above[place] = 1
-            place = guide.heads[place]
+    place = guide.heads[head]
+    while place > 0:
+        above[place] = 1
+        place = guide.heads[place]
 
 
 @inner_kernel
 def _outer_dependents(guide, head, outer):
     """outer[m]: the next dependent of `head` in the guide beyond m, seen from the head; 0: none."""
-    n = guide.heads.shape[0] - 1
+    n = len(guide.heads) - 1
     found = 0
     for m in range(n, head, -1):
         outer[m] = found
@@ -244,11 +243,11 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
     their number.
 
     `allowed`: bool (n + 1, n + 1) by head and dependent, what is not gets no keys; of another shape: all links are.
-    `room`: int32 (4, n + 4). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
+    `room`: int32 (4, n + 3). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
     """
-    n = atoms.shape[0] - 3
-    h, guided = head + 1, guide.heads.shape[0] > 1
-    everything = allowed.shape[0] != n + 1
+    n = len(atoms) - 3
+    h, guided = head + 1, len(guide.heads) > 1
+    everything = len(allowed) != n + 1
     tags, above, outer, kinds = room[0], room[1], room[2], room[3]
     if guided:
         _mark_ancestors(guide, head, above)
@@ -256,7 +255,7 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
     count = 0
     for step in (1, -1):
         n_tags, inner, inside, to_head = 0, 0, 0, 0
-        kinds[:4] = 0
+        kinds[:N_KINDS] = 0
         m = head + step
         while 1 <= m <= n:
             starts[m] = count
@@ -290,17 +289,17 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
 def tree_keys(atoms, guide, heads, written):
     """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance; returns their number, which may
     be above the room of `written` (uint64), and then only as many are there."""
-    n = heads.shape[0] - 1
+    n = len(heads) - 1
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
-    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
-    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(len(heads), np.int64), np.empty(len(heads), np.int64)
     count = 0
     for head in range(n + 1):
         head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         for m in range(1, n + 1):
             if heads[m] == head:
                 for k in range(starts[m], ends[m]):
-                    if count + 2 <= written.shape[0]:
+                    if count + 2 <= len(written):
                         written[count] = keys[k]
                         written[count + 1] = with_distance(keys[k], head, m)
                     count += 2
@@ -309,11 +308,10 @@ def tree_keys(atoms, guide, heads, written):
 
 def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
     """Which links to look at, bool as `scores`: those from the `most` best heads of each dependent, those that are
-    equal to the last of them, and those from the root."""
+    equal to the last of them, and those from the root. Of tokens with themselves anything: they are no links."""
     others = scores.copy()
     np.fill_diagonal(others, -np.inf)
     allowed = others >= (np.sort(others, axis=0)[-most] if most < len(scores) - 1 else -np.inf)
-    np.fill_diagonal(allowed, False)
     allowed[0] = True
     return allowed
 
@@ -322,11 +320,11 @@ def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
 def score_links(atoms, guide, rows, weights, allowed, scores):
     """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, of a FamilyTable with `rows`; what is not
     `allowed` (see `head_keys`) gets UNLIKELY, so that there is always a tree."""
-    n = atoms.shape[0] - 3
-    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
-    starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    places, families = np.empty((2, keys.shape[0]), np.uint64), np.empty(keys.shape[0], np.uint64)
-    everything = allowed.shape[0] != n + 1
+    n = len(atoms) - 3
+    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    starts, ends = np.empty(len(scores), np.int64), np.empty(len(scores), np.int64)
+    places, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
+    everything = len(allowed) != n + 1
     for head in range(n + 1):
         count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
         find_families(rows, keys, count, places, families)
@@ -344,11 +342,11 @@ def list_features(atoms, guide, rows, numbers, ends_of_links, features):
     end at ends_of_links[that] and begin where the link before ends. Returns the number of features, which may be above
     the room of `features`, and then only as many are there.
     """
-    n = atoms.shape[0] - 3
+    n = len(atoms) - 3
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
-    room, keys = np.zeros((4, n + 4), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    places, families = np.empty((2, keys.shape[0]), np.uint64), np.empty(keys.shape[0], np.uint64)
+    places, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
     total = 0
     for head in range(n + 1):
         count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
@@ -359,7 +357,7 @@ def list_features(atoms, guide, rows, numbers, ends_of_links, features):
                 for k in range(starts[m], ends[m]):
                     for place in (first_place(families[k]), bin_place(families[k], distance)):
                         if place > 0:
-                            if total < features.shape[0]:
+                            if total < len(features):
                                 features[total] = numbers[place]
                             total += 1
             ends_of_links[head * n + m - 1] = total
@@ -383,7 +381,7 @@ class Guide(NamedTuple):
 @kernel
 def read_guide(heads, outermost, counts, near):
     """Fill the arrays of a Guide that follow from `heads`, all zero."""
-    n = heads.shape[0] - 1
+    n = len(heads) - 1
     for d in range(1, n + 1):
         h = heads[d]
         if d < h:

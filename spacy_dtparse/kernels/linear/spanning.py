@@ -45,15 +45,15 @@ def _best_split(near, far, near_tie, far_tie, s, t, first, step):
 @kernel
 def projective_tree(scores, heads):
     """The best projective tree, in O(n³). Shapes, ties and result as the module says."""
-    n = scores.shape[0] - 1
+    n = len(scores) - 1
     # Complete spans lean right (head at their left end) or left; each score beside its transpose, to be read in rows.
-    right, right_across = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
-    left, left_across = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
-    link_right, link_left_across = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
-    right_tie, left_tie = np.zeros((n + 1, n + 1), np.int64), np.zeros((n + 1, n + 1), np.int64)
-    link_right_tie, link_left_tie = np.zeros((n + 1, n + 1), np.int64), np.zeros((n + 1, n + 1), np.int64)
-    split_link = np.zeros((n + 1, n + 1), np.int32)
-    split_right, split_left = np.zeros((n + 1, n + 1), np.int32), np.zeros((n + 1, n + 1), np.int32)
+    right, right_across = np.zeros(scores.shape), np.zeros(scores.shape)
+    left, left_across = np.zeros(scores.shape), np.zeros(scores.shape)
+    link_right, link_left_across = np.zeros(scores.shape), np.zeros(scores.shape)
+    right_tie, left_tie = np.zeros(scores.shape, np.int64), np.zeros(scores.shape, np.int64)
+    link_right_tie, link_left_tie = np.zeros(scores.shape, np.int64), np.zeros(scores.shape, np.int64)
+    split_link = np.zeros(scores.shape, np.int32)
+    split_right, split_left = np.zeros(scores.shape, np.int32), np.zeros(scores.shape, np.int32)
     for width in range(1, n):
         for s in range(1, n + 1 - width):
             t = s + width
@@ -73,7 +73,7 @@ def projective_tree(scores, heads):
         if score == -math.inf:
             continue
         tie = left_tie[1, r] + right_tie[r, n] + link_tie(0, r)
-        if root == 0 or score > best or (score == best and tie > best_tie):
+        if score > best or (score == best and tie > best_tie):
             best, best_tie, root = score, tie, r
     if root == 0:
         return False
@@ -84,8 +84,9 @@ def projective_tree(scores, heads):
 
 @kernel
 def _follow_splits(root, n, split_link, split_right, split_left, heads):
-    """Write the heads of the chart's tree. A stack entry is a complete span: its ends and whether it leans right."""
-    stack = np.empty((2 * n + 4, 3), np.int32)
+    """Write the heads of the chart's tree. A stack entry is a complete span: its ends and whether it leans right. There
+    are two at first, and each of n - 1 links makes three of one."""
+    stack = np.empty((2 * n, 3), np.int32)
     stack[0, 0], stack[0, 1], stack[0, 2] = 1, root, 0
     stack[1, 0], stack[1, 1], stack[1, 2] = root, n, 1
     depth = 2
@@ -114,7 +115,7 @@ def _follow_splits(root, n, split_link, split_right, split_left, heads):
 def _root_fine(scores):
     """What a dependent of the root costs, so that a second one costs more than all else can give: a power of two, which
     keeps sums on their grid; 0.0 where every link is forbidden."""
-    n = scores.shape[0] - 1
+    n = len(scores) - 1
     least, most = math.inf, -math.inf
     for h in range(n + 1):
         for d in range(1, n + 1):
@@ -127,7 +128,7 @@ def _root_fine(scores):
 def _best_head(node, value, tie, node_of):
     """The token outside a node that the best link into it comes from, by the node's row; -1 where there is none."""
     head = -1
-    for h in range(value.shape[0]):
+    for h in range(len(value)):
         if node_of[h] != node and value[h] > -math.inf:
             if head < 0 or value[h] > value[head] or (value[h] == value[head] and tie[h] > tie[head]):
                 head = h
@@ -139,18 +140,17 @@ def spanning_tree(scores, heads):
     """The best tree, projective or not, in O(n²) and one contraction of a cycle at a time. Shapes, ties and result as
     the module says.
     """
-    n = scores.shape[0] - 1
+    n = len(scores) - 1
     fine = _root_fine(scores)
     if fine == 0.0:
         return False
     # Row c: the best link into (contracted) node c from each token outside it; to which token of c it goes.
-    value, tie = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1), np.int64)
-    into = np.empty((n + 1, n + 1), np.int32)
+    value, tie, into = np.empty(scores.shape), np.empty(scores.shape, np.int64), np.empty(scores.shape, np.int32)
     for d in range(1, n + 1):
         for h in range(n + 1):
             value[d, h] = scores[h, d] - (fine if h == 0 else 0.0)
             tie[d, h], into[d, h] = link_tie(h, d), d
-    nodes = 2 * n + 1
+    nodes = 2 * n  # the tokens and the root, and n - 1 cycles at most
     row, above = np.arange(nodes).astype(np.int32), np.full(nodes, -1, np.int32)
     node_of, path = row[: n + 1].copy(), np.empty(nodes, np.int32)
     chosen_head, chosen_dependent = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
@@ -191,7 +191,7 @@ def spanning_tree(scores, heads):
 @inner_kernel
 def _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into):
     """Make the cycle path[first:length] the node `made`, whose links cost what they take the place of."""
-    n = value.shape[0] - 1
+    n = len(value) - 1
     target = row[path[first]]
     for place in range(first, length):
         above[path[place]] = made
@@ -219,7 +219,7 @@ def _contract(path, first, length, made, row, above, node_of, chosen_head, value
 def tree_score(scores, heads):
     """(Sum of the scores, sum of the ties) of a tree's links, added from the first token to the last."""
     score, tie = 0.0, np.int64(0)
-    for d in range(1, heads.shape[0]):
+    for d in range(1, len(heads)):
         score += scores[heads[d], d]
         tie += link_tie(heads[d], d)
     return score, tie

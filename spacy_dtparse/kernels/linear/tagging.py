@@ -32,7 +32,7 @@ EDGE = 2
 START = 1
 """Atom of the label before a sentence; that of label k is FIRST_LABEL + k."""
 FIRST_LABEL = 2
-MAX_TOKEN_KEYS, MAX_HISTORY_KEYS = 40, 8
+MAX_TOKEN_KEYS, MAX_HISTORY_KEYS = 34, 6
 _HISTORY = 64
 """First template of features with a label."""
 
@@ -104,7 +104,7 @@ def to_probabilities(scores, allowed, first, end, scale, probabilities):
 @inner_kernel
 def _keep(totals, n_cells, share, kept):
     """Write the greatest of the cells that have at least `share` of the greatest, best first, the first of equals
-    first; returns their number, at most kept.shape[0]."""
+    first; returns their number, at most as many as `kept` has room for."""
     greatest = 0.0
     for cell in range(n_cells):
         greatest = max(greatest, totals[cell])
@@ -116,9 +116,9 @@ def _keep(totals, n_cells, share, kept):
         place = count
         while place > 0 and totals[kept[place - 1]] < value:
             place -= 1
-        if place == kept.shape[0]:
+        if place == len(kept):
             continue
-        count = min(count + 1, kept.shape[0])
+        count = min(count + 1, len(kept))
         for k in range(count - 1, place, -1):
             kept[k] = kept[k - 1]
         kept[place] = cell
@@ -143,7 +143,7 @@ def _share_columns(last, n_states, columns, column_of):
 @inner_kernel
 def _add_state(state, sum_, best, chances, column, n_columns, sums, bests, origins):
     """Go on from a state with each label: add to the forward sums of its cell, note the best way there so far."""
-    for k in range(chances.shape[0]):
+    for k in range(len(chances)):
         cell = k * n_columns + column
         sums[cell] += sum_ * chances[k]
         if best * chances[k] > bests[cell]:
@@ -154,13 +154,13 @@ def _add_state(state, sum_, best, chances, column, n_columns, sums, bests, origi
 def _write_marginals(sums, n_columns, marginals):
     """Each label's share of the forward sums."""
     total = 0.0
-    for k in range(marginals.shape[0]):
+    for k in range(len(marginals)):
         value = 0.0
         for column in range(n_columns):
             value += sums[k * n_columns + column]
         marginals[k] = value
         total += value
-    for k in range(marginals.shape[0]):
+    for k in range(len(marginals)):
         marginals[k] /= total
 
 
@@ -184,9 +184,9 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
     at least `share` of the greatest. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for
     each label of its entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence among those kept.
     """
-    n = atoms.shape[0] - 2 * EDGE
+    n = len(atoms) - 2 * EDGE
     keys = np.empty(MAX_TOKEN_KEYS + MAX_HISTORY_KEYS, np.uint64)
-    features = np.empty(keys.shape[0], np.int32)
+    features = np.empty(len(keys), np.int32)
     own, scores, chances = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32), np.empty(n_labels)
     # A cell is a pair of labels: one of the token's, and, by column, the one before.
     sums, bests = np.empty(n_labels * beam), np.empty(n_labels * beam)
@@ -237,7 +237,7 @@ def offer_labels(atoms, allowed_from, allowed, marginals, beta, labels, chances,
     number; `labels` and `chances` have room for all marginals."""
     read, written = np.int64(0), np.int64(0)
     kept = np.empty(allowed_from[1], np.int64)  # entry 0 allows all labels
-    for i in range(atoms.shape[0] - 2 * EDGE):
+    for i in range(len(atoms) - 2 * EDGE):
         entry = atoms[i + EDGE, ENTRY]
         first, size = allowed_from[entry], allowed_from[entry + 1] - allowed_from[entry]
         own = marginals[read : read + size]

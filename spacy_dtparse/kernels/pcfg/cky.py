@@ -60,10 +60,10 @@ def open_row(row, allowed, groups, cell, ranks):
     symbols of a coarse symbol stand. Filled: `ranks` int32 (coarse symbols + 1, 2): ranges of symbols that may come,
     ascending. Returns their number; with none, the row is left as it was.
     """
-    if allowed.shape[0] == 0:
+    if len(allowed) == 0:
         row[:] = -np.inf
         ranks[0, 0] = 0
-        ranks[0, 1] = row.shape[0]
+        ranks[0, 1] = len(row)
         return 1
     count = 0
     for coarse in range(allowed.shape[1]):
@@ -84,7 +84,7 @@ def open_row(row, allowed, groups, cell, ranks):
 @inner_kernel
 def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
     """Apply unary rules to a cell until no score rises: a chain's cycles only lower scores, so this ends."""
-    n = row.shape[0]
+    n = len(row)
     head, count, tried = 0, 0, 0
     for at in range(n_ranks):
         for symbol in range(ranks[at, 0], ranks[at, 1]):
@@ -142,7 +142,7 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
     Scratch: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks` (see
     `open_row`). `marks` int64 (8,): zeros at the start; marks[TRIED] counts rule applications.
     """
-    n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
+    n, n_symbols = len(leaf_from) - 1, len(ranges)
     waiting, queued = queue[0], queue[1]
     for j in range(marks[COLUMN] + 1, n + 1):
         used, tried = marks[USED], 0
@@ -166,7 +166,7 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
                     first, last = cells[left, 0], cells[left, 1]
                     tried += combine(rules, ranges, items, first, last, rows[split], row, back, split)
             tried += climb(rules, ranges, row, back, ranks, n_ranks, waiting, queued)
-            if used + n_symbols > items.shape[0]:
+            if used + n_symbols > len(items):
                 return MORE_ROOM
             for at in range(n_ranks):
                 for symbol in range(ranks[at, 0], ranks[at, 1]):
@@ -212,7 +212,7 @@ def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack
     while depth > 0:
         depth -= 1
         at, start, end = stack[depth]
-        if count == steps.shape[0] or depth + 2 > stack.shape[0]:
+        if count == len(steps) or depth + 2 > len(stack):
             return -1
         rule, split = items[at]["rule"], items[at]["split"]
         step = steps[count]
@@ -245,7 +245,7 @@ def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbo
 
     After `fill_chart`.
     """
-    count, room = 0, edges.shape[0]
+    count, room = 0, len(edges)
     if end == start + 1:
         score, found = -math.inf, False
         for at in range(leaf_from[start], leaf_from[start + 1]):

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..jit import bare_kernel, inner_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
-from .posterior import EMPTY, best_scale, normalise, power
+from .posterior import EMPTY, best_scale, is_empty, normalise, power
 
 ROUNDS = 6
 """Most steps of a chain of unary rules."""
@@ -76,7 +76,7 @@ def lay_out(allowed, sizes, where, symbols, symbol_from):
     `allowed` uint8 (cells, S). Filled: see `LatentChart`. Returns the length of all vectors.
     """
     used, count = 0, 0
-    for cell in range(allowed.shape[0]):
+    for cell in range(len(allowed)):
         symbol_from[cell] = count
         for s in range(allowed.shape[1]):
             where[cell, s] = -1
@@ -85,7 +85,7 @@ def lay_out(allowed, sizes, where, symbols, symbol_from):
                 used += sizes[s]
                 symbols[count] = s
                 count += 1
-    symbol_from[allowed.shape[0]] = count
+    symbol_from[len(allowed)] = count
     return used
 
 
@@ -123,10 +123,10 @@ def _add_row(to, at_to, factor, values, at, size, best):
 def _chains(rules, place, of_cell, low, start, row, spare, up):
     """Numbers with chains of unary rules, until they change no more: inside ones, from the child `up` to the parent
     (row = start + U row), or outside ones, from the parent down to the child (row = start + U' row)."""
-    for k in range(row.shape[0]):
+    for k in range(len(row)):
         row[k] = start[k]
     for _ in range(ROUNDS):
-        for k in range(row.shape[0]):
+        for k in range(len(row)):
             spare[k] = start[k]
         for symbol in of_cell:
             child = place[symbol] - low
@@ -142,7 +142,7 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
                         _add_row(spare, above, row[below], rules.values, at, n, False)
                     at += n
         change = 0.0
-        for k in range(row.shape[0]):
+        for k in range(len(row)):
             change = max(change, spare[k] - row[k])
             row[k] = spare[k]
         if change <= _ENOUGH:
@@ -153,7 +153,7 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
 def _best_chains(rules, place, of_cell, low, start, row, step):
     """Chains of unary rules: every number becomes the greatest that a chain gives. No rule has a probability above 1,
     so a cycle never makes a number greater, and this ends with no cycle among the `step`s."""
-    for k in range(row.shape[0]):
+    for k in range(len(row)):
         row[k] = start[k]
     changed = True
     while changed:
@@ -198,9 +198,9 @@ def latent_inside(rules, words, chart, spare, step):
     int32 (length, 2) or (0, 2), filled: of each number its last unary rule and the row of it, -1 where there is none.
     """
     where, symbols, symbol_from, base, whole, scale = chart
-    sizes, leaf_from, best = rules.sizes, words.leaf_from, step.shape[0] > 0
+    sizes, leaf_from, best = rules.sizes, words.leaf_from, len(step) > 0
     step[:] = -1
-    for j in range(1, leaf_from.shape[0]):
+    for j in range(1, len(leaf_from)):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
             low, high = _region(chart, sizes, cell)
@@ -208,7 +208,7 @@ def latent_inside(rules, words, chart, spare, step):
             whole[low:high] = 0.0
             top = 0 if i == j - 1 else best_scale(scale, i, j)
             scale[cell] = EMPTY
-            if low == high or top <= EMPTY // 2:
+            if low == high or is_empty(top):
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             if i == j - 1:
@@ -223,7 +223,7 @@ def latent_inside(rules, words, chart, spare, step):
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
                     at_left, first, last = where[left, b], rules.ranges[b, BINARY_FROM], rules.ranges[b, BINARY_TO]
-                    if last - first < of_right.shape[0]:  # whatever is the shorter list; the order is the same
+                    if last - first < len(of_right):  # whatever is the shorter list; the order is the same
                         for number in range(first, last):
                             at_right = where[right, rules.right[number]]
                             _join(rules, number, place, at_left, at_right, factor, base, whole, best)
@@ -232,7 +232,7 @@ def latent_inside(rules, words, chart, spare, step):
                         for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
                             _join(rules, number, place, at_left, where[right, c], factor, base, whole, best)
             scale[cell] = normalise(base[low:high], range(high - low), top)
-            if scale[cell] <= EMPTY // 2:
+            if is_empty(scale[cell]):
                 continue
             if best:
                 _best_chains(rules, place, of_cell, low, base[low:high], whole[low:high], step[low:high])
@@ -305,7 +305,7 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
     where, symbols, symbol_from, base, whole, scale = chart
     sizes = rules.sizes
     top = cell_number(0, n)
-    if where[top, root] < 0 or scale[top] <= EMPTY // 2 or whole[where[top, root]] <= 0.0:
+    if where[top, root] < 0 or is_empty(scale[top]) or whole[where[top, root]] <= 0.0:
         return -2
     above[:] = 0.0
     above[where[top, root]] = 1.0
@@ -316,11 +316,11 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
             j = i + width
             cell = cell_number(i, j)
             low, high = _region(chart, sizes, cell)
-            if low == high or scale[cell] <= EMPTY // 2:
+            if low == high or is_empty(scale[cell]):
                 continue
             place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             _chains(rules, place, of_cell, low, above[low:high], anywhere[low:high], spare, False)
-            if count + of_cell.shape[0] * of_cell.shape[0] + of_cell.shape[0] > anchors.shape[0]:
+            if count + len(of_cell) * len(of_cell) + len(of_cell) > len(anchors):
                 return -1
             if not _drop_improbable(place, of_cell, sizes, anywhere, whole, least * total):
                 continue
@@ -343,7 +343,7 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
                                 continue
                             at_left, at_right = where[left, b], where[right, c]
                             met = _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above)
-                            if count == anchors.shape[0]:
+                            if count == len(anchors):
                                 return -1
                             count = _anchor(anchors, count, met / total, least, cell, split, number)
     return count
@@ -387,7 +387,7 @@ def read_tree(left, right, anchors, cells, back, top, root, steps):
     """The best tree after `best_tree`, in pre-order: `steps` int32 (M, 2), a cell and its symbol each; returns how many
     there are, -1 if there is no room for all. `top`: the root's cell."""
     count, waiting = 0, 1
-    last = steps.shape[0]  # what comes later waits at the end of `steps`
+    last = len(steps)  # what comes later waits at the end of `steps`
     steps[last - 1, 0], steps[last - 1, 1] = top, root
     while waiting > 0:
         cell, symbol = steps[last - waiting, 0], steps[last - waiting, 1]
@@ -442,7 +442,7 @@ def viterbi_tree(rules, words, root, chart, step, nodes, stack):
     """The nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; returns their number, 0
     if there is no tree, -1 if `nodes` has no room. `stack` int64 (depth, 4): scratch, as long as `nodes`.
     """
-    n = words.leaf_from.shape[0] - 1
+    n = len(words.leaf_from) - 1
     at = chart.where[cell_number(0, n), root]
     if at < 0 or chart.whole[at] <= 0.0:
         return 0
@@ -451,7 +451,7 @@ def viterbi_tree(rules, words, root, chart, step, nodes, stack):
     while depth > 0:
         depth -= 1
         symbol, value, start, end = stack[depth]
-        if count == nodes.shape[0] or depth + 2 > stack.shape[0]:
+        if count == len(nodes) or depth + 2 > len(stack):
             return -1
         at = chart.where[cell_number(start, end), symbol] + value
         number, row, chance = step[at, 0], step[at, 1], 0.0
@@ -490,7 +490,7 @@ def observed_probability(rules, rule, symbol, word, emissions, stack):
     float64 (most nodes that wait for their parent + 1, most latent values): scratch.
     """
     depth, total = 0, 0.0
-    for node in range(rule.shape[0] - 1, -1, -1):  # the left child, which stands first, is done last
+    for node in range(len(rule) - 1, -1, -1):  # the left child, which stands first, is done last
         size, row = rules.sizes[symbol[node]], stack[depth]
         number = rule[node]
         if number < 0:

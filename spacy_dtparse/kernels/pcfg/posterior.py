@@ -33,6 +33,12 @@ def power(exponent):
 
 
 @inner_kernel
+def is_empty(scale):
+    """Whether a scale is that of a cell in which nothing stands, or of the product of such a cell with another."""
+    return scale <= EMPTY // 2
+
+
+@inner_kernel
 def normalise(row, symbols, scale):
     """Bring the largest number of a row that is 0 but for some `symbols` into [1/2, 1); the new scale, EMPTY when all
     are 0."""
@@ -53,7 +59,7 @@ def normalise(row, symbols, scale):
 def _above_zero(row, symbols):
     """List the symbols whose entry is above 0, ascending; how many there are."""
     count = 0
-    for symbol in range(row.shape[0]):
+    for symbol in range(len(row)):
         if row[symbol] > 0:
             symbols[count] = symbol
             count += 1
@@ -83,8 +89,8 @@ def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights)
     `joins`: those that some rule has, others are left out. `met`: 0 for rows not met, -1 for rows that nobody needs,
     k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them for a list.
     """
-    n_symbols = right.shape[0]
-    few = of_right.shape[0] * FEW < n_symbols
+    n_symbols = len(right)
+    few = len(of_right) * FEW < n_symbols
     for b in of_left:
         if met[b] < 0:
             continue
@@ -119,7 +125,7 @@ def best_scale(scale, i, j):
 @inner_kernel
 def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
     """Add what rules make of the pairs of children that `add_pairs` has summed up over all splits."""
-    n_symbols = base.shape[0]
+    n_symbols = len(base)
     for b in range(n_symbols):
         if 0 < met[b] <= n_symbols + 1:
             for c in rights[b, : met[b] - 1]:
@@ -143,7 +149,7 @@ def _close_unary(closure, ranges, own, few, base, whole):
                 for a in own:
                     whole[a] += closure[1, b, a] * base[b]
         return
-    n_symbols = base.shape[0]
+    n_symbols = len(base)
     for b in range(n_symbols):
         if base[b] > 0.0:
             value = base[b]
@@ -173,7 +179,7 @@ def _prune(whole, frequency, beam, own, live):
 @inner_kernel
 def _keep(row, given):
     """Set to 0 what may not be."""
-    for a in range(row.shape[0]):
+    for a in range(len(row)):
         row[a] *= given[a] != 0
 
 
@@ -196,8 +202,8 @@ def inside(
     alone, [1] of all symbols below unary chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64
     (S, S), `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
     """
-    n, n_symbols = leaf_from.shape[0] - 1, ranges.shape[0]
-    masked = given.shape[0] > 0
+    n, n_symbols = len(leaf_from) - 1, len(ranges)
+    masked = len(given) > 0
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
@@ -206,11 +212,11 @@ def inside(
             own, few = own_room[:0], False
             if masked:
                 own = own_room[: _above_zero(given[cell], own_room)]
-                if own.shape[0] == 0:
+                if len(own) == 0:
                     continue
-                few = own.shape[0] * 2 < n_symbols
+                few = len(own) * 2 < n_symbols
             top = 0 if i == j - 1 else best_scale(scale, i, j)
-            if top <= EMPTY // 2:
+            if is_empty(top):
                 continue
             base, whole = chart[0, cell], chart[1, cell]
             whole[:] = 0.0
@@ -241,7 +247,7 @@ def inside(
             if masked and not few:
                 _keep(base, given[cell])
             scale[cell] = normalise(base, own, top) if few else normalise(base, range(n_symbols), top)
-            if scale[cell] <= EMPTY // 2:
+            if is_empty(scale[cell]):
                 continue
             _close_unary(closure, ranges, own, few, base, whole)
             if not few:
@@ -255,7 +261,7 @@ def inside(
 def raise_scale(row, live, scale, cell, wanted):
     """Make a cell's scale at least `wanted`; the factor for numbers of that scale. `live`: the symbols whose number may
     be above 0."""
-    if scale[cell] <= EMPTY // 2:
+    if is_empty(scale[cell]):
         scale[cell] = wanted
     if wanted <= scale[cell]:
         return power(wanted - scale[cell])
@@ -269,8 +275,8 @@ def raise_scale(row, live, scale, cell, wanted):
 @inner_kernel
 def _within_chains(closure, seen, own, anywhere):
     """Outside probabilities at any place of a unary chain, `anywhere`, from those on top of it, `seen`."""
-    n_symbols = seen.shape[0]
-    few = own.shape[0] * FEW < n_symbols
+    n_symbols = len(seen)
+    few = len(own) * FEW < n_symbols
     for a in own:
         value = seen[a]
         if value <= 0.0:
@@ -297,7 +303,7 @@ def _allow(own, anywhere, inner, factor, threshold, allowed):
 @inner_kernel
 def _list_active(rules, ranges, anywhere, allowed, active, active_from):
     """What the right children get by the rules of allowed parents, listed by left child."""
-    count, n_symbols = 0, anywhere.shape[0]
+    count, n_symbols = 0, len(anywhere)
     for b in range(n_symbols):
         active_from[b] = count
         for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
@@ -353,10 +359,10 @@ def outside(
     child b at [`active_from[b]`, `active_from[b + 1]`) int32 (S + 1,).
     Returns the log of the sentence's probability, -inf when there is no tree (then nothing is filled).
     """
-    n_symbols = ranges.shape[0]
+    n_symbols = len(ranges)
     top = cell_number(0, n)
     total = chart[1, top, root]
-    if scale[top] <= EMPTY // 2 or total <= 0.0:
+    if is_empty(scale[top]) or total <= 0.0:
         return -np.inf
     for cell in range(cell_number(0, n + 1)):
         out_scale[cell] = EMPTY
@@ -374,11 +380,11 @@ def outside(
             j = i + width
             cell = cell_number(i, j)
             seen, anywhere = out[1, cell], out[0, cell]
-            if n_live[cell] == 0 or out_scale[cell] <= EMPTY // 2:
+            if n_live[cell] == 0 or is_empty(out_scale[cell]):
                 continue
             own = live[cell, : n_live[cell]]
             out_scale[cell] = normalise(seen, own, out_scale[cell])
-            if out_scale[cell] <= EMPTY // 2:
+            if is_empty(out_scale[cell]):
                 continue
             factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
             mass = 0.0
@@ -398,7 +404,7 @@ def outside(
                 lefts, rights = live[left, : n_live[left]], live[right, : n_live[right]]
                 to_left = raise_scale(out_left, lefts, out_scale, left, out_scale[cell] + scale[right])
                 to_right = raise_scale(out_right, rights, out_scale, right, out_scale[cell] + scale[left])
-                if rights.shape[0] * FEW < n_symbols:
+                if len(rights) * FEW < n_symbols:
                     _down_by_pairs(
                         rules, pair_from, joins, anywhere, allowed[cell], lefts, rights, of_left, of_right, to_left,
                         to_right, out_left, out_right,

@@ -37,8 +37,8 @@ def _grow(low, high, end_low, end_high, sides, n):
 @inner_kernel
 def _mark_edges(sides, ends, places, tokens, opens, closes):
     """Mark at which words constituents of several tokens may begin and end."""
-    n, first = opens.shape[0], 0
-    for k in range(ends.shape[0]):
+    n, first = len(opens), 0
+    for k in range(len(ends)):
         w = np.int64(tokens[k])
         low, high, end_low, end_high = w, w, w + 1, w + 1
         for at in range(first, ends[k]):
@@ -83,9 +83,9 @@ def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, p
     (cells, labels), labels that a cell may have. `left_parts`, `right_parts`: uint8 (cells,), cells that may have left
     and right parts of a constituent, or with `with_root` of the root.
     """
-    n, first = opens.shape[0], 0
+    n, first = len(opens), 0
     _mark_edges(sides, ends, places, tokens, opens, closes)
-    for k in range(ends.shape[0]):
+    for k in range(len(ends)):
         w = np.int64(tokens[k])
         low, high, end_low, end_high = w, w, w + 1, w + 1
         for at in range(first, ends[k]):

@@ -116,7 +116,7 @@ def item_hash(start, end, label, below):
 @inner_kernel
 def meet(met, key, cost):
     """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
-    mask = np.uint64(met.shape[0] - 1)
+    mask = np.uint64(len(met) - 1)
     key |= _ONE
     at = (key >> _S29) & mask
     while met[at]["key"] != EMPTY:
@@ -146,7 +146,7 @@ def keep_end(agenda, cost, key, state, glued):
     """Keep a parse if it is among the k best, of two with one key the cheaper, of equal costs that met first. Returns
     the cost that others must stay below: that of the last of k parses."""
     ends, mark = agenda.ends, agenda.mark
-    count, k = mark[N_ENDS], agenda.ends.shape[0]
+    count, k = mark[N_ENDS], len(agenda.ends)
     at = min(count, k - 1)
     for place in range(count):
         if ends[place]["key"] == key:
@@ -164,7 +164,7 @@ def keep_end(agenda, cost, key, state, glued):
 @bare_kernel
 def _rehash(met, bigger):
     """Enter all of `met` in an empty larger table."""
-    for k in range(met.shape[0]):
+    for k in range(len(met)):
         if met[k]["key"] != EMPTY:
             meet(bigger, met[k]["key"], met[k]["cost"])
 
@@ -174,10 +174,10 @@ def begin(agenda, entries, used):
     """Make the agenda and the entries of a score cache as they are before a sentence."""
     mark, met = agenda.mark, agenda.met
     if mark[N_MET] > 0:
-        for k in range(met.shape[0]):
+        for k in range(len(met)):
             met[k]["key"] = EMPTY
     if used[0] > 0:
-        for k in range(entries.shape[0]):
+        for k in range(len(entries)):
             entries[k]["key"] = EMPTY
         used[0] = 0
     put_state(agenda.states, 0, -1, 0, 0, -1, 0.0, EMPTY)

@@ -50,7 +50,7 @@ def lookup(keys, values, state, key):
 
     `keys`, `values`, `state`: see AtomMap.
     """
-    mask = np.uint64(keys.shape[0] - 1)
+    mask = np.uint64(len(keys) - 1)
     key |= _ONE  # 0 marks an empty entry
     at = (key >> _S27) & mask
     while keys[at] != _ZERO:
@@ -69,8 +69,8 @@ def lookup(keys, values, state, key):
 @bare_kernel
 def insert_keys(keys, values, new_keys, new_values):
     """Insert (key, value) pairs into an open-addressing table with room for them; see `lookup`."""
-    mask = np.uint64(new_keys.shape[0] - 1)
-    for n in range(keys.shape[0]):
+    mask = np.uint64(len(new_keys) - 1)
+    for n in range(len(keys)):
         key = keys[n] | _ONE
         at = (key >> _S27) & mask
         while new_keys[at] != _ZERO:

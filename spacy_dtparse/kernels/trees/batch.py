@@ -90,7 +90,7 @@ def search_each(
     model, sentences, sentence, confident, least, offers, nodes, scratch, agenda, cache, node_costs, parses
 ):  # fmt: skip
     """Parse the sentences from `sentence` on; the number of the one that needs more room, or how many there are."""
-    mark, k = agenda.mark, agenda.ends.shape[0]
+    mark, k = agenda.mark, len(agenda.ends)
     while sentence < len(sentences.budgets):
         give_way()
         first, last = sentences.firsts[sentence], sentences.firsts[sentence + 1]

@@ -38,7 +38,7 @@ def _window_may_be(rules, nodes, frontier, i, j):
     """Whether a window crosses no wanted constituent, and contains none that is not there."""
     item = nodes.item
     start, end = item[frontier[i]]["start"], item[frontier[j - 1]]["end"]
-    for r in range(rules.shape[0]):
+    for r in range(len(rules)):
         first, last = rules[r, START], rules[r, END]
         if rules[r, WANTED] == 0 or last <= start or end <= first or (first <= start and end <= last):
             continue
@@ -77,7 +77,7 @@ def label_may_be(rules, nodes, frontier, i, j, label, top):
     start, end = item[node]["start"], item[frontier[j - 1]]["end"]
     on_top = j - i == 1 and (label == top or item[node]["first"] >= 0)
     missing, wanted = False, False
-    for r in range(rules.shape[0]):
+    for r in range(len(rules)):
         if rules[r, START] == start and rules[r, END] == end:
             if rules[r, WANTED] == 0:
                 if label != top and (rules[r, LABEL] == ANY or rules[r, LABEL] == label):
@@ -112,7 +112,7 @@ def must_wait(rules, nodes, frontier, cursor, size):
     if cursor >= size:
         return False
     item, node = nodes.item, np.int64(frontier[cursor])
-    for r in range(rules.shape[0]):
+    for r in range(len(rules)):
         if rules[r, WANTED] == 1 and rules[r, START] == item[node]["start"]:
             if item[node]["end"] < rules[r, END]:
                 return True

@@ -214,7 +214,7 @@ def _emit_groups(
 ):
     """Append the atoms of the group templates; an atom that several members share is appended once."""
     item = nodes.item
-    for q in range(grouped.shape[0]):
+    for q in range(len(grouped)):
         kind, group, attribute = grouped[q, 0], grouped[q, 1], grouped[q, 2]
         base = grouped_base[q]
         lo, hi, hole = _group_range(groups[group, 0], groups[group, 1], i, j, h, low, size)
@@ -222,7 +222,7 @@ def _emit_groups(
         length = 0
         for k in range(lo, hi + 1):  # the last round is for the added head
             at = k if k < hi else extra
-            if at < 0 or (k < hi and k == hole):
+            if at < 0 or k == hole:
                 continue
             node = frontier[at]
             if kind == SOME_ITEM:
@@ -302,7 +302,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
             out[count] = number
             count += 1
     if part == OWN:
-        for o in range(table.ordered.shape[0]):
+        for o in range(len(table.ordered)):
             value, base = slot[table.ordered[o, 0]], table.ordered_base[o]
             # Entry 0: nothing there; entry b: less than bin b, or at least bin b.
             first, last = (value + 1, N_BINS) if table.ordered[o, 1] == 1 else (1, value + 1)
@@ -313,7 +313,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
                 if number >= 0:
                     out[count] = number
                     count += 1
-        if table.grouped.shape[0] > 0:
+        if len(table.grouped) > 0:
             count = _emit_groups(
                 table.grouped, table.grouped_base, table.groups, direct, nodes, frontier, low, size, tokens, i, j, h,
                 scratch.stamp, scratch.mark[0], out, count,
@@ -336,7 +336,7 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels of
     the window's sequence); a row whose second entry is 0 is not yet known.
     """
-    for t in range(table.tuples.shape[0]):
+    for t in range(len(table.tuples)):
         number, width = _tuple_atom(table.tuples, t, atoms, scratch.slot)
         if number >= 0 and parts[number, 1] == 0:
             parts[number, 0] = table.tuples[t, 3]

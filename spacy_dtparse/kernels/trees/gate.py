@@ -179,7 +179,7 @@ def gate_windows(
 ):
     """Keep the windows whose weights sum to `least` (units) or more, with their labels, in their order; return how
     many, and the most that a window's weights sum to."""
-    mask = np.uint64(weight.shape[0] - 1)
+    mask = np.uint64(len(weight) - 1)
     kept, most = 0, np.int64(-(2**62))
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])

@@ -40,8 +40,8 @@ def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) ->
     symbol of the constituent, -1 for a candidate. n >= 1.
     """
     symbols, rules, scans = table.symbol, table.rule, table.scan
-    unknown = symbols.shape[0] - 1
-    rule = symbols[label if label >= 0 else unknown, 0]
+    unknown = len(symbols) - 1
+    rule = symbols[label, 0]  # -1 stands in the last row
     head = 0
     for scan in range(rules[rule, 0], rules[rule + 1, 0]):
         mode = scans[scan, 0]
@@ -57,14 +57,11 @@ def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) ->
         if best != NOT_WANTED:
             break
     if head > 1 and rules[rule, 1] == 1:
-        before = children[head - 1]
-        if symbols[before if before >= 0 else unknown, 1] == 1:
+        if symbols[children[head - 1], 1] == 1:
             place = head - 2
-            symbol = children[place]
-            while place > 0 and symbols[symbol if symbol >= 0 else unknown, 2] == 1:
+            while place > 0 and symbols[children[place], 2] == 1:
                 place -= 1
-                symbol = children[place]
-            if symbols[symbol if symbol >= 0 else unknown, 2] == 0:
+            if symbols[children[place], 2] == 0:
                 head = place
     return head
 

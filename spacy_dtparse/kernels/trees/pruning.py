@@ -59,7 +59,7 @@ def want_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wanted):
     if row >= 0:
         unary = 1 if j - i == 1 and item[frontier[i]]["first"] >= 0 else 0
         found = believed_labels(labels, tokens, row, unary)
-    for label in range(wanted.shape[0]):
+    for label in range(len(wanted)):
         wanted[label] = found & (_ONE << np.uint64(label)) != _ZERO
     if size == 1:
         wanted[top] = True

@@ -19,7 +19,7 @@ SHIFT_ROW = -2
 def right_label(nodes, frontier, actions, ready, step, i, j):
     """Label of the later action that could be taken already, in step `step`, over the window [i, j); -1 for none."""
     start, end = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
-    for k in range(step + 1, ready.shape[0]):
+    for k in range(step + 1, len(ready)):
         if ready[k, 0] <= step and ready[k, 1] == start and ready[k, 2] == end:
             return np.int64(actions[k, 2])
     return np.int64(-1)
@@ -32,20 +32,20 @@ def _hard_windows(
 ):  # fmt: skip
     """Keep the windows that are right, that TOP may cover, that a reader believes in, or that a gate lets pass; return
     how many."""
-    mask = np.uint64(gate.shape[0] - 1)
+    mask = np.uint64(len(gate) - 1)
     n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
     kept = np.int64(0)
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
         keep = actions[step, 0] == i and actions[step, 1] == j and actions[step, 2] < n_labels
-        if not keep and ready.shape[0] > 0:
+        if not keep and len(ready) > 0:
             keep = right_label(nodes, frontier, actions, ready, step, i, j) >= 0
         if not keep:
             keep = label_allowed(grammar, nodes, frontier, low, size, i, j, top)
         if not keep and believed(tokens):
             first, last = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
             keep = span_row(tokens, np.int64(first), np.int64(last)) >= 0
-        if not keep and gate.shape[0] > 1:
+        if not keep and len(gate) > 1:
             keep = gate_sum(gate, mask, tokens, nodes, frontier, low, size, i, j, keys) >= least
         if keep:
             windows_i[kept] = i
@@ -72,7 +72,7 @@ def _write_atoms(
     count = extract(
         table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, head, scratch, shared
     )
-    if parts.shape[0] > 0:
+    if len(parts) > 0:
         record_parts(table, atoms, nodes, frontier, i, j, scratch, parts)
     if at + count > room:
         return -1
@@ -113,13 +113,13 @@ def replay(
         gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
         n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
         can_shift = shift_reduce and cursor > low
-        if (gate.shape[0] > 1 or believed(tokens)) and n_windows > 0:
+        if (len(gate) > 1 or believed(tokens)) and n_windows > 0:
             n_windows = _hard_windows(
                 grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j,
                 n_windows, keys,
             )  # fmt: skip
         if n_windows > 0:
-            if rows + n_windows + 1 > room[0]:
+            if rows + n_windows + can_shift > room[0]:
                 return -1, 0
             start, shared = -1, np.int64(0)
             for w in range(n_windows):
@@ -136,7 +136,7 @@ def replay(
                 if at < 0:
                     return -1, 0
                 right = gold if gold_i == i and gold_j == j and gold < n_labels else -1
-                if right < 0 and ready.shape[0] > 0:
+                if right < 0 and len(ready) > 0:
                     right = right_label(nodes, frontier, actions, ready, step, i, j)
                 out_gold[rows] = right
                 out_state[rows] = step

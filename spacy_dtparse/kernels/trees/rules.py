@@ -114,7 +114,7 @@ def _apply(rules, atoms, lo, hi, live, ranges, n_ranges):
         atom = atoms[t]
         for k in range(rules.kill_start[atom], rules.kill_start[atom + 1]):
             live[np.uint64(rules.kill_word[k])] &= rules.kill_keep[k]
-    n_dense = rules.dense.shape[0]
+    n_dense = len(rules.dense)
     row0 = row1 = row2 = -1
     for t in range(lo, hi):
         atom = atoms[t]
@@ -147,7 +147,7 @@ def _sum(rules, live, wanted, out):
     """Write the scores of the `wanted` labels for the bits in `live` to `out` float64 (L,), 0 for the others; uses up
     `live`."""
     layer = rules.layer
-    for label in range(out.shape[0]):
+    for label in range(len(out)):
         out[label] = 0.0
         if not wanted[label]:
             continue
@@ -177,9 +177,9 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
     atom of candidate k and of all after it is applied once.
     """
     base, live, batch, run = scratch.shared, scratch.live, scratch.batch, scratch.run
-    clock = run.shape[0] - 1
+    clock = len(run) - 1
     if run[clock] > _RUN_LIMIT:
-        for a in range(run.shape[0]):
+        for a in range(len(run)):
             run[a] = 0
     now = np.int64(run[clock])
     run[clock] = now + n

@@ -89,8 +89,8 @@ def make_cache(size: int, n_labels: int) -> ScoreCache:
 
 @bare_kernel
 def _copy_entries(entries, bigger):
-    mask = np.uint64(bigger.shape[0] - 1)
-    for k in range(entries.shape[0]):
+    mask = np.uint64(len(bigger) - 1)
+    for k in range(len(entries)):
         key = entries[k]["key"]
         if key != _ZERO:
             at = (key >> _S29) & mask
@@ -125,7 +125,7 @@ def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
 @inner_kernel
 def _cached_row(entries, used, key):
     """(row, 1) of a key in the cache, or (a new row for it, 0). There must be room."""
-    mask = np.uint64(entries.shape[0] - 1)
+    mask = np.uint64(len(entries) - 1)
     at = (key >> _S29) & mask
     while entries[at]["key"] != _ZERO:
         if entries[at]["key"] == key:
@@ -155,7 +155,7 @@ def score_windows(
     entries, kept, used = cache.entries, cache.scores, cache.used
     children, mark, batch = features.children, features.mark, bits.batch
     n_labels = scores.shape[1]
-    keep = entries.shape[0] > 2
+    keep = len(entries) > 2
     w = np.int64(first)
     while w < last:
         i = np.int64(windows_i[w])

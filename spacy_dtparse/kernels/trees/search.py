@@ -85,7 +85,7 @@ def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
     if _is_pruned(offers, tokens):
         return scratch.window_labels[w] & (_BIT << np.uint64(label)) != 0
     i, j = np.int64(scratch.windows_i[w]), np.int64(scratch.windows_j[w])
-    if offers.constraints.shape[0] > 0:
+    if len(offers.constraints) > 0:
         if not label_may_be(offers.constraints, nodes, scratch.frontier, i, j, label, top):
             return False
     if j - i > 1 and label != top:
@@ -116,9 +116,9 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
     can_shift = grammar.options[0] == SHIFT_REDUCE and cursor > low
     if can_shift and _has_offers(offers):
         can_shift = may_shift(offers, nodes, frontier, cursor, size)
-    constrained, may = offers.constraints.shape[0] > 0, can_shift
+    constrained, may = len(offers.constraints) > 0, can_shift
     n_windows, windows_first = np.int64(0), False
-    if nodes.used[0] < nodes.item.shape[0] - 1:
+    if nodes.used[0] < len(nodes.item) - 1:
         n_windows = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
         if constrained:
             n_windows = constrain_windows(offers.constraints, nodes, frontier, windows_i, windows_j, n_windows)
@@ -145,7 +145,7 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
             can_shift = may
         elif can_shift:
             can_shift = not must_wait(offers.constraints, nodes, frontier, cursor, size)
-    elif model.gate.shape[0] > 1 and n_windows > 0:
+    elif len(model.gate) > 1 and n_windows > 0:
         kept, most = gate_windows(
             model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
             scratch.gate_keys,
@@ -159,22 +159,22 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
 def _has_room(model, agenda, cache, n_windows):
     """Whether the successors by so many windows fit in all arrays; the marks say what is needed."""
     states, heap, met, mark = agenda.states, agenda.heap, agenda.met, agenda.mark
-    keep = heap.shape[0] > 1
+    keep = len(heap) > 1
     successors = n_windows * np.int64(model.grammar.options[3])
     mark[at.NEED_STATES] = mark[at.N_STATES] + 2 + (successors if keep else 0)
     mark[at.NEED_MET] = 2 * (mark[at.N_MET] + successors) if _tracks(model, agenda) else 0
-    mark[at.NEED_CACHE] = cache.used[0] + n_windows + 1 if cache.entries.shape[0] > 2 else 0
+    mark[at.NEED_CACHE] = cache.used[0] + n_windows + 1 if len(cache.entries) > 2 else 0
     return (
-        mark[at.NEED_STATES] <= states.shape[0]
-        and mark[at.NEED_MET] <= met.shape[0]
-        and mark[at.NEED_CACHE] <= cache.scores.shape[0]
+        mark[at.NEED_STATES] <= len(states)
+        and mark[at.NEED_MET] <= len(met)
+        and mark[at.NEED_CACHE] <= len(cache.scores)
     )
 
 
 @inner_kernel
 def _tracks(model, agenda):
     """Whether states are told from one another, because several paths lead to the same items."""
-    return model.grammar.options[0] == BOTTOM_UP and agenda.heap.shape[0] > 1
+    return model.grammar.options[0] == BOTTOM_UP and len(agenda.heap) > 1
 
 
 @inner_kernel
@@ -255,7 +255,7 @@ def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n
     alone: (the cheapest, or -1; the number of legal labels of windows)."""
     states, mark = agenda.states, agenda.mark
     n_labels = np.int64(model.grammar.options[3])
-    keep, track = agenda.heap.shape[0] > 1, _tracks(model, agenda)
+    keep, track = len(agenda.heap) > 1, _tracks(model, agenda)
     current, cost = mark[at.CURRENT], states[mark[at.CURRENT]]["cost"]
     cheapest, step, legal = np.int64(-1), np.inf, 0
     skipped = _skipped(tokens, nodes, scratch, mark)
@@ -315,7 +315,7 @@ def _follow(model, offers, nodes, scratch, agenda, slot):
     """Make the successor in `slot` the current state; it is marked by its parent, so that it is not queued."""
     states, mark = agenda.states, agenda.mark
     i, j, label = np.int64(states[slot]["i"]), np.int64(states[slot]["j"]), np.int64(states[slot]["label"])
-    if agenda.heap.shape[0] > 1:
+    if len(agenda.heap) > 1:
         states[slot]["parent"] = -2 - states[slot]["parent"]
     mark[at.LOW], mark[at.CURSOR], mark[at.SIZE] = infer(
         model.grammar, model.heads, nodes, scratch.frontier, mark[at.LOW], mark[at.CURSOR], mark[at.SIZE], i, j, label,
@@ -364,7 +364,7 @@ def _keep_best(agenda, nodes, n_tokens, ended, out_cost):
     mark[at.N_TRIED] += 1
     if ended == _STUCK:
         total += GLUE_COST * (mark[at.SIZE] - mark[at.LOW])
-    elif agenda.ends.shape[0] > 1:
+    elif len(agenda.ends) > 1:
         key = tree_key(nodes, n_tokens)
     out_cost[-1] = keep_end(agenda, total, key, mark[at.CURRENT], ended == _STUCK)
     if mark[at.FIRST] < 0:
@@ -392,7 +392,7 @@ def advance(
 
     What a parse must cost less than to be one of the k best stands in the last entry of `out_cost`.
     """
-    states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, agenda.ends.shape[0]
+    states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, len(agenda.ends)
     per_state = np.int64(model.grammar.options[3]) if _has_offers(offers) else 0
     while True:
         if mark[at.RESUMED] == 0:
@@ -405,7 +405,7 @@ def advance(
         if ended == MORE_ROOM:
             return MORE_ROOM
         _keep_best(agenda, nodes, n_tokens, ended, out_cost)
-        if heap.shape[0] == 1:
+        if len(heap) == 1:
             return 0
         _queue_successors(agenda, out_cost[-1])
         if mark[at.N_HEAP] == 0 or states[heap[0]]["cost"] >= out_cost[-1]:
@@ -424,7 +424,7 @@ def status_of(agenda, number):
     end = agenda.ends[number]
     if end["glued"]:
         return FALLBACK
-    if agenda.heap.shape[0] == 1:
+    if len(agenda.heap) == 1:
         return GREEDY
     proven = agenda.mark[at.N_HEAP] == 0 or agenda.states[agenda.heap[0]]["cost"] >= end["cost"]
     return OPTIMAL if proven else COMPLETE

@@ -54,7 +54,7 @@ def fill_levels(labels, sides, ends, places, tokens, bits, levels):
     0 begins at 0."""
     first = 0
     n_labels = levels.shape[2] - 1 - SIDES - PLACES
-    for k in range(ends.shape[0]):
+    for k in range(len(ends)):
         token, bit = tokens[k], _ONE << np.uint64(bits[k])
         for at in range(first, ends[k]):
             levels[token, at - first, labels[at]] |= bit
@@ -163,7 +163,7 @@ def _spine_labels(offers, heads, nodes, frontier, top, children, i, j):
             labels |= chains[frontier[k]]["labels"]
     if not labels:
         return allowed
-    chooses = 1 < arity <= children.shape[0]  # as `add_item` has it
+    chooses = 1 < arity <= len(children)  # as `add_item` has it
     if chooses:
         for k in range(arity):
             children[k] = item[frontier[i + k]]["label"]

@@ -133,10 +133,10 @@ def add_item(heads, nodes, frontier, i, j, label, children):
     at = np.int64(nodes.used[1])
     for k in range(i, j):
         nodes.pool[at + k - i] = frontier[k]
-        if k - i < children.shape[0]:
+        if k - i < len(children):
             children[k - i] = item[frontier[k]]["label"]
     h = 0
-    if j - i > 1 and j - i <= children.shape[0]:
+    if j - i > 1 and j - i <= len(children):
         h = head_position(heads, label, children, j - i)
     head_child = frontier[i + h]
     item[node]["label"] = label

@@ -277,7 +277,7 @@ def forest(
     n = leaves_of(parts[0][1]).n_words
     cells = spans_of_cells(n)
     if len(found) == 1:
-        rules, anchors = parts[0][0], found[0]
+        [(rules, _)], [anchors] = parts, found
         table = np.stack([rules.parent, rules.left, rules.right], axis=1)
     else:
         table, anchors = _product([(rules, made) for (rules, _), made in zip(parts, found, strict=True)], cells)

@@ -225,6 +225,14 @@ def test_signatures():
     assert signatures("a", False) == ["**", UNKNOWN] and signatures("12%", False) == ["*sd*", UNKNOWN]
 
 
+@pytest.mark.parametrize("classes", [("the", "The", UNKNOWN), ("The", "the", UNKNOWN), (UNKNOWN, "the", "The")])
+def test_classes_are_found_whatever_their_number(classes):
+    """At the beginning of a sentence in lower case, elsewhere as they are written."""
+    words = WordClasses(classes)
+    for word, first, name in (("The", True, "the"), ("The", False, "The"), ("the", True, "the"), ("A", True, UNKNOWN)):
+        assert words.class_of(word, first) == classes.index(name)
+
+
 def test_word_classes():
     sentences = [["The", "cat", "sat"], ["The", "cat", "saw", "the", "1990s"], ["Cats", "saw", "1980s", "in", "1970s"]]
     words = WordClasses.learn(sentences, min_word_count=2, min_signature_count=1)

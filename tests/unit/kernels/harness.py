@@ -102,9 +102,12 @@ NEAR_LEFT = Templates(
 )
 """Sees a few items to the left and no further."""
 
+SEQUENCES = Templates("sequences", unary=(), sequence=True)
+"""Sees nothing but the labels in the window, so that the first atom of all is one of those."""
+
 
 def templates(name: str) -> Templates:
-    return {table.name: table for table in (EVERY_KIND, NEAR_LEFT)}.get(name) or get_templates(name)
+    return {table.name: table for table in (EVERY_KIND, NEAR_LEFT, SEQUENCES)}.get(name) or get_templates(name)
 
 
 def small_lexicon(labels: tuple[str, ...] = ("NP", "VP", "TOP")) -> Lexicon:

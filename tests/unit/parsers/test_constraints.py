@@ -113,6 +113,37 @@ def test_the_search_itself_obeys(strategy):
     assert n_changed > (0 if SLOW else 20)
 
 
+@pytest.mark.kernel
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_a_greedy_search_waits_for_what_is_wanted():
+    """A stack that has a wanted constituent's first word on top does not shift, however likely that is, even where a
+    single window is left: what is shifted past is never built."""
+    wanted = some("1 3", "1 2 !")  # with "b c" on the stack, only those two together
+    rng, n_shifts = random.Random(1), 0
+    for seed in range(6):
+        model = hand_made("shift_reduce", ("NP", "VP", "TOP"), seed).model
+        parser = DtreeParser(model, SearchSettings(budget=0))
+        words, tags = sentence(rng, 3)
+        found = parser.parse_under(words, tags, wanted)
+        assert found.status == "greedy" and not wanted.broken(found.tree), str(found.tree)
+        n_shifts += bool(wanted.broken(parser.parse(words, tags).tree))
+    assert n_shifts > 2  # the parser would rather do something else
+
+
+@pytest.mark.kernel
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_a_search_goes_on_past_what_cannot_be_built():
+    """Three words at once, of which no two may be together, in a grammar of at most two children: the constituent is
+    put in afterwards, but the words before it are parsed as ever."""
+    wanted = some("3 6", "3 5 !", "4 6 !", "3 4 !")
+    for seed in range(3):
+        model = hand_made("shift_reduce", ("NP", "VP", "TOP"), seed, max_arity=2).model
+        words, tags = sentence(random.Random(seed), 6)
+        found = DtreeParser(model, SearchSettings(budget=0)).parse_under(words, tags, wanted)
+        assert found.status == "fallback" and not wanted.broken(found.tree)
+        assert any(end <= 3 for _, end, _ in found.tree.spans()), str(found.tree)
+
+
 def test_a_chart_finds_the_best_tree_of_those_that_obey():
     parser = SpanParser(random_model(1)).with_settings(penalty=0.3, whole=False)
     sizes = {chain: len(chain) for chain in parser.model.chains}

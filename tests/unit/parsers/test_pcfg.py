@@ -8,6 +8,7 @@ import random
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError
@@ -16,6 +17,7 @@ from spacy_dtparse.model.pcfg.model import PcfgModel, read_model, write_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
+from spacy_dtparse.parsers.pcfg.chart import KEPT_ROOM, Buffers
 from spacy_dtparse.parsers.pcfg.parser import GLUE_COST
 from spacy_dtparse.trees import Recipe
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
@@ -227,3 +229,29 @@ def test_processes_do_not_matter():
 
 def test_a_model_is_packed_once():
     keeps_its_bytes(PcfgParser(model()))
+
+
+def test_room_is_used_again():
+    """For a sentence of the same size or a shorter one, unless it is of another kind or too large to be kept."""
+    buffers = Buffers()
+    first = buffers.room("some", (4, 6), np.float64)
+    assert first.shape == (4, 6) and first.dtype == np.float64
+    assert np.shares_memory(first, buffers.room("some", (6, 4), np.float64))
+    assert np.shares_memory(first, buffers.room("some", (2, 3), np.float64))
+    assert not np.shares_memory(first, buffers.room("other", (4, 6), np.float64))
+    longer = buffers.room("some", (5, 5), np.float64)
+    assert longer.shape == (5, 5) and not np.shares_memory(first, longer)
+    assert np.shares_memory(longer, buffers.room("some", (4, 6), np.float64))
+    assert buffers.room("some", (4, 6), np.int32).dtype == np.int32
+    kept, large = (buffers.room("bytes", (KEPT_ROOM + more,), np.uint8) for more in (0, 1))
+    again = buffers.room("bytes", (KEPT_ROOM,), np.uint8)
+    assert np.shares_memory(kept, again) and not np.shares_memory(large, again)
+
+
+def test_the_items_of_a_chart_are_used_again():
+    parser = PcfgParser(model(), PcfgSettings(prune=0.0))
+    words, tags = work()[0]
+    parser.parse(words, tags)
+    items = parser._local.buffers.items
+    parser.parse(words, tags)
+    assert parser._local.buffers.items is items

@@ -133,6 +133,14 @@ def test_what_the_model_cannot_build_is_left_out(odd):
             assert (found, found.n_searches) == (plain, 1)
 
 
+def test_words_that_all_head_nothing_leave_no_tree():
+    """Offers of nothing but empty categories are offers, and are tried before the search goes on without."""
+    words, tags = ("a", "cat", "saw"), ("DT", "NN", "VBD")
+    parser = a_parser()
+    plain, found = parser.parse(words, tags), parser.parse(words, tags, [[("-", 1.0)]] * 3)
+    assert (found.tree, found.status, found.n_searches, found.ambiguity) == (plain.tree, plain.status, 2, None)
+
+
 def test_only_the_likeliest_count_in_any_order():
     words, tags = ("cat",), ("NN",)
     parser = a_parser(betas=(0.5,))

@@ -83,6 +83,35 @@ def test_trees_are_well_formed_and_the_same_in_any_batch(most: int, penalty: flo
         assert all(score >= -1e-6 for score in result.scores) and result.cost == pytest.approx(sum(result.scores))
 
 
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 0.6])
+def test_what_gains_most_is_taken_and_then_what_crosses_nothing(penalty: float) -> None:
+    """A span gains for each label of its likeliest chain what the label is probable, less the penalty."""
+    chain_from, chain_labels = np.array([0, 0, 1, 3, 6], np.int32), np.array([4, 5, 6, 7, 8, 9], np.int32)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        spans = np.array([(i, j) for i in range(7) for j in range(i + 1, 8) if rng.random() < 0.7], np.int32)
+        posteriors, logits = rng.random(len(spans)), rng.standard_normal((len(spans), 4)).astype(np.float32)
+        logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+        gains, chains = [], logs[:, 1:].argmax(axis=1) + 1
+        for p, log, chain in zip(posteriors, logs, chains, strict=True):
+            gains.append(int(chain) * (p * (1.0 - np.exp(np.float64(log[0]))) - penalty))  # chain c has c labels here
+        taken: list[int] = []
+        for at in sorted(range(len(spans)), key=lambda at: -gains[at]):
+            i, j = spans[at].tolist()
+            if gains[at] > 0 and not any(a < i < b < j or i < a < j < b for a, b in spans[taken].tolist()):
+                taken.append(at)
+        taken.sort(key=lambda at: (spans[at, 0], -spans[at, 1]))
+        wanted = [
+            ([*spans[at].tolist(), label], -np.log(posteriors[at]) - logs[at, chains[at]])
+            for at in taken
+            for label in chain_labels[chain_from[chains[at]] : chain_from[chains[at] + 1]].tolist()
+        ]
+        items, costs = np.zeros((100, 3), np.int32), np.zeros(100)
+        count = long.decode_long((spans, posteriors, logs), chain_from, chain_labels, penalty, items, costs)
+        assert items[:count].tolist() == [item for item, _ in wanted]
+        assert costs[:count] == pytest.approx([cost for _, cost in wanted])
+
+
 def test_posteriors_and_beliefs_are_those_of_the_tree() -> None:
     parser = SpanParser(random_model()).with_settings(max_tokens=6)
     words, tags = sentence(12 if SLOW else 40)

@@ -60,6 +60,30 @@ def test_how_far_a_table_looks_to_the_left():
         assert Templates("t", tuple((place, "label") for place in places)).reach() == reach
 
 
+@pytest.mark.parametrize(
+    ("places", "grouped", "reach"),
+    [
+        ([ITEM], (), 0),
+        ([("item", "left", 2), ("item", "end", 1)], (), 0),
+        ([("item", "right", 0)], (), 1),
+        ([("item", "right", 2), ("item", "right", 1)], (), 3),
+        ([("child", "head", ("item", "right", 1))], (), 2),
+        ([("item", "front", 3)], (), 4),
+        ([("believed", "with right", 0)], (), 1),
+        ([("child", "last", ("child", "head", ("item", "end", 0)))], (), -1),
+        ([ITEM], [("some_item", "right_context", 3, False, "label")], 3),
+        ([("item", "right", 3)], [("some_item", "right_context", 3, False, "label")], 4),
+        ([ITEM], [("some_item", "left_context", 3, False, "label")], 0),
+        ([ITEM], [("items", "right_context", 0, False, None)], -1),
+        ([ITEM], [("items", "left_context", 0, False, None)], -1),
+    ],
+)
+def test_how_far_a_table_looks_to_the_right(places, grouped, reach):
+    """Scores are kept for windows with the same items as far as that; what a table sees beyond would be missed."""
+    unary = tuple((place, "mass" if place[0] == "believed" else "label") for place in places)
+    assert Templates("t", unary, grouped=tuple(grouped)).reach_right() == reach
+
+
 def test_direct_entries_do_not_overlap_and_fill_the_map():
     sizes = Sizes(symbols=7, words=5, classes=4, shapes=len(SHAPES), chains=3)
     for name in TABLES:

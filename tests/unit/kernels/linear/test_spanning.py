@@ -117,6 +117,27 @@ def test_a_tree_whose_links_are_worth_more_than_others_is_found(n: int) -> None:
         assert decode(scores, projective) == gold
 
 
+@pytest.mark.parametrize("projective", DECODERS)
+@pytest.mark.parametrize("n", [1, 2, 3, 4] if SLOW else [1, 2, 3, 4, 5])
+def test_every_tree_can_be_the_best(n: int, projective: bool) -> None:
+    """Whatever its shape, with arrays that are as long as the largest trees need."""
+    for heads in trees(n):
+        if is_projective(heads) or not projective:
+            scores = np.zeros((n + 1, n + 1))
+            scores[list(heads[1:]), range(1, n + 1)] = 1.0
+            assert decode(scores, projective) == heads
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_a_cycle_around_every_cycle(n: int) -> None:
+    """Tokens 1 and 2 would rather have one another, those two and 3 too, and so on: as many cycles as there can be."""
+    scores = np.full((n + 1, n + 1), -np.inf)
+    scores[0, 1:] = np.arange(n, dtype=float)
+    for d in range(2, n + 1):
+        scores[d - 1, d] = scores[d, d - 1] = 1000.0 - 10.0 * d
+    assert decode(scores, False) == (-1, *range(2, n + 1), 0)
+
+
 def test_links_that_no_tree_has_are_not_read() -> None:
     scores = matrix(6, np.random.default_rng(1), "any")
     expected = decode(scores, False), decode(scores, True)

@@ -54,6 +54,14 @@ def test_features_of_random_atoms(seed: int) -> None:
         assert sorted(keys[count:more].tolist()) == sorted(slow.history_features(atoms.tolist(), row, last, second))
 
 
+def test_room_for_the_keys_of_a_token_just_fits() -> None:
+    """A token all of whose atoms are known, a rare one with all its affixes, between tokens that are known too."""
+    atoms = np.ones((5, COLUMNS), np.int32)
+    keys = np.zeros(100, np.uint64)
+    assert token_keys(atoms, 2, keys) == MAX_TOKEN_KEYS
+    assert history_keys(atoms, 2, np.int32(1), np.int32(1), keys, 0) == MAX_HISTORY_KEYS
+
+
 @pytest.mark.parametrize("tagged", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_and_best_sequence_are_those_of_all_sequences(seed: int, tagged: bool) -> None:

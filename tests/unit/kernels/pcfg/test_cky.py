@@ -10,7 +10,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.pcfg.cky import LEXICAL, STEP
+from spacy_dtparse.kernels.pcfg.cky import EDGE, LEXICAL, STEP, item_edges
 from spacy_dtparse.model.pcfg.latent_part import Emissions
 from spacy_dtparse.model.pcfg.model import TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
@@ -22,9 +22,13 @@ SEEDS = range(3 if SLOW else 12)
 
 class Toy:
     """A random grammar as dictionaries, and the same as a PcfgGrammar. Symbol 0 is the root. The last `n_spare` symbols
-    are in no rule: where there are many of them, cells have few of all."""
+    are in no rule: where there are many of them, cells have few of all. Binary rules and words are `tiny` times as
+    probable as they would be."""
 
-    def __init__(self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles", n_spare: int = 0):
+    def __init__(
+        self, seed: int, n_symbols: int = 5, n_classes: int = 3, unary: str = "cycles", n_spare: int = 0,
+        tiny: float = 1.0,
+    ):  # fmt: skip
         rng = random.Random(seed)
         self.n_symbols, self.n_classes = n_symbols + n_spare, n_classes
         everyone = range(n_symbols)
@@ -32,7 +36,7 @@ class Toy:
                        if rng.random() < 0.35}  # fmt: skip
         self.unary = {}
         for a, b in itertools.permutations(everyone, 2):
-            if rng.random() < 0.35 and (unary == "cycles" or a < b):
+            if rng.random() < 0.35 and (a == 0 if unary == "root" else unary == "cycles" or a < b):
                 self.unary[a, b] = rng.uniform(0.01, 0.3)
         self.emit = {(a, w): rng.uniform(0.01, 0.3) for a in everyone for w in range(n_classes) if rng.random() < 0.5}
         for w in range(n_classes):
@@ -41,6 +45,8 @@ class Toy:
         self.unary.setdefault((0, 1), 0.1)
         if unary == "none":
             self.unary = {}
+        for table in (self.binary, self.emit):
+            table.update({key: p * tiny for key, p in table.items()})
         rows = sorted((w, a, p) for (a, w), p in self.emit.items())
         emissions = Emissions(
             np.searchsorted([w for w, _, _ in rows], np.arange(n_classes + 1)).astype(np.int64),
@@ -193,6 +199,56 @@ def test_every_item_is_that_of_the_plain_loops(seed):
             assert q == pytest.approx(p, rel=1e-9)
 
 
+def cell_items(toy: Toy, classes, best) -> dict[tuple[int, int], list[int]]:
+    """The symbols that have a derivation, by span."""
+    n = len(classes)
+    spans = [(i, j) for j in range(1, n + 1) for i in range(j)]
+    return {span: [a for a in range(toy.n_symbols) if best[(*span, a)] > 0.0] for span in spans}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("unary", ["none", "root"])
+def test_every_rule_that_is_tried_is_counted(seed, unary):
+    """Binary rules of a left child, for every split that has a right one; unary ones of every item, each once where
+    they make nothing that other unary rules apply to."""
+    toy = Toy(seed, unary=unary)
+    classes = toy.sentence(seed, 3 if SLOW else 6)
+    items = cell_items(toy, classes, tables(toy, classes)[0])
+    of_left = [sum(rule[1] == a for rule in toy.binary) for a in range(toy.n_symbols)]
+    of_child = [sum(rule[1] == a for rule in toy.unary) for a in range(toy.n_symbols)]
+    tried = sum(
+        of_left[a] for i, j in items for split in range(i + 1, j) if items[split, j] for a in items[i, split]
+    ) + sum(of_child[a] for symbols in items.values() for a in symbols)
+    assert toy.fill(classes).tried == tried
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_edges_are_all_ways_to_make_an_item(seed):
+    toy = Toy(seed, n_symbols=3)
+    classes = toy.sentence(seed, 3)
+    leaves, best, chart = toy.grammar.leaves(classes, None), tables(toy, classes)[0], toy.fill(classes)
+    rules, ranges, lefts = toy.grammar.kernel
+    number = {(int(rule["parent"]), int(lefts[k]), int(rule["right"])): k for k, rule in enumerate(rules)}
+    for i, j, symbol in best:
+        wanted = {}
+        if j == i + 1 and (symbol, int(classes[i])) in toy.emit:
+            wanted[LEXICAL, -1, -1, -1] = toy.emit[symbol, int(classes[i])]
+        for (parent, child), p in toy.unary.items():
+            if parent == symbol and best[i, j, child]:
+                wanted[number[parent, child, -1], -1, child, -1] = p * best[i, j, child]
+        for (parent, left, right), p in toy.binary.items():
+            for split in range(i + 1, j):
+                if parent == symbol and (both := best[i, split, left] * best[split, j, right]):
+                    wanted[number[parent, left, right], split, left, right] = p * both
+        edges = np.empty(len(wanted), dtype=EDGE)
+        given = rules, ranges, chart.items, chart.cells, *leaves, i, j, symbol
+        assert item_edges(*given, edges) == len(wanted)
+        names = [tuple(edge) for edge in edges[["rule", "split", "left", "right"]].tolist()]
+        assert dict(zip(names, np.exp(edges["total"]), strict=True)) == pytest.approx(wanted, rel=1e-9)
+        if len(wanted) > 1:
+            assert item_edges(*given, edges[1:]) == -1
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inside_is_the_sum_over_all_derivations(seed):
     toy = Toy(seed, n_symbols=3, unary="acyclic")
@@ -325,6 +381,18 @@ def test_long_sentences_neither_underflow_nor_recurse():
     assert len(chart.derivation(0, n, 0)) == 2 * n - 1
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("threshold", [0.0, 0.02])
+def test_tiny_probabilities_change_no_posterior(seed, threshold):
+    """All trees of n words have n - 1 binary rules, so all become less probable by the same factor."""
+    n, tiny = 5, 1e-100
+    plain, small = Toy(seed), Toy(seed, tiny=tiny)
+    classes = plain.sentence(seed, n)
+    (total, allowed), (less, same) = (toy.posterior(classes, threshold) for toy in (plain, small))
+    assert less == pytest.approx(total + (2 * n - 1) * math.log(tiny), rel=1e-9)
+    assert np.array_equal(allowed, same) and allowed.any()
+
+
 def test_a_sentence_without_a_tree():
     toy = Toy(4, unary="none")
     toy.grammar.binary_weight[:] = -np.inf
@@ -333,6 +401,19 @@ def test_a_sentence_without_a_tree():
     assert total == -np.inf and not allowed.any()
     chart = toy.fill(classes)
     assert chart.score(0, 3, 0) == -np.inf and not len(chart.derivation(0, 3, 0))
+
+
+def test_a_chain_longer_than_the_room_for_a_derivation():
+    """One word, and each symbol over the next: the room doubles until all steps are read."""
+    toy, n = Toy(0, unary="none"), 150
+    numbers = np.arange(n, dtype=np.int32)
+    toy.grammar = PcfgGrammar(
+        tuple(f"S{a}" for a in numbers), np.full(n, TAG, dtype=np.int8), numbers, numbers, np.full(n, 1 / n),
+        np.array([(0, 1, 1)], dtype=np.int32), np.full(1, -np.inf), np.stack([numbers[:-1], numbers[1:]], axis=1),
+        np.zeros(n - 1), Emissions(np.array([0, 1]), numbers[-1:], np.zeros(1), np.full(n, -20.0)),
+    )  # fmt: skip
+    steps = toy.fill(np.zeros(1, dtype=np.int32)).derivation(0, 1, 0)
+    assert steps["symbol"].tolist() == numbers.tolist() and steps["rule"][-1] == LEXICAL
 
 
 def test_ties_are_broken_by_split_then_rule():

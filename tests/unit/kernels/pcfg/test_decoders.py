@@ -9,15 +9,15 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.dtypes import OFFSET
+from spacy_dtparse.dtypes import INDEX, OFFSET
 from spacy_dtparse.kernels.pcfg.cky import LEXICAL, STEP
-from spacy_dtparse.kernels.pcfg.latent import UNARY, WORD
+from spacy_dtparse.kernels.pcfg.latent import BEST, UNARY, WORD, latent_inside, viterbi_tree
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import PART, PHRASE, TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import Candidate, Observed, distinct, rerank, viterbi
 from spacy_dtparse.parsers.pcfg.kbest import chart_trees
-from spacy_dtparse.parsers.pcfg.latent import posteriors, shares, spans_of_cells
+from spacy_dtparse.parsers.pcfg.latent import chart_of, leaves_of, posteriors, shares, spans_of_cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.pcfg.test_latent import (
     LENGTHS,
@@ -82,6 +82,26 @@ def test_viterbi_finds_the_best_tree_and_annotation(n, seed):
     if n == 4:
         assert chances[at] > probability(part, words, every[-1])
     assert viterbi(part.kernel, words, np.zeros_like(everything(n)), 0) is None
+
+
+def test_room_that_just_fits_a_viterbi_tree():
+    """A node for each node of the tree, and a stack for those that wait, of which two at a time are added."""
+    part = random_part(0, 2)
+    for n in LENGTHS:
+        words, allowed = leaves_of(vectors(part, n, 0)), everything(n)
+        chart = chart_of(part.kernel, allowed)
+        step = np.empty((len(chart.whole), 2), dtype=INDEX)
+        latent_inside(part.kernel, words, chart, chart.whole, step)
+
+        def count(n_nodes: int, depth: int, given=(words, 0, chart, step)) -> int:
+            nodes, stack = np.empty(n_nodes, dtype=BEST), np.empty((depth, 4), dtype=OFFSET)
+            return int(viterbi_tree(part.kernel, *given, nodes, stack))
+
+        whole = count(100, 100)
+        assert whole >= 2 * n and count(whole, 100) == whole and count(whole - 1, 100) == -1
+        least = next(depth for depth in range(1, 100) if count(100, depth) == whole)
+        assert 2 <= least <= n + 1 and count(whole, least) == whole
+        assert n > 1 or least == 2
 
 
 def test_viterbi_of_long_sentences():

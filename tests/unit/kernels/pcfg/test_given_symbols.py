@@ -7,12 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.pcfg.posterior import FEW, inside
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.pcfg import posterior as kernels
+from spacy_dtparse.kernels.pcfg.posterior import EMPTY, FEW, inside
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.pcfg.test_cky import SEEDS, Toy, derivations, tables
 
 pytestmark = KERNEL_MARKS
+add_pairs, normalise = from_python(kernels.add_pairs), from_python(kernels.normalise)
+is_empty, above_zero = from_python(kernels.is_empty), from_python(kernels._above_zero)
 SPARE = (0, 2 * FEW, 6 * FEW)
 """Symbols that no rule has: without them no cell counts as having few of all symbols, with many of them each one."""
 
@@ -147,3 +151,56 @@ def test_given_everything_is_not_given_anything(seed):
         toy.posterior(classes, 0.02, 0.1, given) for given in (EVERYTHING, np.ones((10, toy.n_symbols), np.uint8))
     )
     assert plain[0] == same[0] and plain[1].tobytes() == same[1].tobytes()
+
+
+def test_scales():
+    """The largest number comes into [1/2, 1), the number that is meant stays; of nothing the scale is EMPTY."""
+    row = np.array([0.0, 3.0, 0.75, 1e-3])
+    scale = normalise(row, np.arange(4), 5)
+    assert 0.5 <= row.max() < 1.0 and (row * 2.0**scale == np.array([0.0, 3.0, 0.75, 1e-3]) * 2.0**5).all()
+    assert normalise(np.zeros(4), np.arange(4), 5) == normalise(row, np.arange(0), 5) == EMPTY
+    assert all(is_empty(scale) for scale in (EMPTY, 2 * EMPTY, EMPTY + 10**6, EMPTY - 10**6))
+    assert not any(is_empty(scale) for scale in (0, 10**6, -(10**6)))
+
+
+def test_symbols_are_listed_where_they_are_above_zero():
+    listed = np.full(5, 9, dtype=np.int32)
+    assert above_zero(np.array([0.0, 1e-300, 0.0, 2.0, 0.0]), listed) == 2 and listed[:2].tolist() == [1, 3]
+    assert above_zero(np.zeros(5, dtype=np.uint8), listed) == 0
+
+
+@pytest.mark.parametrize("n", [2 * FEW, 2 * FEW + 1])
+def test_pairs_are_listed_while_they_are_few(n):
+    """Right children are listed where a cell has fewer than one in FEW of the symbols, until a cell has more."""
+    rng = np.random.default_rng(n)
+    joins = np.ones((n, n), dtype=np.uint8)
+    joins[:, 1] = 0
+    pairs, met, rights = np.full((n, n), np.nan), np.zeros(n, dtype=np.int32), np.zeros((n, n), dtype=np.int32)
+    met[3] = -1
+    lefts, most_few = np.array([0, 3, 5]), (n - 1) // FEW
+    cells = [rng.choice(n, most_few, replace=False) for _ in range(5 * n)]
+    sums, listed = np.zeros((n, n)), set()
+    for rights_of in (*cells, np.arange(n)[: most_few + 1]):
+        left, right = np.zeros(n), np.zeros(n)
+        left[lefts], right[rights_of] = rng.random(3), rng.random(len(rights_of))
+        add_pairs(left, right, lefts, np.sort(rights_of), 0.5, joins, pairs, met, rights)
+        sums += 0.5 * np.outer(left, right)
+        assert met[3] == -1 and not met[[1, 2, 4]].any()
+        if len(rights_of) <= most_few:
+            listed |= set(rights_of.tolist()) - {1}
+            for b in (0, 5):
+                assert met[b] == len(listed) + 1 and set(rights[b, : met[b] - 1].tolist()) == listed
+    assert len(listed) == n - 1 and (met[[0, 5]] > n + 1).all()
+    for b in (0, 5):
+        assert pairs[b, list(listed)] == pytest.approx(sums[b, list(listed)])
+
+
+def test_a_full_list_is_a_list_still():
+    """All symbols are listed, each met alone: one more cell with few of them needs no whole row."""
+    n = 2 * FEW
+    joins = np.ones((n, n), dtype=np.uint8)
+    pairs, met, rights = np.zeros((n, n)), np.zeros(n, dtype=np.int32), np.zeros((n, n), dtype=np.int32)
+    for c in (*range(n), 0):
+        add_pairs(np.ones(n), np.ones(n), np.array([0]), np.array([c]), 1.0, joins, pairs, met, rights)
+        assert met[0] == min(c + 2 if met[0] <= n else n + 1, n + 1)
+    assert rights[0].tolist() == [*range(n)] and pairs[0].tolist() == [2.0, *[1.0] * (n - 1)]

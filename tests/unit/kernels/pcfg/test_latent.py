@@ -17,6 +17,7 @@ from spacy_dtparse.parsers.pcfg.latent import (
     Forest,
     Leaves,
     best,
+    chart_of,
     flatten,
     forest,
     join,
@@ -304,3 +305,95 @@ def test_a_chain_longer_than_the_room_that_is_made_for_it():
     best_tree(parent, left, right, anchors, n_symbols, cells, score, back)
     found = best(Forest(parent, left, right, anchors, cells, score, back, 0))
     assert [(step.start, step.end, step.symbol) for step in found.steps] == [(0, 1, at) for at in range(n_symbols)]
+
+
+def test_vectors_stand_one_behind_the_other():
+    """Those of the allowed symbols, cell by cell, from the first place on, without gaps."""
+    part = random_part(3)
+    allowed = (np.random.default_rng(1).random((6, 5)) < 0.6).astype(np.uint8)
+    allowed[2] = 0
+    chart, at = chart_of(part.kernel, allowed), 0
+    for cell, symbol in np.ndindex(allowed.shape):
+        assert chart.where[cell, symbol] == (at if allowed[cell, symbol] else -1)
+        at += int(part.sizes[symbol]) if allowed[cell, symbol] else 0
+    assert len(chart.base) == len(chart.whole) == at
+    for cell, row in enumerate(allowed):
+        own = chart.symbols[chart.symbol_from[cell] : chart.symbol_from[cell + 1]]
+        assert own.tolist() == np.flatnonzero(row).tolist()
+
+
+def shares_of(part: LatentPart, words, every) -> dict[tuple[int, int, int, int], float]:
+    """The posterior of every rule at its place, from a list of trees."""
+    chances = [probability(part, words, tree) for tree in every]
+    found: dict[tuple[int, int, int, int], float] = {}
+    for tree, p in zip(every, chances, strict=True):
+        for anchor in tree:
+            found[anchor] = found.get(anchor, 0.0) + p / sum(chances)
+    return found
+
+
+def found_shares(part: LatentPart, words, allowed: np.ndarray, least: float) -> dict[tuple[int, int, int, int], float]:
+    """Those that the kernels find, under the same names."""
+    n = len(words)
+    found = posteriors(part.kernel, words, allowed, 0, least)
+    assert found is not None
+    cells, names = spans_of_cells(n).tolist(), {k: RULES.index(rule) for rule, k in number_in_kernel(part).items()}
+    return {
+        (*cells[cell], split, rule if split == WORD else names[rule]): math.exp(log)
+        for log, cell, split, rule in (one.tolist() for one in found[0][["posterior", "cell", "split", "rule"]])
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_symbol_that_may_not_stand_in_a_cell_only_takes_trees_away(seed):
+    """All else is as it is without those trees, for every symbol of every cell, those of words too."""
+    part = random_part(seed)
+    words, cells, every = vectors(part, 3, seed), spans_of_cells(3).tolist(), list(trees(0, 0, 3))
+    some = 0
+    for cell, symbol in [*np.ndindex(6, 5), (0, [0, 1, 2])]:  # of the last the first word's tag alone is left
+        allowed = everything(3)
+        allowed[cell, symbol] = 0
+        closed = [(*cells[cell], one) for one in np.arange(5)[symbol].ravel().tolist()]
+        left = [t for t in every if not any((i, j, rule[0]) in closed for i, j, _, rule in anchored(t))]
+        if left:
+            wanted = shares_of(part, words, left)
+            assert found_shares(part, words, allowed, 1e-12) == pytest.approx(wanted, rel=1e-9)
+            some += len(left) < len(every)
+    assert some > 5
+
+
+@pytest.mark.parametrize("least", [0.1, 0.2])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_is_improbable_is_not_followed(seed, least):
+    """Rules below it lose what trees with it have, and nothing more."""
+    part = random_part(seed)
+    words, every = vectors(part, 3, seed), list(trees(0, 0, 3))
+    wanted, found = shares_of(part, words, every), found_shares(part, words, everything(3), least)
+    kept = {(i, j, rule[0]) for i, j, _, rule in anchored(list(found))}
+    chances = [probability(part, words, tree) for tree in every]
+    cut = [any((i, j, rule[0]) not in kept for i, j, _, rule in anchored(tree)) for tree in every]
+    lost = sum(p for p, gone in zip(chances, cut, strict=True) if gone) / sum(chances)
+    assert 0.0 < lost < 0.9 and len(found) < len(wanted)
+    for anchor, p in wanted.items():
+        if anchor in found:
+            assert max(p - lost, least) <= found[anchor] * (1 + 1e-9) and found[anchor] <= p * (1 + 1e-9)
+        else:
+            assert p - lost < least
+    assert any(p < wanted[anchor] * (1 - 1e-6) for anchor, p in found.items())
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_cells_in_which_nothing_may_stand_only_take_trees_away(n):
+    part = random_part(0)
+    words, cells = vectors(part, n, 0), spans_of_cells(n).tolist()
+    for closed in range(n * (n + 1) // 2):
+        if cells[closed] == [0, n]:
+            continue
+        allowed = everything(n)
+        allowed[closed] = 0
+        left = [t for t in trees(0, 0, n) if cells[closed] not in [[start, end] for start, end, _, _ in t]]
+        total = sum(probability(part, words, tree) for tree in left)
+        found = posteriors(part.kernel, words, allowed, 0, 1e-12)
+        assert (found is None) == (total == 0.0)
+        if found is not None:
+            assert found[1] == pytest.approx(math.log(total), rel=1e-12) and closed not in found[0]["cell"]

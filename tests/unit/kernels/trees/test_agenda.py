@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from spacy_dtparse.kernels.trees import agenda
+from spacy_dtparse.kernels.trees.score import make_cache
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
@@ -25,3 +27,38 @@ def test_a_larger_table_has_all_states_met():
     agenda._rehash(full, bigger)
     there = bigger[bigger["key"] != agenda.EMPTY]
     assert sorted(there.tolist()) == full.tolist()
+
+
+NEEDS = {"states": agenda.NEED_STATES, "met": agenda.NEED_MET, "cache": agenda.NEED_CACHE}
+
+
+def lengths(rooms) -> dict[str, int]:
+    return {"states": len(rooms[0].states), "met": len(rooms[0].met), "cache": len(rooms[1].scores)}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_only_what_is_too_short_grows(name):
+    """What just fits stays the very same array; what lacks one place is replaced, with all that it held."""
+    some, cache = agenda.make_agenda(5, 50, True, True), make_cache(64, 3)
+    before = lengths((some, cache))
+    some.states["cost"] = np.arange(len(some.states))
+    some.heap[:] = np.arange(len(some.heap))
+    for of, place in NEEDS.items():
+        some.mark[place] = before[of]
+    same, same_cache = agenda.with_room(some, cache)
+    assert all(one is other for one, other in zip((*same, *same_cache), (*some, *cache), strict=True))
+    some.mark[NEEDS[name]] += 1
+    more, more_cache = agenda.with_room(some, cache)
+    after = lengths((more, more_cache))
+    assert {of for of in after if after[of] > before[of]} == {name} and after[name] <= 2 * before[name] + 2
+    assert len(more.heap) == len(more.states)
+    assert np.array_equal(more.states["cost"][: before["states"]], some.states["cost"])
+    assert np.array_equal(more.heap[: before["states"]], some.heap)
+    assert more.path is some.path and more.mark is some.mark and more.ends is some.ends
+
+
+def test_a_greedy_search_has_no_heap_that_grows():
+    some = agenda.make_agenda(5, 50, False, False)
+    some.mark[agenda.NEED_STATES] = len(some.states) + 1
+    more, _ = agenda.with_room(some, make_cache(2, 3))
+    assert len(more.states) > len(some.states) and more.heap is some.heap and len(some.heap) == 1

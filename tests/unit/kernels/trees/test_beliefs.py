@@ -354,6 +354,53 @@ def test_what_is_scored_over_a_window():
         assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
 
 
+def test_an_item_behind_the_first_is_one_item_too():
+    """The labels over a constituent that is there already are those of a chain, wherever it stands."""
+    words, want = lexicon(), from_python(pruning.want_labels)
+    table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
+    table[0, :, 1], table[1, :, 1] = 1, 2
+    state = KernelState.start(
+        Rules("r2l", words.labels.strings, COLLINS, 4, True), words, ("cat",) * 3, ("NN",) * 3, 4
+    )
+    tokens = with_beliefs(state.tokens, as_arrays(slow.Beliefs({(2, 3): (0.9, ("NP", "VP"), (0.6, 0.3))})))
+    wanted = np.ones(len(LABELS), np.bool_)
+    for built, labels in ((False, {"NP"}), (True, {"VP"})):
+        if built:
+            state.apply(2, 3, "NP")
+        want(state.grammar, table, tokens, state.nodes, state.frontier, 3, 2, 3, wanted)
+        assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
+
+
+def test_levels_of_probabilities():
+    """Unlikely below a half, all but certain from 0.98 on."""
+    level, bin_of_kernel = from_python(pruning.level_of), from_python(b.bin_of)
+    for probability, expected in ((0.0, 0), (0.49, 0), (0.5, 1), (0.96, 1), (0.979, 1), (0.98, 2), (0.999, 2)):
+        assert level(bin_of_kernel(probability)) == expected
+
+
+@pytest.mark.parametrize("budget", [0, 200])
+def test_what_a_reader_is_sure_of_is_built_without_a_score(budget):
+    """A shift is taken where nothing else is left, a window where it is the only one and the reader sure of its label;
+    what is in doubt is scored."""
+    words, n = lexicon(), 4
+    table = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 7, np.uint64)
+    table[:, pruning.NAMED :] = 0
+    table[0, pruning.NAMED, CHAINS.index("NP")] = 1 << words.labels.number("NP")
+    model = untrained(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
+    parser = DtreeParser(replace(model, labels=table), SearchSettings(budget=budget))
+    text, tags = sentence(random.Random(3), n)
+    tree = [(0, 4), (0, 2), (2, 4)]
+    for doubtful in (None, *tree):
+        spans = {span: (0.7 if span == doubtful else 0.999, ("NP",), (0.6, 0.0)) for span in tree}
+        spans.update({span: (0.999, ("NP",), (0.999, 0.0)) for span in tree if span != doubtful})
+        tokens = with_beliefs(words.encode(text, tags), as_arrays(slow.Beliefs(spans)), trust=1.0, sure=0.9)
+        parses = parser._search_all(tokens, np.array([0, len(tokens)]), np.array([0, n]), [budget], parser.settings)
+        assert STATUSES[parses.statuses[0]] != "fallback"
+        if doubtful is None:
+            assert parses.items.tolist() == [[0, 4, 3], [0, 4, 0], [0, 2, 0], [2, 4, 0]]
+        assert (parses.counts[0, 1] == 0) == (doubtful is None)
+
+
 def test_constraints_beside_beliefs():
     """The search obeys them, and comes to an end, whatever the reader believes."""
     words, rng = lexicon(), random.Random(8)

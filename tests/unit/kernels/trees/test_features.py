@@ -22,6 +22,7 @@ from tests.unit.kernels.harness import (
     EVERY_KIND,
     KERNEL_MARKS,
     NEAR_LEFT,
+    SEQUENCES,
     SLOW,
     STRATEGIES,
     collecting,
@@ -56,7 +57,8 @@ def replayed(rules: Rules, lexicon, tree, actions) -> list[tuple]:
 
 
 PLAIN = [name for name, table in TABLES.items() if not table().reads_beliefs]
-PAIRS = [(name, strategy) for name in (*PLAIN, EVERY_KIND.name, NEAR_LEFT.name) for strategy in STRATEGIES]
+OWN = (EVERY_KIND.name, NEAR_LEFT.name, SEQUENCES.name)
+PAIRS = [(name, strategy) for name in (*PLAIN, *OWN) for strategy in STRATEGIES]
 
 
 @pytest.mark.parametrize(("name", "strategy"), PAIRS)
@@ -67,7 +69,7 @@ def test_atoms_are_those_of_the_table(name, strategy):
     rules = Rules(strategy, lexicon.labels.strings, COLLINS, arity, name != "baseline")
     atoms, parts = collecting(table, lexicon)
     runner = replayer(rules, lexicon, table, atoms, parts)
-    n_rows = 0
+    n_rows, n_direct, met = 0, int(atoms.state[0]), set()
     sizes = (1, 3, 8) if SLOW else (1, 2, 3, 5, 8, 13)
     for tree in gold_trees(rng, lexicon, sizes, arity + 1):
         derivation = gold(lexicon, tree, strategy, seed=n_rows)
@@ -81,7 +83,9 @@ def test_atoms_are_those_of_the_table(name, strategy):
             expected = read.atoms(state, i, j, shift=shift)
             assert sorted(got) == sorted(set(expected)), (tree, i, j, shift)
         n_rows += len(rows)
+        met.update(flat.tolist())
     assert n_rows > len(sizes)
+    assert met >= {*range(n_direct, int(atoms.state[0]))}, "no combination is numbered that no window has"
     assert int(atoms.state[0]) == len(names) == len(set(names))
     assert all(names) and not any(name.startswith("hashed atom") for name in names)
 
@@ -114,6 +118,23 @@ def test_replay_writes_which_inference_is_right_and_where_top_may_stand():
                     not shift and rules.label_fits(state, i, j, "TOP") and len(state.frontier) == 1
                 )
                 assert numbers[row] == step
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_buffers_that_just_fit_do_not_grow(strategy):
+    lexicon, table = small_lexicon(), templates("near_left")
+    tree = gold_trees(random.Random(2), lexicon, (5,), 3)[0]
+    derivation = gold(lexicon, tree, strategy)
+    runner = replayer(Rules(strategy, lexicon.labels.strings, COLLINS, 3), lexicon, table, *collecting(table, lexicon))
+    indptr = runner.run(derivation)[0].copy()
+    room = [len(indptr) - 1, int(indptr[-1])]
+    for less in ([0, 0], [1, 0], [0, 1]):
+        runner._allocate(room[0] - less[0], room[1] - less[1])
+        assert np.array_equal(runner.run(derivation)[0], indptr)
+        assert (runner._room.tolist() == room) == (less == [0, 0])
+    for end in indptr[1:].tolist():  # room that ends within any row, that of a window or a shift
+        runner._allocate(room[0], end - 1)
+        assert np.array_equal(runner.run(derivation)[0], indptr)
 
 
 def test_replay_grows_its_buffers_and_repeats_itself():

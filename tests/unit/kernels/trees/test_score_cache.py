@@ -1,12 +1,17 @@
-"""A cache of scores that grows keeps what it has."""
+"""A cache of scores: what it takes for the same window, and that it keeps what it has when it grows."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.trees import score
 from spacy_dtparse.kernels.trees.score import CACHE_ENTRY, grow_cache, make_cache
-from tests.unit.kernels.harness import KERNEL_MARKS
+from spacy_dtparse.model.trees.model import GATE_REACH, make_grammar
+from spacy_dtparse.trees.heads import COLLINS
+from tests.reference.states import STRATEGIES, Rules
+from tests.unit.kernels.harness import KERNEL_MARKS, KernelState, small_lexicon
 
 pytestmark = KERNEL_MARKS
 
@@ -35,3 +40,23 @@ def test_a_grown_cache_has_the_same_content(used):
             assert bigger.entries[at]["key"], "it would not be found"
             at = (at + 1) % 64
         assert bigger.entries[at]["row"] == row
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_windows_are_the_same_where_nothing_differs_that_templates_see(strategy):
+    """Of two states that differ in one item, by how far templates look to the left and to the right. Under shift_reduce
+    all that is on the left are tokens, which are where they are."""
+    lexicon, key = small_lexicon(), from_python(score._window_key)
+    n, i, j = 10, 4, 6
+    rules = Rules("r2l", lexicon.labels.strings, COLLINS, 3)
+    for at in range(n):
+        one = KernelState.start(rules, lexicon, ("cat",) * n, ("NN",) * n)
+        other = one.copy()
+        other.apply(at, at + 1, "NP")
+        for left in range(5):
+            for right in range(5):
+                grammar = make_grammar(strategy, 3, True, len(lexicon.labels), left, right)
+                keys = [int(key(grammar, of.nodes, of.frontier, 0, n, i, j, np.uint64(7))) for of in (one, other)]
+                first = i if strategy == "shift_reduce" else i - max(left, GATE_REACH)
+                seen = first <= at < j + right
+                assert (keys[0] != keys[1]) == seen

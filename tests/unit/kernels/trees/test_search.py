@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.trees.score import inference_cost
+from spacy_dtparse.kernels.trees.score import inference_cost, make_cache
 from spacy_dtparse.kernels.trees.state import make_nodes
 from spacy_dtparse.model.trees.model import untrained
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
@@ -169,6 +169,27 @@ def test_shipped_tables(strategy, name):
     assert result.tree.spans() == spans(found.state)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_scores_that_are_kept_are_those_of_their_windows(strategy):
+    """With templates that see a few items around a window, most windows of a search were scored in another state."""
+    for seed in range(2 if SLOW else 6):
+        made = hand_made(strategy, ("NP", "VP", "TOP"), seed, table="near_left")
+        words, tags = sentence(random.Random(seed), 4 if SLOW else 6)
+        budget = 150 if SLOW else 2_000
+        found = agenda(made.rules, tags, made.scorer(words, tags), budget)
+        parser = DtreeParser(made.model).with_settings(budget=budget)
+        for turn in range(2):  # and none is left from the sentence before
+            before = int(parser._local.scratch.features.mark[0]) if turn else 0
+            result = parser.parse(words, tags)
+            assert (result.cost, result.status, result.n_scored) == (found.cost, found.status, found.scored)
+            assert result.tree.spans() == spans(found.state)
+            cache = parser._local.rooms[True].cache
+            used = int(cache.used[0])
+            rows = cache.entries["row"][cache.entries["key"] != 0]
+            assert sorted(rows.tolist()) == [*range(used)] and 0 < used < result.n_scored
+            assert parser._local.scratch.features.mark[0] - before == used, "each window's features are read once"
+
+
 def test_bottom_up_meets_a_state_once():
     """Without merging the same search queues more; with it each state is followed from its cheapest path."""
     less = 0
@@ -271,6 +292,54 @@ def test_the_state_table_and_the_heap_grow():
         found = agenda(made.rules, tags, made.scorer(words, tags), 8_000)
         result = parser.parse(words, tags)
         assert (result.cost, result.n_scored, int(counts[3])) == (found.cost, found.scored, found.queued)
+
+
+def test_a_second_sentence_of_the_same_size_needs_no_more_room():
+    """The arrays that a search leaves behind are those of the next, and what has grown once is large enough."""
+    for strategy, n in (("bottom_up", 3), ("shift_reduce", 4)) if SLOW else (("bottom_up", 8), ("shift_reduce", 12)):
+        made = hand_made(strategy, ("NP", "VP", "TOP"), 2)
+        words, tags = sentence(random.Random(3), n)
+        tokens = made.model.lexicon.encode(words, tags)
+        for budget in (0, 2_000):
+            parser = DtreeParser(made.model)
+            first = parser._search(tokens, budget)
+            before = parser._local.rooms[budget > 0]
+            again = parser._search(tokens, budget)
+            after = parser._local.rooms[budget > 0]
+            assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0])
+            assert list(map(id, _arrays(before))) == list(map(id, _arrays(after)))
+            agenda_arrays = (after.agenda.states, after.agenda.heap, after.agenda.path, after.agenda.ends)
+            for array in (*agenda_arrays, after.nodes.item, after.node_costs):  # nothing that is left in them is read
+                array.view(np.uint8)[:] = 0x5A
+            third = parser._search(tokens, budget)
+            assert first[1:3] == third[1:3] and np.array_equal(first[0], third[0])
+
+
+@pytest.mark.parametrize("table", ["every_kind", "near_left"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
+    """A search that begins with the shortest arrays there can be finds what one with plenty of room finds."""
+    made = hand_made(strategy, ("NP", "VP", "TOP"), 2, table=table)
+    words, tags = sentence(random.Random(3), 3 if SLOW else 6)
+    tokens = made.model.lexicon.encode(words, tags)
+    for budget in (0, 40 if SLOW else 500):
+        parser = DtreeParser(made.model)
+        first, keep = parser._search(tokens, budget), budget > 0
+        room = parser._local.rooms[keep]
+        agenda, cache = room.agenda, room.cache
+        agenda = agenda._replace(states=agenda.states[:1].copy(), heap=agenda.heap[: 1 + keep].copy())
+        agenda = agenda._replace(met=np.zeros(2, agenda.met.dtype))
+        if len(cache.entries) > 2:
+            cache = make_cache(4, cache.scores.shape[1])
+        parser._local.rooms[keep] = room._replace(agenda=agenda, cache=cache)
+        again = parser._search(tokens, budget)
+        assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0]) and np.array_equal(first[3], again[3])
+        assert len(parser._local.rooms[keep].agenda.states) > 1
+
+
+def _arrays(part) -> list[np.ndarray]:
+    """The arrays of a part of a room, those of its own parts among them."""
+    return [part] if isinstance(part, np.ndarray) else [array for below in part for array in _arrays(below)]
 
 
 @pytest.mark.parametrize("strategy", ["shift_reduce", "r2l", "l2r"])

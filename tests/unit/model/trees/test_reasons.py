@@ -126,6 +126,28 @@ def test_names_of_the_same_child_are_one():
     assert topic_of("reader: window second chain") == "reader: window second"
 
 
+@pytest.mark.parametrize(
+    ("asked", "known", "said"),
+    [
+        ("word", {"word": '"and"', "label": "CC"}, "“and”"),  # of a word nobody asked whether it is a conjunction
+        ("word", {"word": '"in"', "label": "PP"}, "a PP headed by “in”"),
+        ("label", {"label": "CC"}, "a conjunction (CC)"),
+        ("label word", {"label": "CC", "word": '"and"'}, "“and”, a conjunction (CC)"),
+        ("tag", {"tag": "NN"}, "headed by a noun (NN)"),
+        ("tag", {"tag": "NN", "label": "NP"}, "an NP headed by a noun (NN)"),
+        ("tag", {"tag": "NN", "label": "NN"}, "a noun (NN)"),
+        ("label tag", {"tag": "NN", "label": "NP"}, "an NP headed by a noun (NN)"),
+        ("word tag", {"tag": "NN", "label": "NP", "word": '"cat"'}, "an NP headed by “cat” (NN)"),
+    ],
+)
+def test_a_place_in_one_clause(asked, known, said):
+    """Its label, part of speech and word, as far as they were asked for; that a phrase is one is always said."""
+    place = "right item 0"
+    told = {f"{place} {name}": value for name, value in known.items()}
+    tests = [(AtomTest(f"{place} {name}", "=", known[name]), True) for name in asked.split()]
+    assert fact(place, told, tests) == f"the next item on the right is {said}"
+
+
 def test_a_fact_tells_what_is_there_and_else_what_is_not():
     asked = [(AtomTest("right item 0 label", "=", "CC"), False), (AtomTest("right item 0 word", "=", '"and"'), False)]
     known = {"right item 0 label": "PP", "right item 0 word": '"in"'}
