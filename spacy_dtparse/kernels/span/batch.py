@@ -10,7 +10,7 @@ from .network import decode, read_some, span_probabilities
 from .whole import place_of_bare, take_up_bare
 
 DONE, MORE_ROOM, BARE = 0, 1, 2
-"""Why `parse_each` ends: all sentences are parsed; there is no room for the next one; the last one, a long one, has bare
+"""Why `parse_each` ends: all sentences are parsed; there is no room for the next one; the last one is long and has bare
 tokens."""
 
 

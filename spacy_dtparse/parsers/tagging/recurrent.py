@@ -100,10 +100,9 @@ class RecurrentTagger(StoredParser):
         found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
         lengths = [len(text) for text in texts]
         pieces = list(self._pieces(lengths))
-        if not pieces:
-            return []
-        with kernels_for(KIND, sum(lengths)):
-            best, starts = self._score([self._rows(encoded[piece.text], piece) for piece in pieces])
+        if pieces:
+            with kernels_for(KIND, sum(lengths)):
+                best, starts = self._score([self._rows(encoded[piece.text], piece) for piece in pieces])
         at = 1
         for piece in pieces:
             here = slice(at + piece.start - piece.first, at + piece.end - piece.first)

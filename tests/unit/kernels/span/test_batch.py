@@ -7,7 +7,10 @@ import pytest
 
 from spacy_dtparse.kernels.span.batch import BARE, DONE, MORE_ROOM, Batch, Chart, parse_each
 from spacy_dtparse.kernels.span.network import decode, read_gaps
-from spacy_dtparse.parsers.span import SpanParser, SpanSettings
+from spacy_dtparse.parsers.span import SpanParser, SpanSettings, together, whole
+from spacy_dtparse.parsers.span import parser as span_parser
+from spacy_dtparse.parsers.span.kbest import CANDIDATE
+from spacy_dtparse.parsers.span.whole import PIECE
 from tests.span_models import CHAINS, SENTENCES, random_model, with_bare
 from tests.unit.kernels.harness import KERNEL_MARKS
 
@@ -19,7 +22,7 @@ SHORTER = [(words[:n], tags[:n]) for words, tags in SENTENCES for n in range(1, 
 
 
 def chart_of(parser: SpanParser) -> Chart:
-    return Chart(*parser._chain_table, parser._least(), 0.0)
+    return Chart(*parser._chain_table, parser._least(), 0.0, CANDIDATE, 0)
 
 
 def batch_of(parser: SpanParser, sentences, together: int, room: int) -> Batch:
@@ -41,7 +44,7 @@ def alone(parser: SpanParser, words, tags):
     items, costs = np.empty((3 * SIZE * (n + 1), 3), np.int32), np.empty(3 * SIZE * (n + 1))
     gaps, own = gaps.reshape((1, 4, n + 1, m)), own.reshape((1, n + 1))
     count, tried = decode(
-        gaps, own, parser._weights, parser._bias, *chart_of(parser)[:2], 0, n, *chart_of(parser)[2:], items, costs
+        gaps, own, parser._weights, parser._bias, *chart_of(parser)[:2], 0, n, *chart_of(parser)[2:4], items, costs
     )
     return items[:count].tolist(), costs[:count].tolist(), tried
 
@@ -73,7 +76,8 @@ def test_a_batch_is_its_sentences(together: int, room: int) -> None:
 
 @pytest.mark.parametrize("one_root", [False, True])
 def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
-    """What was read of that sentence is still there, so it need not be read again."""
+    """If it is too long for these to be taken up at once, as all are here; what was read of it is still there, so it
+    need not be read again."""
     parser = SpanParser(with_bare(random_model(1, seed=4), share=0.3, one_root=one_root), SpanSettings(whole=False))
     whole = SpanParser(parser.model)
     m, bare, seen = parser._weights.shape[1], whole._bare, []
@@ -100,8 +104,12 @@ def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])
-def test_parses_are_those_of_the_long_way(share: float) -> None:
-    """Sentence by sentence, each read by itself, as several networks do it."""
+@pytest.mark.parametrize("piece", [3, PIECE])
+def test_parses_are_those_of_the_long_way(share: float, piece: int, monkeypatch) -> None:
+    """Sentence by sentence, each read by itself, as several networks do it; tokens are taken up at once or later."""
+    for module in (whole, together):
+        monkeypatch.setattr(module, "PIECE", piece)
+    monkeypatch.setattr(span_parser, "PIECE", piece)
     parser = SpanParser(with_bare(random_model(1, seed=4), share))
     found = parser.parse_batch(SHORTER)
     for (words, tags), result in zip(SHORTER, found, strict=True):
