@@ -190,7 +190,7 @@ def _stored_columns(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]
     with the spans. None where its attrs are such that it cannot be stored, or the bytes are others."""
     try:
         stored = group.to_bytes()
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # of whatever a user has put into the attrs
         return None
     before = len(stored) - len(group) * _STORED.itemsize
     if before < 0:

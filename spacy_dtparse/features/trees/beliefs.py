@@ -33,7 +33,7 @@ class Reader(Protocol):
         """The beliefs of each sentence, words and tags."""
 
     def beliefs_together(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[Beliefs, np.ndarray]:
-        """The same as `together` has them."""
+        """The same, of at least one sentence, as `together` has them."""
 
 
 def together(beliefs: Sequence[Beliefs]) -> tuple[Beliefs, np.ndarray]:

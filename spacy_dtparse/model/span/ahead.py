@@ -40,6 +40,6 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
 
 
 CHART = (parse_each,)
-"""What a parse needs."""
+"""What a parse by one network needs, unless the sentence is too long for one chart."""
 READER = (read_beliefs, find_bare)
 """What boosted trees need of their reader."""

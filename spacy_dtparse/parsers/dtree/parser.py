@@ -286,7 +286,7 @@ class DtreeParser(RecipeParser):
         changed = set(np.flatnonzero(orphans).tolist())
         if self._repeated:
             likely = np.flatnonzero(tokens[:, SURE] >= LIKELY)
-            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]
+            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]  # rows of tokens go next
             if len(likely):
                 own = np.searchsorted(rows, likely, side="right") - 1
                 changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())  # rows of beliefs

@@ -305,6 +305,8 @@ class SpanParser(StoredParser):
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
         """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
+        if not sentences:
+            return []
         found, begins = self.beliefs_together(sentences)
         return [
             Beliefs(*(array[start:end] for array in found))
@@ -312,7 +314,7 @@ class SpanParser(StoredParser):
         ]
 
     def beliefs_together(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
-        """`beliefs` of all sentences, one behind the other, and where those of each begin, int64 (S + 1,)."""
+        """`beliefs` of all sentences, at least one, in one piece, and where those of each begin, int64 (S + 1,)."""
         parts = []
         for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
             if len(self._networks) == self._first == 1 and not is_long:

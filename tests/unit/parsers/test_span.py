@@ -76,6 +76,7 @@ def test_beliefs_about_several_sentences_are_those_about_each(networks: int) -> 
     work = [(list(words[:1]) * n, list(tags[:1]) * n) for n in (1, long, 2, 45, 3, long)] + list(SENTENCES)
     work += [SENTENCES[n % 2] for n in range(60)]  # more than are read at once
     told, fewer = parser.beliefs(work), parser.beliefs(work[:-1])
+    assert parser.beliefs([]) == []
     assert [found.masses.tolist() for found in fewer] == [found.masses.tolist() for found in told[:-1]]
     for (own, own_tags), found in list(zip(work, told, strict=True))[:: 7 if SLOW else 1]:
         wanted = parser._beliefs(parser.read(own, own_tags))
