@@ -18,7 +18,7 @@ from spacy_dtparse.parsers.settings import SearchSettings
 from spacy_dtparse.trees.tree import Tree
 from tests.dependency_models import SENTENCES, random_model
 from tests.reference.dependencies import is_tree
-from tests.unit.kernels.harness import KERNEL_MARKS
+from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 
 pytestmark = KERNEL_MARKS
 
@@ -182,6 +182,7 @@ def test_links(clock, monkeypatch):
             assert len(set(result.heads[max(done, 1) :])) == 1, "the others hang on one token"
 
 
+@pytest.mark.skipif(SLOW, reason="minutes in plain Python, and the clock is what counts")
 def test_what_reading_took_is_counted_where_links_are_cut(clock, monkeypatch):
     parser = DependencyParser(random_model())
     parse, parsed = DependencyParser.parse, []
