@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from spacy_dtparse.checks import check, real_number, share, whole_number
+from spacy_dtparse.stored_names import stored_as, to_stored
 
 
+@stored_as("width", "units", "layers", "least", "most")
 @dataclass(frozen=True)
 class NetworkConfig:
     """Sizes of the network: `width` of the table, `units` in a direction, `layers`. A word or part of one is listed
@@ -22,6 +24,7 @@ class NetworkConfig:
         check(self, dict.fromkeys(("width", "units", "layers", "least", "most"), whole_number(1)), "network")
 
 
+@stored_as("curly", "lower", "title", "upper", "split_hyphens", "drop_final", "newline", "wrapped")
 @dataclass(frozen=True)
 class AugmentConfig:
     """Chance per sentence of being shown in another typography; 0 turns a variant off.
@@ -50,6 +53,10 @@ class AugmentConfig:
         return self.newline > 0 or self.wrapped > 0
 
 
+@stored_as(
+    "epochs", "batch", "learn_rate", "warmup_steps", "dropout_table", "dropout_layers", "hide", "starts", "average",
+    "run_lengths", "seed",
+)  # fmt: skip
 @dataclass(frozen=True)
 class FitConfig:
     """The training loop.
@@ -83,6 +90,7 @@ class FitConfig:
         check(self, {"batch": whole_number(1), "hide": real_number(0), "starts": real_number(0), **above, **shares})
 
 
+@stored_as("network", "augment", "fit")
 @dataclass(frozen=True)
 class TaggingConfig:
     """Everything that decides what a tagger learns, save the sentences themselves."""
@@ -93,7 +101,7 @@ class TaggingConfig:
 
     def fingerprint(self) -> str:
         """A short hash of all settings; equal settings give equal fingerprints."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(to_stored(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
 # Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold.
