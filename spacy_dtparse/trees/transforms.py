@@ -17,6 +17,7 @@ from itertools import accumulate
 from typing import ClassVar, NamedTuple
 
 from ..errors import ConfigError, TreeError
+from ..stored_names import stored_as
 from .labels import EMPTY_TAG, PUNCTUATION_TAGS, QUOTE_TAGS, base_label
 from .punctuation import lower_punctuation
 from .tree import Tree
@@ -126,6 +127,7 @@ class Removal(NamedTuple):
     kept: tuple[int, ...]
 
 
+@stored_as("steps")
 @dataclass(frozen=True)
 class Recipe:
     """The preprocessing steps in use, by name; they are always done in the order of STEPS.
