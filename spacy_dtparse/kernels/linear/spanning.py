@@ -137,8 +137,8 @@ def _best_head(node, value, tie, node_of):
 
 @kernel
 def spanning_tree(scores, heads):
-    """The best tree, projective or not, in O(n²) and one contraction of a cycle at a time. Shapes, ties and result as
-    the module says.
+    """Find the best tree, projective or not, in O(n²), contracting one cycle at a time. For shapes, ties and the result
+    see the module's docstring.
     """
     n = len(scores) - 1
     fine = _root_fine(scores)
