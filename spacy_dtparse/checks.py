@@ -70,8 +70,8 @@ def optional(setting: Setting) -> Setting:
 
 
 def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None:
-    """Raise ConfigError unless each attribute named in `allowed` has an allowed value. `kind`: kind of the settings, for
-    the message."""
+    """Raise ConfigError unless each attribute named in `allowed` has an allowed value. `kind`: kind of the settings,
+    for the message."""
     for name, setting in allowed.items():
         value = getattr(settings, name)
         if not setting.fits(value):

@@ -173,9 +173,9 @@ class _Nowhere:
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """LLVM intermediate code of a kernel that only kernels call. Each calling kernel copies it and optimises it together
-    with its own code. No machine code of the kernel itself is generated, since nothing would run it, and the kernel is
-    not optimised by itself."""
+    """LLVM intermediate code of a kernel that only kernels call. Each calling kernel copies it and optimises it
+    together with its own code. No machine code of the kernel itself is generated, since nothing would run it, and the
+    kernel is not optimised by itself."""
 
     codegen = property(lambda self: _Nowhere())
 
@@ -314,9 +314,9 @@ if hasattr(os, "sched_yield"):
 
     @inner_kernel(plain=_go_on)
     def give_way():
-        """Yield the CPU to a waiting thread, if there is one. Kernels call it between pieces of work of some tenths of a
-        millisecond: with more threads than CPUs, the thread that holds the GIL would otherwise wait for a CPU, and all
-        others for the GIL. It takes less than a microsecond."""
+        """Yield the CPU to a waiting thread, if there is one. Kernels call it between pieces of work of some tenths of
+        a millisecond: with more threads than CPUs, the thread that holds the GIL would otherwise wait for a CPU, and
+        all others for the GIL. It takes less than a microsecond."""
         _sched_yield()
 else:
     give_way = inner_kernel(_go_on)

@@ -22,8 +22,8 @@ _FUSES = _has("fma", "neon", "fp-armv8")
 
 
 def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., None]:
-    """Make a function for kernels, block(left, left_step, right, right_step, out, out_step, k), that writes to `out` the
-    product of `rows` rows of k values at `left` and k rows of `vectors` · `lanes` values at `right`.
+    """Make a function for kernels, block(left, left_step, right, right_step, out, out_step, k), that writes to `out`
+    the product of `rows` rows of k values at `left` and k rows of `vectors` · `lanes` values at `right`.
 
     Values are float32. `left`, `right`, `out` are addresses; steps from row to row are in bytes; k ≥ 1. Each output is
     the sum of its products in order of k, fused if the processor can, so it has the same bits in a block of any shape.

@@ -1,8 +1,8 @@
 """Hash tables of exact 64-bit feature keys: open addressing, key 0 marks an empty slot.
 
-A plain table has a slot for every key. In a table of families a key's upper bits are a bin, and keys that differ only in
-the bin are a family, which is found by one look-up. Look-ups wait for memory, so looking up many keys is fast only if
-they are looked up together: `find_families` waits for many at a time.
+A plain table has a slot for every key. In a table of families a key's upper bits are a bin, and keys that differ only
+in the bin are a family, which is found by one look-up. Look-ups wait for memory, so looking up many keys is fast only
+if they are looked up together: `find_families` waits for many at a time.
 """
 
 from typing import NamedTuple
@@ -104,7 +104,8 @@ class FamilyTable(NamedTuple):
     numbers: np.ndarray
 
     def weights(self, weights: np.ndarray) -> np.ndarray:
-        """Reorder the weights of keys, (F,) by id, for kernels: float32 by position; position 0, of no key, gets 0.0."""
+        """Reorder the weights of keys, (F,) by id, for kernels: float32 by position; position 0, of no key, gets
+        0.0."""
         return np.concatenate([np.zeros(1, np.float32), weights[self.numbers[1:]].astype(np.float32)])
 
 
@@ -145,7 +146,8 @@ def make_families(keys: np.ndarray) -> FamilyTable:
 
 @inner_kernel
 def find_families(rows, keys, count, room, families):
-    """Write the families of keys[:count] without bins, uint64, 0 if there is none. Scratch: `room` uint64 (2, count)."""
+    """Write the families of keys[:count] without bins, uint64, 0 if there is none. Scratch: `room` uint64 (2,
+    count)."""
     size = np.uint64(len(rows))
     at, still = room[0], room[1]  # the row examined for each key; keys whose row belongs to another key
     # The first loops do not depend on loaded values, so a processor can load many rows at once; and no loop branches on

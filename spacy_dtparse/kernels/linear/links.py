@@ -97,8 +97,8 @@ def tag_pair(first, second):
 
 @inner_kernel
 def _end_keys(atoms, h, m, keys, count):
-    """Write the keys of the paper's templates for words, tags and stems of the ends, and tags of their neighbours; return
-    the new count. `h`, `m`: rows of atoms."""
+    """Write the keys of the paper's templates for words, tags and stems of the ends, and tags of their neighbours;
+    return the new count. `h`, `m`: rows of atoms."""
     hw, hp, hwp = atoms[h, WORD], atoms[h, TAG], atoms[h, WORD_TAG]
     mw, mp, mwp = atoms[m, WORD], atoms[m, TAG], atoms[m, WORD_TAG]
     count = put_two(keys, count, 1, 1, hwp)
@@ -292,8 +292,8 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
 
 @kernel
 def tree_keys(atoms, guide, heads, written):
-    """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance, to `written` uint64. Return their
-    number; if it exceeds the length of `written`, the rest is not written."""
+    """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance, to `written` uint64. Return
+    their number; if it exceeds the length of `written`, the rest is not written."""
     n = len(heads) - 1
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
     room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
@@ -323,8 +323,8 @@ def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
 
 @kernel
 def score_links(atoms, guide, rows, weights, allowed, scores):
-    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, by position in a FamilyTable with `rows`. Links
-    that are not `allowed` (see `head_keys`) get UNLIKELY, so that there is always a tree."""
+    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, by position in a FamilyTable with `rows`.
+    Links that are not `allowed` (see `head_keys`) get UNLIKELY, so that there is always a tree."""
     n = len(atoms) - 3
     room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(len(scores), np.int64), np.empty(len(scores), np.int64)
@@ -343,9 +343,9 @@ def score_links(atoms, guide, rows, weights, allowed, scores):
 
 @kernel
 def list_features(atoms, guide, rows, numbers, ends_of_links, features):
-    """List the features of every link for training. Link (h, d) has the index h n + d - 1; the features of link i, int32
-    from `numbers`, end at ends_of_links[i] and start where those of link i - 1 end. Return the number of features; if
-    it exceeds the length of `features`, the rest is not written.
+    """List the features of every link for training. Link (h, d) has the index h n + d - 1; the features of link i,
+    int32 from `numbers`, end at ends_of_links[i] and start where those of link i - 1 end. Return the number of
+    features; if it exceeds the length of `features`, the rest is not written.
     """
     n = len(atoms) - 3
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only

@@ -1,5 +1,5 @@
-"""Best dependency trees of a matrix of arc ("link") scores: Eisner's chart and the maximum spanning tree of Chu, Liu and
-Edmonds.
+"""Best dependency trees of a matrix of arc ("link") scores: Eisner's chart and the maximum spanning tree of Chu, Liu
+and Edmonds.
 
 Both take scores[h, d], float64 of shape (n + 1, n + 1), of the link from head h to dependent d. 0 is the root, which
 gets exactly one dependent; -inf forbids a link; the diagonal is ignored. Both write heads, int32 of shape (n + 1,),
@@ -21,7 +21,8 @@ from ..jit import inner_kernel, kernel
 
 @inner_kernel
 def link_tie(head, dependent):
-    """A fixed pseudo-random integer of at least 0 and below 2**40 for a link; sums of these break ties between trees."""
+    """A fixed pseudo-random integer of at least 0 and below 2**40 for a link; sums of these break ties between
+    trees."""
     key = np.uint64(head) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(dependent) * np.uint64(0xC2B2AE3D27D4EB4F)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -30,8 +31,8 @@ def link_tie(head, dependent):
 
 @inner_kernel
 def _best_split(near, far, near_tie, far_tie, s, t, first, step):
-    """Find the best split r >= `first` into a part from s to r and a part from r + step to t: the greatest sum of scores,
-    of equals the greatest sum of ties. Return (r, score, tie). `far` is transposed."""
+    """Find the best split r >= `first` into a part from s to r and a part from r + step to t: the greatest sum of
+    scores, of equals the greatest sum of ties. Return (r, score, tie). `far` is transposed."""
     best, at = -math.inf, first
     for r in range(first, first + t - s):
         score = near[s, r] + far[t, r + step]
@@ -144,7 +145,8 @@ def spanning_tree(scores, heads):
     fine = _root_fine(scores)
     if fine == 0.0:
         return False
-    # Row c: the best link into (contracted) node c from each token outside it, and the token of c that is its dependent.
+    # Row c: the best link into (contracted) node c from each token outside it, and the token of c that is its
+    # dependent.
     value, tie, into = np.empty(scores.shape), np.empty(scores.shape, np.int64), np.empty(scores.shape, np.int32)
     for d in range(1, n + 1):
         for h in range(n + 1):
@@ -190,8 +192,8 @@ def spanning_tree(scores, heads):
 
 @inner_kernel
 def _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into):
-    """Contract the cycle path[first:length] to the node `made`; the value of a link into it is its gain over the link of
-    the cycle that it replaces."""
+    """Contract the cycle path[first:length] to the node `made`; the value of a link into it is its gain over the link
+    of the cycle that it replaces."""
     n = len(value) - 1
     target = row[path[first]]
     for place in range(first, length):

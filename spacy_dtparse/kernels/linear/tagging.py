@@ -1,12 +1,12 @@
 """A log-linear tagger: features of a token and of the two previous labels, and the distribution over labels.
 
 The features are those of Ratnaparkhi (1996) as Clark & Curran (2007) use them for supertags: words and tags in a window
-of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. In addition: a word with a
-tag or with its neighbour, triples of tags, the shape of every word, the last label with the token's tag or word.
+of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. In addition: a word with
+a tag or with its neighbour, triples of tags, the shape of every word, the last label with the token's tag or word.
 
-Tokens are given as atoms, int32 (n + 4, COLUMNS): two rows for positions before the sentence, the n tokens, two rows for
-positions after it. 0 is an atom that the model does not have; no feature contains it. Keys are those of `links`: words
-below 2**24, tags and labels below 2**12.
+Tokens are given as atoms, int32 (n + 4, COLUMNS): two rows for positions before the sentence, the n tokens, two rows
+for positions after it. 0 is an atom that the model does not have; no feature contains it. Keys are those of `links`:
+words below 2**24, tags and labels below 2**12.
 
 Each token's distribution is normalised separately, given the previous labels. So the forward sums are the probabilities
 of a token's labels given the entire sentence: those of the backward pass would all be 1.
@@ -38,9 +38,9 @@ _HISTORY = 64
 
 
 class TagTables(NamedTuple):
-    """A tagger's model: the arrays of a PairTable, and a tag dictionary. Entry e of the tag dictionary allows the labels
-    allowed[allowed_from[e] : allowed_from[e + 1]], ascending; entry 0 allows all. `scale`: factor that converts a sum of
-    integer weights to an unnormalised log-probability."""
+    """A tagger's model: the arrays of a PairTable, and a tag dictionary. Entry e of the tag dictionary allows the
+    labels allowed[allowed_from[e] : allowed_from[e + 1]], ascending; entry 0 allows all. `scale`: factor that converts
+    a sum of integer weights to an unnormalised log-probability."""
 
     slots: np.ndarray
     numbers: np.ndarray
@@ -77,8 +77,8 @@ def token_keys(atoms, row, keys):
 
 @inner_kernel
 def history_keys(atoms, row, last, second, keys, count):
-    """Write the keys of a token's features with the atoms of the last label and of the second last, starting at `count`;
-    return the new count, at most MAX_HISTORY_KEYS more."""
+    """Write the keys of a token's features with the atoms of the last label and of the second last, starting at
+    `count`; return the new count, at most MAX_HISTORY_KEYS more."""
     w, t = atoms[row, WORD], atoms[row, TAG]
     count = put_twos(keys, count, _HISTORY, ((ONE, last), (second, last), (last, t), (w, last)))
     return put_fours(keys, count, _HISTORY + 4, ((ONE, second, last, t), (ONE, last, t, atoms[row + 1, TAG])))
@@ -127,7 +127,8 @@ def _keep(totals, n_cells, share, kept):
 
 @inner_kernel
 def _share_columns(last, n_states, columns, column_of):
-    """Assign the same column to states with the same last label; return the number of `columns`, each a label's atom."""
+    """Assign the same column to states with the same last label; return the number of `columns`, each a label's
+    atom."""
     n_columns = 0
     for state in range(n_states):
         column = 0
@@ -166,8 +167,8 @@ def _write_marginals(sums, n_columns, marginals):
 
 @inner_kernel
 def _scale_states(kept, n_states, sums, bests, sum_of, best_of):
-    """Scale the forward sums of the selected cells to a sum of 1, and the probabilities of their best paths to a maximum
-    of 1."""
+    """Scale the forward sums of the selected cells to a sum of 1, and the probabilities of their best paths to a
+    maximum of 1."""
     total, greatest = 0.0, 0.0
     for state in range(n_states):
         total += sums[kept[state]]
@@ -181,9 +182,9 @@ def _scale_states(kept, n_states, sums, bests, sum_of, best_of):
 def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
     """Compute the distribution of each token's label given the sentence, and the labels of the best sequence.
 
-    At each token the beam has at most `beam` pairs of labels with the greatest forward sums, each at least `share` times
-    the greatest one. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for each label of its
-    entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence in the beam.
+    At each token the beam has at most `beam` pairs of labels with the greatest forward sums, each at least `share`
+    times the greatest one. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for each label
+    of its entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence in the beam.
     """
     n = len(atoms) - 2 * EDGE
     keys = np.empty(MAX_TOKEN_KEYS + MAX_HISTORY_KEYS, np.uint64)
@@ -234,8 +235,8 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
 @kernel
 def offer_labels(atoms, allowed_from, allowed, marginals, beta, labels, chances, ends):
     """Select from the marginals of `tag_sentence` the labels with at least `beta` times the greatest probability, best
-    first, of equals the lower id first. Filled: `labels` int32 and `chances` float64, both as long as `marginals`; those
-    of token i end at ends[i], int64 (n,). Return their number."""
+    first, of equals the lower id first. Filled: `labels` int32 and `chances` float64, both as long as `marginals`;
+    those of token i end at ends[i], int64 (n,). Return their number."""
     read, written = np.int64(0), np.int64(0)
     kept = np.empty(allowed_from[1], np.int64)  # entry 0 allows all labels
     for i in range(len(atoms) - 2 * EDGE):

@@ -1,9 +1,9 @@
 """CKY: the most probable derivation of a sentence under a binary grammar with unary rules.
 
-The chart is filled by columns: for each end j, the cells (i, j) from i = j - 1 down to 0. Cells that end at j are stored
-densely (one row of scores per cell), because the right parts of a cell all end at j; a finished cell is also stored as a
-list of its items, from which left parts are taken. So memory is proportional to the number of items in the chart, and
-the innermost loop runs over the binary rules of one left child, which are adjacent.
+The chart is filled by columns: for each end j, the cells (i, j) from i = j - 1 down to 0. Cells that end at j are
+stored densely (one row of scores per cell), because the right parts of a cell all end at j; a finished cell is also
+stored as a list of its items, from which left parts are taken. So memory is proportional to the number of items in the
+chart, and the innermost loop runs over the binary rules of one left child, which are adjacent.
 
 Scores are natural logs of probabilities. Of equal derivations of an item the first wins: binary before unary, the
 smaller split, the smaller rule id; so results depend only on grammar and sentence.

@@ -1,9 +1,9 @@
 """Charts of grammars with latent annotations: inside and outside sums, posteriors of rules, and the tree with the
 greatest product of rule posteriors (the max-rule-product of Petrov & Klein 2007).
 
-Every symbol of the observable grammar has a vector of latent values; a chart cell stores the vectors of the symbols that
-a coarser grammar allows there, concatenated. A rule X -> Y Z stores only the rows [y, z, :] with a probability above 0,
-X -> Y only such rows [y, :]; after EM that is about one in twenty.
+Every symbol of the observable grammar has a vector of latent values; a chart cell stores the vectors of the symbols
+that a coarser grammar allows there, concatenated. A rule X -> Y Z stores only the rows [y, z, :] with a probability
+above 0, X -> Y only such rows [y, :]; after EM that is about one in twenty.
 
 Values of a cell are scaled by a power of two, `scale`, so that the largest inside value is near 1. Outside values are
 scaled so that inside times outside is a posterior, up to the inside value of the root.
@@ -123,8 +123,8 @@ def _add_row(to, at_to, factor, values, at, size, best):
 
 @inner_kernel
 def _chains(rules, place, of_cell, low, start, row, spare, up):
-    """Add chains of unary rules until the values converge: inside values, from the child `up` to the parent (row = start
-    + U row), or outside values, from the parent down to the child (row = start + U' row)."""
+    """Add chains of unary rules until the values converge: inside values, from the child `up` to the parent (row =
+    start + U row), or outside values, from the parent down to the child (row = start + U' row)."""
     for k in range(len(row)):
         row[k] = start[k]
     for _ in range(ROUNDS):
@@ -153,8 +153,8 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
 
 @inner_kernel
 def _best_chains(rules, place, of_cell, low, start, row, step):
-    """Replace every value by the maximum over chains of unary rules. No rule has a probability above 1, so a cycle never
-    increases a value; this terminates, without a cycle among the `step`s."""
+    """Replace every value by the maximum over chains of unary rules. No rule has a probability above 1, so a cycle
+    never increases a value; this terminates, without a cycle among the `step`s."""
     for k in range(len(row)):
         row[k] = start[k]
     changed = True

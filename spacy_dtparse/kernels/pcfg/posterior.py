@@ -39,8 +39,8 @@ def is_empty(scale):
 
 @inner_kernel
 def normalise(row, symbols, scale):
-    """Scale a row, which is 0 except for `symbols`, so that its largest value is in [1/2, 1); return the new scale, EMPTY
-    if all values are 0."""
+    """Scale a row, which is 0 except for `symbols`, so that its largest value is in [1/2, 1); return the new scale,
+    EMPTY if all values are 0."""
     high = 0.0
     for symbol in symbols:
         if row[symbol] > high:
@@ -274,7 +274,8 @@ def raise_scale(row, live, scale, cell, wanted):
 
 @inner_kernel
 def _within_chains(closure, seen, own, anywhere):
-    """Compute outside probabilities of symbols anywhere in a unary chain, `anywhere`, from those on top of it, `seen`."""
+    """Compute outside probabilities of symbols anywhere in a unary chain, `anywhere`, from those on top of it,
+    `seen`."""
     n_symbols = len(seen)
     few = len(own) * FEW < n_symbols
     for a in own:
@@ -354,11 +355,11 @@ def outside(
 
     Call it after `inside`. Filled: `out` float64 (2, cells, S), the true value times 2 ** `out_scale` int64 (cells,):
     [1] for a symbol on top of its unary chain, [0] anywhere in a chain (both only for the symbols in `chart`);
-    `allowed` uint8 (cells, S). The posterior of a symbol is its expected number over the cell in a tree of the sentence,
-    out[0] * chart[1] / probability of the sentence. A symbol below the threshold is not expanded, so the posteriors
-    below it are smaller by its contribution; with a threshold of 0 all symbols are expanded. Scratch: `active` PAIR
-    (R,), the part of left child b is [`active_from[b]`, `active_from[b + 1]`), int32 (S + 1,).
-    Return the log of the sentence's probability, -inf if there is no tree (then nothing is filled).
+    `allowed` uint8 (cells, S). The posterior of a symbol is its expected number over the cell in a tree of the
+    sentence, out[0] * chart[1] / probability of the sentence. A symbol below the threshold is not expanded, so the
+    posteriors below it are smaller by its contribution; with a threshold of 0 all symbols are expanded. Scratch:
+    `active` PAIR (R,), the part of left child b is [`active_from[b]`, `active_from[b + 1]`), int32 (S + 1,). Return the
+    log of the sentence's probability, -inf if there is no tree (then nothing is filled).
     """
     n_symbols = len(ranges)
     top = cell_number(0, n)

@@ -1,9 +1,9 @@
 """Spines in a chart: the labels, and the parts of constituents, that are allowed over each cell.
 
-For each of its labels, a candidate spine of a word determines where a constituent with that label and head can begin and
-end: if the head has no left neighbours in it and in everything below, it begins with the head. A constituent of several
-tokens also begins at a word that may open one and ends at a word that may close one. So a chart keeps only what some
-word supports, without a decision for each word: the pruning of Kummerfeld et al. (2010) for a chart parser.
+For each of its labels, a candidate spine of a word determines where a constituent with that label and head can begin
+and end: if the head has no left neighbours in it and in everything below, it begins with the head. A constituent of
+several tokens also begins at a word that may open one and ends at a word that may close one. So a chart keeps only what
+some word supports, without a decision for each word: the pruning of Kummerfeld et al. (2010) for a chart parser.
 
 Parts are those of a binarisation that removes children from the outside in, first those left of the head. A left part
 still has some of these, and ends where the constituent does. A right part begins where the head child does, and has

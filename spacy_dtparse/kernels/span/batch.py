@@ -55,9 +55,9 @@ class Batch(NamedTuple):
 
 @kernel(error_model="numpy")
 def parse_each(network, weights, bias, batch, together, sentence, chart, never, one_root, room):
-    """Call `kernels.span.network.decode` for all sentences, starting with index `sentence`, and attach unattached tokens
-    (`take_up_bare`). Return (index of the next sentence, DONE, MORE_ROOM or BARE). The encoding of the last sentence is
-    then in `gaps` and `own`.
+    """Call `kernels.span.network.decode` for all sentences, starting with index `sentence`, and attach unattached
+    tokens (`take_up_bare`). Return (index of the next sentence, DONE, MORE_ROOM or BARE). The encoding of the last
+    sentence is then in `gaps` and `own`.
 
     `together`: maximum number of rows that are encoded at once (at least one sentence is). `weights` float32 (1, m, C),
     `bias` (1, C): the network's label weights. `never`, `one_root`: see `kernels.span.whole`; if `never` is empty, no

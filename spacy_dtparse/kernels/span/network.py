@@ -58,8 +58,8 @@ def dot(left, right, m):
 
 @kernel(fastmath=True, error_model="numpy")
 def read_gaps(network, numbers, firsts, gaps, own):
-    """Encode the gaps of sentences as projections, n + 1 for a sentence of n tokens. The bits do not depend on the other
-    sentences of a batch.
+    """Encode the gaps of sentences as projections, n + 1 for a sentence of n tokens. The bits do not depend on the
+    other sentences of a batch.
 
     `numbers` int32 (rows, k): ids of table rows, n + 2 rows per sentence; `firsts` int32 (sentences + 1,): offsets of
     the sentences' rows, and the number of rows. Filled: `gaps` float32, concatenated by sentence, each (4, n + 1, m),
@@ -96,7 +96,7 @@ def read_gaps(network, numbers, firsts, gaps, own):
         for t in range(here):
             own[gap] = dot(left[gap], network.from_left, m)
             for j in range(m):
-                ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # multiplied by RIGHT: the score of a right end alone
+                ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # a right end's score alone, times RIGHT
                 for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
                     ends[kind, t, j] = projected[gap, kind * m + j]
             gap += 1
@@ -104,8 +104,8 @@ def read_gaps(network, numbers, firsts, gaps, own):
 
 @kernel(fastmath=True, error_model="numpy")
 def score_spans(gaps, own, first, last, scores):
-    """Write the scores of all spans of [first, last), averaged over the networks, to float32 `scores` (last - first + 1,
-    last - first + 1); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
+    """Write the scores of all spans of [first, last), averaged over the networks, to float32 `scores` (last - first +
+    1, last - first + 1); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
     n_networks, m = gaps.shape[0], gaps.shape[3]
     size = last - first + 1
     right = np.empty((n_networks * m, size), dtype=REAL)
@@ -162,9 +162,9 @@ def label_spans(gaps, weights, bias, spans, out):
 
 @kernel(error_model="numpy")
 def probable_spans(gaps, own, first, last, least):
-    """The spans of [first, last) whose posterior probability is at least `least`, ordered by start, then end: (start and
-    end int32 (c, 2), posteriors float64 (c,)). Single tokens have a posterior of 1. `gaps` (networks, kinds, gaps, m)
-    may lack LABEL_LEFT and LABEL_RIGHT."""
+    """The spans of [first, last) whose posterior probability is at least `least`, ordered by start, then end: (start
+    and end int32 (c, 2), posteriors float64 (c,)). Single tokens have a posterior of 1. `gaps` (networks, kinds, gaps,
+    m) may lack LABEL_LEFT and LABEL_RIGHT."""
     n = last - first
     scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, own, first, last, scores)
@@ -197,8 +197,8 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
 
 @kernel(error_model="numpy")
 def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, chances):
-    """Write the spans of `span_probabilities` that are constituents with a probability of at least `least`; return their
-    number.
+    """Write the spans of `span_probabilities` that are constituents with a probability of at least `least`; return
+    their number.
 
     Filled from index 0: `kept` int32 (c, 2): the spans; `masses` float64 (c,): that probability; `chains` int32 (c, 2),
     `chances` float64 (c, 2): the two most likely label chains (-1 if there is only one), and the probability that the
@@ -272,8 +272,8 @@ def read_beliefs(
 @kernel(error_model="numpy", nogil=False)
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
     """Find the constituents of [first, last): those of the binary tree with the greatest expected number of correct
-    labels, where each label counts its posterior probability minus `penalty`. Of equally good trees the one whose splits
-    are further left wins.
+    labels, where each label counts its posterior probability minus `penalty`. Of equally good trees the one whose
+    splits are further left wins.
 
     Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans with
     a posterior below `least` are ignored. Filled from index 0: `items` int32 (…, 3), start, end, label in pre-order,

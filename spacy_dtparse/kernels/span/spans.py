@@ -1,11 +1,11 @@
 """Charts over binary trees whose score is the sum of the scores of their spans: posteriors, the best tree, selection of
 spans that do not cross.
 
-Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored: the value of the span [i, j) is at [i, j] and at
-[j, i], so all parts that share an end of a span are in one row. Sums are computed on probabilities, as products of rows.
-Every span of two or more tokens is scaled by the same factor, chosen from the best tree's score, so that values stay in
-the range of float64 for sentences of usual length. `log_posteriors` is the reference implementation without such a
-limit; `tree_posteriors` uses whichever is needed. Scores are natural logarithms.
+Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored: the value of the span [i, j) is at [i, j] and
+at [j, i], so all parts that share an end of a span are in one row. Sums are computed on probabilities, as products of
+rows. Every span of two or more tokens is scaled by the same factor, chosen from the best tree's score, so that values
+stay in the range of float64 for sentences of usual length. `log_posteriors` is the reference implementation without
+such a limit; `tree_posteriors` uses whichever is needed. Scores are natural logarithms.
 """
 
 import math

@@ -95,9 +95,9 @@ def _faults(never, label, bare, beside):
 
 @kernel(error_model="numpy")
 def _children(items, count, parent, parents, tags, start, end, bare, beside):
-    """Split the children of constituent `parent`, or of the root if it is -1, into those within [start, end) (row 0) and
-    the others (row 1): `bare` int32 (2, tags): number of unattached tokens by tag; `beside` bool (2, labels + 1): marks
-    the labels of the constituents, and the last."""
+    """Split the children of constituent `parent`, or of the root if it is -1, into those within [start, end) (row 0)
+    and the others (row 1): `bare` int32 (2, tags): number of unattached tokens by tag; `beside` bool (2, labels + 1):
+    marks the labels of the constituents, and the last."""
     bare[:] = 0
     beside[:, :-1] = False
     beside[:, -1] = True
@@ -142,8 +142,8 @@ def _best_root(n, spans, logs):
 
 @kernel(error_model="numpy")
 def _count_faults(never, label, bare, beside, below, above):
-    """For each label over the children in row 0 of `_children`, count the faults (`_faults`) `below` it, and `above` it,
-    where `label` is the parent and the children in row 1 are its other children."""
+    """For each label over the children in row 0 of `_children`, count the faults (`_faults`) `below` it, and `above`
+    it, where `label` is the parent and the children in row 1 are its other children."""
     for top in range(len(below)):
         below[top] = _faults(never, top, bare[0], beside[0])
         already = beside[1, top]
@@ -174,15 +174,16 @@ def _repeats(items, parent, i, j, labels):
 
 @kernel(error_model="numpy")
 def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels):
-    """Attach the tokens that `place_of_bare` finds, in place, from left to right; return the new number of constituents.
+    """Attach the tokens that `place_of_bare` finds, in place, from left to right; return the new number of
+    constituents.
 
     `items`, `costs` (float64, -ln of a constituent's probability) must be long enough for the additions: at most one
-    chain per token, and one more. `one_root`: whether a constituent must cover all tokens if there is any. `spans` int32
-    (c, 2), `posteriors` float64 (c,), `logs` float32 (c, chains): candidate spans and log-probabilities of their chains,
-    from `network.span_probabilities`. The candidate must cover unattached tokens of the same parent, consist of complete
-    children of it, and leave fewer faulty unattached tokens, below it and next to it; the most probable such candidate
-    wins. If there is none, the most probable one wins that covers the token itself and may have it unattached. If that
-    is not possible either, the token stays unattached.
+    chain per token, and one more. `one_root`: whether a constituent must cover all tokens if there is any. `spans`
+    int32 (c, 2), `posteriors` float64 (c,), `logs` float32 (c, chains): candidate spans and log-probabilities of their
+    chains, from `network.span_probabilities`. The candidate must cover unattached tokens of the same parent, consist of
+    complete children of it, and leave fewer faulty unattached tokens, below it and next to it; the most probable such
+    candidate wins. If there is none, the most probable one wins that covers the token itself and may have it
+    unattached. If that is not possible either, the token stays unattached.
     """
     n, n_chains = len(tags), len(chain_from) - 1
     parents = np.empty(n, dtype=INDEX)

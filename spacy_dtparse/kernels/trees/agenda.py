@@ -15,16 +15,16 @@ STATE = np.dtype(
     [(name, np.int32) for name in ("parent", "i", "j", "label")] + [("cost", np.float64), ("hash", np.uint64)],
     align=True,
 )
-"""A state: its parent state (-1: it is the initial state), window [i, j) and label of the inference that created it, its
-cost, and (under BOTTOM_UP) an order-independent hash of its items."""
+"""A state: its parent state (-1: it is the initial state), window [i, j) and label of the inference that created it,
+its cost, and (under BOTTOM_UP) an order-independent hash of its items."""
 
 MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
 """An entry of the hash table of visited states: the state's hash (0: empty) and the lowest cost at which it was
 visited."""
 
 END = np.dtype([("cost", np.float64), ("key", np.uint64), ("state", np.int64), ("glued", np.bool_)], align=True)
-"""A complete parse: its cost, a hash of its tree if several parses are kept (`tree_key`), its last state, and whether no
-inference was left, so that its pieces are joined."""
+"""A complete parse: its cost, a hash of its tree if several parses are kept (`tree_key`), its last state, and whether
+no inference was left, so that its pieces are joined."""
 
 # Indices into `mark`: progress of the search, preserved between two calls of the kernel.
 CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
@@ -118,8 +118,8 @@ def item_hash(start, end, label, below):
 
 @inner_kernel
 def meet(met, key, cost):
-    """Return True if a state with this hash was visited at the same or a lower cost; else record it. The table must have
-    a free entry."""
+    """Return True if a state with this hash was visited at the same or a lower cost; else record it. The table must
+    have a free entry."""
     mask = np.uint64(len(met) - 1)
     key |= _ONE
     at = (key >> _S29) & mask
@@ -147,8 +147,9 @@ def tree_key(nodes, n_tokens):
 
 @inner_kernel
 def keep_end(agenda, cost, key, state, glued):
-    """Add a parse if it is among the k best. Of two with the same key the cheaper stays, of equal costs the earlier one.
-    Return the cost that other parses must stay below: that of the last of k parses, infinity if there are fewer."""
+    """Add a parse if it is among the k best. Of two with the same key the cheaper stays, of equal costs the earlier
+    one. Return the cost that other parses must stay below: that of the last of k parses, infinity if there are
+    fewer."""
     ends, mark = agenda.ends, agenda.mark
     count, k = mark[N_ENDS], len(agenda.ends)
     at = min(count, k - 1)

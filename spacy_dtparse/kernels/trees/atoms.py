@@ -46,7 +46,8 @@ def fold(state, key):
 
 @bare_kernel
 def lookup(keys, values, state, key):
-    """Id of the hashed atom `key`, -1 if it is unknown. While atoms are collected (state[2] = 1), an unseen key is added.
+    """Id of the hashed atom `key`, -1 if it is unknown. While atoms are collected (state[2] = 1), an unseen key is
+    added.
 
     `keys`, `values`, `state`: see AtomMap.
     """

@@ -21,13 +21,13 @@ SECOND, OTHER, DECIDED = 11, 12, 13
 """Columns of a span.
 
 END: its end. MASS: bin of the probability of a constituent there. CHAIN, CHAIN_2: ids of the most likely and the second
-most likely label chain, with the bins of their probabilities in SURE and SURE_2. STARTING, ENDING, CROSSING: bins of the
-expected number of longer constituents that start where it does, that end where it does, and of constituents that cross
-it. BUILT, SKIPPED: cost in the search of a constituent there, and of none. One of the two is 0; the outcome that is less
-likely than not costs its log odds times the weight of the marginals, in units of 1 / COST_UNIT. SECOND, OTHER: cost of a
-label of the second chain, and of a label of neither chain: the log ratio of the most likely chain's probability to
-theirs. DECIDED: 1 if the span model is confident of a constituent and its labels, -1 if it is confident that there is
-none, else 0."""
+most likely label chain, with the bins of their probabilities in SURE and SURE_2. STARTING, ENDING, CROSSING: bins of
+the expected number of longer constituents that start where it does, that end where it does, and of constituents that
+cross it. BUILT, SKIPPED: cost in the search of a constituent there, and of none. One of the two is 0; the outcome that
+is less likely than not costs its log odds times the weight of the marginals, in units of 1 / COST_UNIT. SECOND, OTHER:
+cost of a label of the second chain, and of a label of neither chain: the log ratio of the most likely chain's
+probability to theirs. DECIDED: 1 if the span model is confident of a constituent and its labels, -1 if it is confident
+that there is none, else 0."""
 COLUMNS = 14
 """Number of columns of a matrix with marginals."""
 COST_UNIT = 1024
@@ -115,8 +115,8 @@ def write_beliefs(columns, spans, masses, chains, chances, trust, sure, tokens, 
 
 @inner_kernel
 def _write_crossing(n, spans, masses, crossing, tokens):
-    """Fill CROSSING, the expected number of constituents that cross a span: a pair of spans crosses if one starts within
-    the other and ends after it."""
+    """Fill CROSSING, the expected number of constituents that cross a span: a pair of spans crosses if one starts
+    within the other and ends after it."""
     c = len(spans)
     for r in range(c):
         i, j = spans[r, 0], spans[r, 1]

@@ -1,9 +1,9 @@
 """Constraints in the search: constituents that a tree must have, and constituents that it must not have.
 
-A constraint is a row of int32: the tokens [START, END), the id of a LABEL or ANY, and whether it is WANTED (1: required,
-0: forbidden). A sentence without constraints has no rows. A window that crosses a required constituent is never built,
-nor is one that contains it before it exists; no shift happens until the required constituents that start with the stack
-exist. A forbidden constituent is not built.
+A constraint is a row of int32: the tokens [START, END), the id of a LABEL or ANY, and whether it is WANTED (1:
+required, 0: forbidden). A sentence without constraints has no rows. A window that crosses a required constituent is
+never built, nor is one that contains it before it exists; no shift happens until the required constituents that start
+with the stack exist. A forbidden constituent is not built.
 
 A window is a run of adjacent frontier items considered as the children of one inference.
 """
@@ -74,8 +74,8 @@ def constrain_windows(rules, nodes, frontier, windows_i, windows_j, n_windows):
 
 @inner_kernel
 def label_may_be(rules, nodes, frontier, i, j, label, top):
-    """Whether the constraints allow a label over a window. TOP is allowed when all constituents required over its tokens
-    exist. If a required label is missing on top of a constituent, only that label is allowed there."""
+    """Whether the constraints allow a label over a window. TOP is allowed when all constituents required over its
+    tokens exist. If a required label is missing on top of a constituent, only that label is allowed there."""
     item, node = nodes.item, np.int64(frontier[i])
     start, end = item[node]["start"], item[frontier[j - 1]]["end"]
     on_top = j - i == 1 and (label == top or item[node]["first"] >= 0)

@@ -89,7 +89,8 @@ class Nodes(NamedTuple):
     """The nodes of one sentence: 0..n-1 are its tokens, then the inferred items.
 
     `item` NODE (capacity,); `pool` int32: the children of all items, concatenated; `used` int32 (2,): number of nodes
-    and pool entries in use. Nodes are one array of records, because every array argument of a kernel costs compile time.
+    and pool entries in use. Nodes are one array of records, because every array argument of a kernel costs compile
+    time.
     """
 
     item: np.ndarray

@@ -14,8 +14,8 @@ from .atoms import fold, mix
 UNIT = 256
 """A weight of 1 nat."""
 
-# Prefixes of atoms: the hash of all items of the window, of its first and last item, of the items to its left and right,
-# nothing, or the second and third together; each except the last with the number of items.
+# Prefixes of atoms: the hash of all items of the window, of its first and last item, of the items to its left and
+# right, nothing, or the second and third together; each except the last with the number of items.
 _WHOLE, _ENDS, _OUTER, _NOTHING, _FRAME = 0, 1, 2, 3, 4
 
 # Fields of an item: its symbol, the symbols of its first and last child, its number of children (at most 4), its head's

@@ -31,8 +31,8 @@ def _hard_windows(
     grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j, n_windows,
     keys,
 ):  # fmt: skip
-    """Keep the windows that are correct, that TOP may cover, that have marginals, or that pass the window filter; return
-    their number."""
+    """Keep the windows that are correct, that TOP may cover, that have marginals, or that pass the window filter;
+    return their number."""
     mask = np.uint64(len(gate) - 1)
     n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
     kept = np.int64(0)

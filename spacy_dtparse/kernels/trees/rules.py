@@ -3,10 +3,10 @@
 A rule is a conjunction of present and absent atoms. It has one bit in the word-packed set *alive*: no active atom is
 negated by the rule. A rule with present atoms has one more bit for each of them: the atom is still *awaited*. An active
 atom only clears bits: of rules that negate it in the first set, and of rules that await it in the others. So the order
-of atoms does not matter and repeats are harmless: the atoms shared by all candidates of a state are applied once, and so
-are those that a candidate shares with all later ones (`rules_batch`). A rule counts if it is alive and awaits no atom.
-Values are added as integers in units of `CONFIDENCE_GRID`, so the score is, bit for bit, the sum of the leaves that a
-walk through the trees reaches.
+of atoms does not matter and repeats are harmless: the atoms shared by all candidates of a state are applied once, and
+so are those that a candidate shares with all later ones (`rules_batch`). A rule counts if it is alive and awaits no
+atom. Values are added as integers in units of `CONFIDENCE_GRID`, so the score is, bit for bit, the sum of the leaves
+that a walk through the trees reaches.
 """
 
 from typing import NamedTuple

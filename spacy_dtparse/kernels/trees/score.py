@@ -22,10 +22,10 @@ SHIFT_SEED = np.uint64(0x5851F42D4C957F2D)
 
 
 class SearchModel(NamedTuple):
-    """All model arrays that the search uses. The atom maps give the compact atom ids of their rule sets: one for windows
-    (all labels), one for the shift classifier (a single label). `gate` int16: weights of the window filter; of length 1
-    if there is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; unused without a span
-    model."""
+    """All model arrays that the search uses. The atom maps give the compact atom ids of their rule sets: one for
+    windows (all labels), one for the shift classifier (a single label). `gate` int16: weights of the window filter; of
+    length 1 if there is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; unused without a
+    span model."""
 
     grammar: Grammar
     heads: HeadTable
@@ -39,9 +39,9 @@ class SearchModel(NamedTuple):
 
 
 class SearchScratch(NamedTuple):
-    """Scratch arrays of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels` uint64
-    (max windows of a state,), `scores` float64 (max windows, labels), `shift` float64 (1, 1), `gate_keys` int64: see
-    `kernels.trees.gate.gate_keys`, and the scratch arrays of features and rules."""
+    """Scratch arrays of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
+    uint64 (max windows of a state,), `scores` float64 (max windows, labels), `shift` float64 (1, 1), `gate_keys` int64:
+    see `kernels.trees.gate.gate_keys`, and the scratch arrays of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray

@@ -116,8 +116,8 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
 
 @inner_kernel
 def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
-    """Whether a label is legal over a window: TOP only over the single item that covers everything, nothing over TOP, no
-    label twice in a unary chain."""
+    """Whether a label is legal over a window: TOP only over the single item that covers everything, nothing over TOP,
+    no label twice in a unary chain."""
     item = nodes.item
     top = grammar.options[4]
     node = frontier[i]
