@@ -140,7 +140,7 @@ def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
 
 @inner_kernel
 def _close_unary(closure, ranges, own, few, base, whole):
-    """Compute inside probabilities with unary chains on top, for the symbols `own` if there are `few`, else for all."""
+    """Compute inside probabilities with unary chains on top, for the symbols `own` if `few`, else for all."""
     if few:
         for b in own:
             if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
