@@ -40,7 +40,7 @@ def find_slot(slots, key):
 @kernel
 def fill_slots(keys, slots, numbers):
     """Insert keys, uint64 (F,), all different and none 0, into empty `slots`, uint64 (a power of two above F,);
-    numbers[slot], int32, is then the key's index.
+    `numbers[slot]`, int32, is then the key's index.
     """
     for place in range(len(keys)):
         slot = find_slot(slots, keys[place])

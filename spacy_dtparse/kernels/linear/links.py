@@ -205,7 +205,8 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
         count = put_two(keys, count, 62, atoms[last + 1, WORD], pair)
     own, heads_own, inner_label = guide.labels[dependent], guide.labels[head], _label_at(guide, inner)
     count = put_fours(keys, count, 100, (
-        (own, same, hp, mp), (own, state, ONE, mp), (heads_own, same, hp, mp), (heads_own, own, hp, mp),
+        (own, same, hp, mp), (own, state, ONE, mp), (heads_own, same, hp, mp),
+        (heads_own, own, hp, mp),
     ))  # fmt: skip
     count = put_two(keys, count, 104, mwp, tag_pair(heads_own, same))
     return put_fours(keys, count, 105, (

@@ -135,7 +135,7 @@ def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
 
 @bare_kernel
 def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, rows, back, queue, ranks, marks):
-    """Fill the chart of a sentence of n words; return DONE, or MORE_ROOM if `items` is too short (call again with a
+    """Fill the chart of a sentence of n words; return DONE, or `MORE_ROOM` if `items` is too short (call again with a
     longer copy to continue at the column where it stopped).
 
     `rules` RULE (R,), `ranges` int32 (S, 4). `leaves` ITEM: the possible tags of each word with their log probability;

@@ -71,7 +71,7 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
 
 @bare_kernel(fastmath=False)  # explicit, since otherwise the caller's option would apply
 def sum_rows(table, factor, numbers, out):
-    """Write to out[t] the sum of the table rows with the ids numbers[t], each times its factor.
+    """Write to out[t] the sum of the table rows with the ids `numbers[t]`, each times its factor.
 
     `table` (V, d): int8 as stored, or float32; `factor` float32 (V,), `numbers` int32 (n, k), `out` float32 (n, d). An
     int8 table and the same table in float32 give the same bits: without `fastmath`, a product is rounded before it is

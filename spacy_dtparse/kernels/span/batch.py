@@ -35,10 +35,10 @@ class Batch(NamedTuple):
     """S concatenated sentences, and arrays for their encodings and trees.
 
     `numbers` int32 (rows, k), `firsts` int32 (S + 1,): as in `kernels.span.network.read_gaps`; `tags` int32 (rows,):
-    the id of each row's tag. `read` int64 (2,): the sentences [read[0], read[1]) are encoded, initially none; `gaps`,
-    `own` float32: their encodings, see `kernels.span.network.read_some`. Filled: `items` int32 (…, 3): start, end,
-    label in pre-order, without the root, and `costs` float64; sentence s has items[ends[s] : ends[s + 1]] (`ends` int64
-    (S + 1,)). `tried` int64 (S,): number of labelled spans.
+    the id of each row's tag. `read` int64 (2,): the sentences [`read[0]`, `read[1]`) are encoded, initially none;
+    `gaps`, `own` float32: their encodings, see `kernels.span.network.read_some`. Filled: `items` int32 (…, 3): start,
+    end, label in pre-order, without the root, and `costs` float64; sentence s has items[ends[s] : ends[s + 1]] (`ends`
+    int64 (S + 1,)). `tried` int64 (S,): number of labelled spans.
     """
 
     numbers: np.ndarray
@@ -56,12 +56,12 @@ class Batch(NamedTuple):
 @kernel(error_model="numpy")
 def parse_each(network, weights, bias, batch, together, sentence, chart, never, one_root, room):
     """Call `kernels.span.network.decode` for all sentences, starting with index `sentence`, and attach unattached
-    tokens (`take_up_bare`). Return (index of the next sentence, DONE, MORE_ROOM or BARE). The encoding of the last
+    tokens (`take_up_bare`). Return (index of the next sentence, DONE, `MORE_ROOM` or `BARE`). The encoding of the last
     sentence is then in `gaps` and `own`.
 
     `together`: maximum number of rows that are encoded at once (at least one sentence is). `weights` float32 (1, m, C),
     `bias` (1, C): the network's label weights. `never`, `one_root`: see `kernels.span.whole`; if `never` is empty, no
-    token counts as unattached. `room`: a sentence of n tokens has at most room · (n + 1) items.
+    token counts as unattached. `room`: a sentence of n tokens has at most `room` · (n + 1) items.
     """
     m = weights.shape[1]
     parents = np.empty(len(batch.tags), dtype=INDEX)
@@ -79,8 +79,8 @@ def parse_each(network, weights, bias, batch, together, sentence, chart, never, 
         own = batch.own[gap : gap + n + 1].reshape((1, n + 1))
         items, costs = batch.items[at:], batch.costs[at:]
         count, batch.tried[sentence] = decode(
-            gaps, own, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.least, chart.penalty, items,
-            costs,
+            gaps, own, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.least, chart.penalty,
+            items, costs,
         )  # fmt: skip
         bare = False
         if len(never) > 0:

@@ -59,8 +59,8 @@ def place_of_bare(items, count, n, tags, never, parents, first):
 def find_bare(items, item_firsts, tags, firsts, never, parents, found):
     """Fill `found` bool (S,): whether `place_of_bare` finds a token in each of S concatenated sentences.
 
-    `items` int32 (…, 3): sentence s has items[item_firsts[s] : item_firsts[s + 1]], the root first, which is ignored; a
-    sentence with a label below 0 is skipped. `tags` int32 (tokens,) and the scratch `parents` int32 (tokens,) of a
+    `items` int32 (…, 3): sentence s has `items[item_firsts[s] : item_firsts[s + 1]]`, the root first, which is ignored;
+    a sentence with a label below 0 is skipped. `tags` int32 (tokens,) and the scratch `parents` int32 (tokens,) of a
     sentence start at `firsts[s]`.
     """
     for s in range(len(firsts) - 1):

@@ -36,7 +36,7 @@ _MARKS = 18
 class Agenda(NamedTuple):
     """Arrays of a search.
 
-    `states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
+    `states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` `MET` (M,), M a
     power of two; `path` int32: scratch for the longest path; `mark` int64: progress of the search; `ends` END (k,): the
     best parses found, at most k, of different trees, cheapest first."""
 

@@ -18,9 +18,9 @@ from .state import BOTTOM_UP, make_nodes
 class Sentences(NamedTuple):
     """S sentences of a batch, concatenated.
 
-    `tokens` int32 (rows, columns): the matrix of sentence s is the rows [rows[s], rows[s + 1]). `tags` int32 (tokens,):
-    symbol of each token's tag. `firsts` int64 (S + 1,): offsets of the sentences' tokens, and the number of tokens.
-    `budgets` int64 (S,): see `search_all`.
+    `tokens` int32 (rows, columns): the matrix of sentence s is the rows [`rows[s]`, `rows[s + 1]`). `tags` int32
+    (tokens,): symbol of each token's tag. `firsts` int64 (S + 1,): offsets of the sentences' tokens, and the number of
+    tokens. `budgets` int64 (S,): see `search_all`.
     """
 
     tokens: np.ndarray
@@ -33,7 +33,7 @@ class Sentences(NamedTuple):
 class Parses(NamedTuple):
     """The P = k S best parses of S sentences, k of each, cheapest first.
 
-    `items` int32 (I, 3): start, end, label in pre-order, the root first; parse p has items[firsts[p] : firsts[p + 1]]
+    `items` int32 (I, 3): start, end, label in pre-order, the root first; parse p has `items[firsts[p] : firsts[p + 1]]`
     (`firsts` int64 (P + 1,)), none if there are fewer than k parses. `item_costs` float64 (I,): cost of each item's
     inference. `costs` float64 (P,): costs of the parses. `statuses` int64 (P,): OPTIMAL, COMPLETE, GREEDY or FALLBACK.
     `counts` int64 (S, 4): states expanded, inferences scored, 1 if the first (greedy) parse is the best, states
@@ -114,8 +114,8 @@ def search_each(
                 scratch.features.stamp[:] = 0
         tags, counts = sentences.tags[first:last], parses.counts[sentence]
         ended = advance(
-            model, tokens, tags, n, sentences.budgets[sentence], confident, least, offers, own, scratch, agenda, cache,
-            node_costs,
+            model, tokens, tags, n, sentences.budgets[sentence], confident, least, offers,
+            own, scratch, agenda, cache, node_costs,
         )  # fmt: skip
         if ended == MORE_ROOM:
             break
@@ -142,8 +142,10 @@ def make_room(model: SearchModel, n_tokens: int, scratch: SearchScratch, keep: b
     capacity = _ITEMS * n_tokens + _MORE
     nodes = make_nodes(capacity, _POOL * capacity)
     return Room(
-        nodes, scratch, make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP),
-        make_cache(2048 if keep and options[6] >= 0 else 2, scratch.scores.shape[1]), np.zeros(len(nodes.item) + 1),
+        nodes, scratch,
+        make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP),
+        make_cache(2048 if keep and options[6] >= 0 else 2, scratch.scores.shape[1]),
+        np.zeros(len(nodes.item) + 1),
     )  # fmt: skip
 
 

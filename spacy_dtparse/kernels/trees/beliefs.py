@@ -13,21 +13,21 @@ import numpy as np
 from ..jit import bare_kernel, inner_kernel
 
 FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 6, 7, 8, 9
-"""Columns of a token: the rows [first, last) of the spans that start there; the sum of their SKIPPED; the cost of a
+"""Columns of a token: the rows [first, last) of the spans that start there; the sum of their `SKIPPED`; the cost of a
 constituent over a span without marginals."""
 
 END, MASS, CHAIN, SURE, CHAIN_2, SURE_2, STARTING, ENDING, CROSSING, BUILT, SKIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 SECOND, OTHER, DECIDED = 11, 12, 13
 """Columns of a span.
 
-END: its end. MASS: bin of the probability of a constituent there. CHAIN, CHAIN_2: ids of the most likely and the second
-most likely label chain, with the bins of their probabilities in SURE and SURE_2. STARTING, ENDING, CROSSING: bins of
-the expected number of longer constituents that start where it does, that end where it does, and of constituents that
-cross it. BUILT, SKIPPED: cost in the search of a constituent there, and of none. One of the two is 0; the outcome that
-is less likely than not costs its log odds times the weight of the marginals, in units of 1 / COST_UNIT. SECOND, OTHER:
-cost of a label of the second chain, and of a label of neither chain: the log ratio of the most likely chain's
-probability to theirs. DECIDED: 1 if the span model is confident of a constituent and its labels, -1 if it is confident
-that there is none, else 0."""
+`END`: its end. `MASS`: bin of the probability of a constituent there. `CHAIN`, `CHAIN_2`: ids of the most likely and
+the second most likely label chain, with the bins of their probabilities in `SURE` and `SURE_2`. `STARTING`, `ENDING`,
+`CROSSING`: bins of the expected number of longer constituents that start where it does, that end where it does, and of
+constituents that cross it. `BUILT`, `SKIPPED`: cost in the search of a constituent there, and of none. One of the two
+is 0; the outcome that is less likely than not costs its log odds times the weight of the marginals, in units of 1 /
+`COST_UNIT`. `SECOND`, `OTHER`: cost of a label of the second chain, and of a label of neither chain: the log ratio of
+the most likely chain's probability to theirs. `DECIDED`: 1 if the span model is confident of a constituent and its
+labels, -1 if it is confident that there is none, else 0."""
 COLUMNS = 14
 """Number of columns of a matrix with marginals."""
 COST_UNIT = 1024
@@ -136,15 +136,15 @@ def _write_crossing(n, spans, masses, crossing, tokens):
 def write_all(columns, firsts, spans, masses, chains, chances, believed_from, trust, sure, tokens, rows, sums):
     """Call `write_beliefs` for the sentences of a batch, which are concatenated.
 
-    `columns` int32 (tokens, TOKEN_COLUMNS): sentence s has columns[firsts[s] : firsts[s + 1]]. Its marginals start at
+    `columns` int32 (tokens, TOKEN_COLUMNS): sentence s has `columns[firsts[s] : firsts[s + 1]]`. Its marginals start at
     `believed_from[s]` in the arrays of `write_beliefs`, its rows of `tokens`, all 0, at `rows[s]`. Scratch: `sums`
-    float64 (rows + sentences,), all 0.
+    float64 (rows plus sentences,), all 0.
     """
     for s in range(len(firsts) - 1):
         t, b = slice(firsts[s], firsts[s + 1]), slice(believed_from[s], believed_from[s + 1])
         write_beliefs(
-            columns[t], spans[b], masses[b], chains[b], chances[b], trust, sure, tokens[rows[s] : rows[s + 1]],
-            sums[rows[s] + s : rows[s + 1] + s + 1],
+            columns[t], spans[b], masses[b], chains[b], chances[b], trust, sure,
+            tokens[rows[s] : rows[s + 1]], sums[rows[s] + s : rows[s + 1] + s + 1],
         )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Constraints in the search: constituents that a tree must have, and constituents that it must not have.
 
-A constraint is a row of int32: the tokens [START, END), the id of a LABEL or ANY, and whether it is WANTED (1:
+A constraint is a row of int32: the tokens [START, END), the id of a LABEL or ANY, and whether it is `WANTED` (1:
 required, 0: forbidden). A sentence without constraints has no rows. A window that crosses a required constituent is
 never built, nor is one that contains it before it exists; no shift happens until the required constituents that start
 with the stack exist. A forbidden constituent is not built.

@@ -48,16 +48,16 @@ SHARED, OWN = 0, 1
 
 class TemplateTable(NamedTuple):
     """A compiled table of feature templates; the first axis of `bounds` is the part (SHARED: the same for all windows
-    with one start; OWN: all others).
+    with one start; `OWN`: all others).
 
     `places` int32 (P, 4): type, location (or which child), offset (or parent position), 1 if it depends on the head.
     `slots` int32 (S, 2): position, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the
-    direct map. `ordered` int32 (O, 2): slots with bins of probabilities (all OWN), and 1 if they are tested as less
+    direct map. `ordered` int32 (O, 2): slots with bins of probabilities (all `OWN`), and 1 if they are tested as less
     than a bin, 0 as at least; `ordered_base` int64 (O,): first entry, for a missing position. `tuples` int32 (T, 4): up
     to three slots (-1: unused) and the template's id (hash seed).
     `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
     attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, or -1.
-    `bounds` int32 (2, 8): per part, [lo, hi) of positions, slots, unary, tuples; groups and sequence are always OWN.
+    `bounds` int32 (2, 8): per part, [lo, hi) of positions, slots, unary, tuples; groups and sequence are always `OWN`.
     """
 
     places: np.ndarray
@@ -80,9 +80,9 @@ NODE = np.dtype(
     align=True,
 )
 """A node: `label` symbol id; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle` first,
-last and head child (-1 for a token); `child_at`, `arity`: offset of its children in the pool, and their number. `own`:
-hash of its label, span and head. `key`: hash of its own hash and those of its first, head and last child, which covers
-everything that templates use."""
+last and head child (-1 for a token); `child_at`, `arity`: offset of its children in the pool, and their number.
+`own_hash`: hash of its label, span and head. `key`: hash of its own hash and those of its first, head and last child,
+which covers everything that templates use."""
 
 
 class Nodes(NamedTuple):

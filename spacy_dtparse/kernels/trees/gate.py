@@ -129,7 +129,7 @@ def _begin(nodes, frontier, i, arity, number, begin):
 @inner_kernel
 def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
     """Write the table indices of the N_KEYS atoms of the window [i, j) to the front of `keys` int64 (N_KEYS +
-    N_NUMBERS,).
+    `N_NUMBERS`,).
 
     `mask`: number of entries of the table, a power of two, minus 1.
     """

@@ -23,7 +23,7 @@ class HeadTable(NamedTuple):
     after a conjunction is replaced by the child before the conjunction.
     `scan` (C, S + 2): first the mode of a scan: LEFT, RIGHT (all children from that end), FIRST or LAST (that child
     only); then the rank of each symbol. The child of the lowest rank wins, of several the one nearest to the scan's
-    end; NOT_WANTED excludes a symbol. The last column is for a symbol that is not in the table. The last scan of each
+    end; `NOT_WANTED` excludes a symbol. The last column is for a symbol that is not in the table. The last scan of each
     rule accepts every symbol, so a rule always finds a head.
     """
 

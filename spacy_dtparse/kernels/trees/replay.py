@@ -28,8 +28,8 @@ def right_label(nodes, frontier, actions, ready, step, i, j):
 
 @inner_kernel
 def _hard_windows(
-    grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j, n_windows,
-    keys,
+    grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step,
+    windows_i, windows_j, n_windows, keys,
 ):  # fmt: skip
     """Keep the windows that are correct, that TOP may cover, that have marginals, or that pass the window filter;
     return their number."""
@@ -86,8 +86,8 @@ def _write_atoms(
 @kernel
 def replay(
     grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, ready, nodes, frontier,
-    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts, gate, least,
-    keys,
+    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts,
+    gate, least, keys,
 ):  # fmt: skip
     """Write the examples of every state of a derivation.
 
@@ -116,8 +116,8 @@ def replay(
         can_shift = shift_reduce and cursor > low
         if (len(gate) > 1 or believed(tokens)) and n_windows > 0:
             n_windows = _hard_windows(
-                grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j,
-                n_windows, keys,
+                grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step,
+                windows_i, windows_j, n_windows, keys,
             )  # fmt: skip
         if n_windows > 0:
             if rows + n_windows + can_shift > room[0]:

@@ -150,8 +150,8 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
             can_shift = not must_wait(offers.constraints, nodes, frontier, cursor, size)
     elif len(model.gate) > 1 and n_windows > 0:
         kept, most = gate_windows(
-            model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
-            scratch.gate_keys,
+            model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels,
+            n_windows, scratch.gate_keys,
         )  # fmt: skip
         if kept > 0 or can_shift:  # if there is no other inference, all windows are kept
             n_windows, windows_first = kept, most > 0
@@ -392,10 +392,11 @@ def _queue_successors(agenda, best_cost):
 
 @inner_kernel
 def advance(
-    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost
+    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache,
+    out_cost,
 ):  # fmt: skip
-    """Continue the search of `agenda`; return MORE_ROOM if an array is full (the marks show which), else 0. The parses
-    are the agenda's `ends`, from which `make_parse` builds trees.
+    """Continue the search of `agenda`; return `MORE_ROOM` if an array is full (the marks show which), else 0. The
+    parses are the agenda's `ends`, from which `make_parse` builds trees.
 
     The last entry of `out_cost` is the cost that a parse must stay below to be one of the k best.
     """

@@ -34,10 +34,10 @@ position at which one of them ends."""
 class Offers(NamedTuple):
     """Supertag candidates and constraints of a sentence.
 
-    `levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + PLACES), by token and height, with a bit for each candidate
-    spine: that has one of the L labels there (the last is TOP, which none has); that ends there; that has these sides
-    there; that ends at a position (independent of the height, stored at height 0). Of shape (1, 1, 1) if there are
-    none. `chains`: CHAIN (nodes,), scratch. `constraints` int32 (c, 4): see `constraints`.
+    `levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + `PLACES`), by token and height, with a bit for each
+    candidate spine: that has one of the L labels there (the last is TOP, which none has); that ends there; that has
+    these sides there; that ends at a position (independent of the height, stored at height 0). Of shape (1, 1, 1) if
+    there are none. `chains`: CHAIN (nodes,), scratch. `constraints` int32 (c, 4): see `constraints`.
     """
 
     levels: np.ndarray
@@ -53,7 +53,7 @@ def no_offers() -> Offers:
 @kernel
 def fill_levels(labels, sides, ends, places, tokens, bits, levels):
     """Write spines to `levels`, all zero (see `Offers`). Spine k is candidate bits[k] of token tokens[k]; it has the
-    labels[ends[k - 1]:ends[k]] with as many sets of `sides` (bits), and ends at the positions places[k] (bits); all
+    labels[ends[k - 1]:ends[k]] with as many sets of `sides` (bits), and ends at the positions `places[k]` (bits); all
     int32. Spine 0 starts at 0."""
     first = 0
     n_labels = levels.shape[2] - 1 - SIDES - PLACES
