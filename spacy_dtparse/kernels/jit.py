@@ -148,7 +148,7 @@ class _Cache(caching.FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store compiled code, and a stamp with the digest of its sources; see `warmup`."""
+        """Store compiled code, and a stamp with the digest of its sources; see `kernels.warmup`."""
         locator = self._impl.locator
         try:
             super().save_overload(sig, data)

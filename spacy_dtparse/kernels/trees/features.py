@@ -23,7 +23,8 @@ WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER = 0, 1, 2, 3, 4, 5
 TOKEN_COLUMNS = 6
 
 BELIEF = 16
-"""First attribute code of a span: column c of a span's marginals (see `beliefs`) has the code `BELIEF` + c."""
+"""First attribute code of a span: column c of a span's marginals (see `kernels.trees.beliefs`) has the code `BELIEF` +
+c."""
 
 # Types of positions: items, terminals, children of another position, spans with marginals.
 ITEM, TERMINAL, CHILD, BELIEVED = 0, 1, 2, 3

@@ -74,8 +74,8 @@ def believed_windows(
 
     Return their number; whether one of them, of several items or of a token, is a constituent with a probability of at
     least 0.5; and whether the span model is confident of the first remaining window and its label, in which case only
-    this one is kept. Windows of which it is confident that they are no constituents are dropped. `window_labels`
-    uint64: the labels of each remaining window, as bits. The matrix must have marginals."""
+    this one is kept. Windows are dropped if it is confident that they are no constituents. `window_labels` uint64: the
+    labels of each remaining window, as bits. The matrix must have marginals."""
     item = nodes.item
     top = np.int64(grammar.options[4])
     top_bit = _ONE << np.uint64(top)
