@@ -127,7 +127,7 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
             assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9)
             scored += 1
     assert scored
-    names = "reader: window mass < 0.98", "first label = NP & reader: window chain = NP", "first label = NP"
+    names = "span model: window mass < 0.98", "first label = NP & span model: window chain = NP", "first label = NP"
     assert [Rule((name,), (), 1.0).source for name in names] == ["reader", "both", "words"]
     assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
     assert parser.span_posteriors(words, tags) == parser.reader.span_posteriors(words, tags)

@@ -108,7 +108,7 @@ def test_lists_that_do_not_fit_are_refused() -> None:
         replace(parts, n_plain=99)
     with pytest.raises(DtparseError, match="without labels"):
         replace(parts, labels=type(parts.labels)([]))
-    with pytest.raises(DtparseError, match="4095 labels; a tagger tells at most 4094 apart"):
+    with pytest.raises(DtparseError, match="4095 labels; a tagger can have at most 4094"):
         replace(parts, labels=type(parts.labels)(map(str, range(4095))))
 
 
