@@ -46,7 +46,7 @@ def signatures(word: str, first: bool) -> list[str]:
 class WordClasses:
     """The word classes of a model. `classes`: all of them; names that begin with * are signatures.
 
-    A treebank word that begins with * is never a class of its own, so it cannot be confused with a signature.
+    A treebank word that begins with * is treated as a rare word, so it cannot be confused with a signature.
     """
 
     __slots__ = ("classes",)
