@@ -141,7 +141,10 @@ def test_a_fingerprint_is_of_all_that_decides() -> None:
         ({"grids": ["x"]}, r"grids\[0\] is 'x'; it must be a whole number from -20 to 20"),
         ({"label_names": []}, "'labels.labels' has numbers from 0 to 4; they must be from 0 below 0"),
         ({"label_names": list(LABELS[:2])}, "'labels.labels' has numbers from 0 to 4; they must be from 0 below 2"),
-        ({"stage0.weights": np.zeros(3, np.int16)}, r"shape \(3,\), where dimension 0 must be \d+ \(features of stage 0\)"),
+        (
+            {"stage0.weights": np.zeros(3, np.int16)},
+            r"shape \(3,\), where dimension 0 must be \d+ \(features of stage 0\)",
+        ),
         ({"stage0.keys": np.zeros(3, np.uint64)}, r"where dimension 0 must be 3 \(features of stage 0\)"),
         ({"labels.counts": np.array([1, 2])}, "is int64 of 1 dimensions; it must be int32 of 1"),
         ({"labels.labels": np.zeros(3, np.int32)}, r"where dimension 0 must be 3 \(pairs\)"),

@@ -90,7 +90,8 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
     assert model.bare is not None
     never = model.bare.never
     for wrong in (never[:-1], never[:, :-1], never[:, :, :-1], never[0], np.repeat(never, 2, axis=2)):
-        with pytest.raises(ModelFormatError, match=r"table of unattached tokens has the shape .* does not fit 4 labels and"):
+        message = r"table of unattached tokens has the shape .* does not fit 4 labels and"
+        with pytest.raises(ModelFormatError, match=message):
             replace(model, bare=BareTables(wrong, False))
         refuses(read_model, write_model(model), {"bare.never": wrong}, "table of unattached tokens|'bare.never'")
     refuses(read_model, write_model(model), {"bare.never": ~never}, "has fingerprint")
