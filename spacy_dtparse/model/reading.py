@@ -48,7 +48,7 @@ class ModelFormat(Generic[M]):
     compression: str = "lzma"
 
     def write(self, model: M, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-        """Write the model as a container; equal models and golden parses (`proofs`, see `parsers.proofs`) give equal
+        """Write the model as a container; equal models and golden parses (see `parsers.self_test`) give equal
         bytes. Raises ModelFormatError if `read` would reject the result."""
         parts, arrays = self.parts(model)
         meta = {"version": self.version, "fingerprint": model.fingerprint(), "proofs": list(proofs), "meta": model.meta}
@@ -62,7 +62,7 @@ class ModelFormat(Generic[M]):
             raise ModelFormatError(f"malformed {self.what}: {fault}; {FETCH}")
 
     def read(self, data: bytes) -> tuple[M, list[dict[str, Any]]]:
-        """Read the model of a container, and its golden parses (see `parsers.proofs`).
+        """Read the model of a container, and its golden parses (see `parsers.self_test`).
 
         Raises ModelFormatError if the bytes are not a container of this kind, are damaged, of another version, violate
         the schema, or do not match the fingerprint in them.

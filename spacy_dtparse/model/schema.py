@@ -24,7 +24,7 @@ MOST_STRINGS = 2**20
 _LONGEST = 10_000
 """Maximum number of characters of a word and of a text about the model; longer ones are harmless but useless."""
 _MOST_PROOFS, _LONGEST_PROOF = 8, 20
-"""Maximum number of golden parses, and of words in one: they are parsed when the model is loaded (`parsers.proofs`)."""
+"""Maximum number of golden parses, and of words in one: they are parsed when the model is loaded."""
 _DEEPEST, _MOST_PLAIN = 12, 100_000
 """Maximum number of levels and of values of a model's metadata."""
 _LIMIT = 1e300

@@ -126,7 +126,7 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_share: float = DENSE_SHARE) -> RuleSet:
     """Pack the well-formed ensembles of all labels, over atoms 0 .. n_atoms - 1, for `kernels.trees.rules`.
 
-    `dense_share` only trades memory for speed; see DENSE_SHARE.
+    `dense_share` only trades memory for speed; see `DENSE_SHARE`.
     """
     rules = _split_large(conjunctions(ensembles))
     n_labels, n_rules = len(ensembles), len(rules.label)
