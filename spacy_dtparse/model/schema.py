@@ -215,9 +215,9 @@ _WHITE = dict.fromkeys(map(ord, "\n\t\u00a0\u200d"), " ")
 @dataclass(frozen=True)
 class Array:
     """Constraints on an array of a file. `shape`: lengths, or names of sizes, where equal names mean equal lengths; as
-    a last resort None, any length. `least`, `most`: bounds of its values. `below`: an exclusive upper bound, or the
-    name of a size that the values index. `order`: "up" if the values must be strictly ascending, "level" if they may be
-    equal. `missing`: nan is allowed. `empty`: it may have no elements. `needed`: it is required."""
+    a last resort None, any length. `least`, `most`: bounds of its values. `below`: an exclusive upper bound, or
+    the name of a size that the values index. `order`: "up" if the values must be strictly ascending, "level" if they
+    may be equal. `missing`: nan is allowed. `empty`: it may have no elements. `needed`: it is required."""
 
     dtype: str
     shape: tuple[int | str | None, ...]
@@ -268,9 +268,9 @@ _ABOUT = plain()
 class Schema:
     """The content of a kind of file, in addition to its version and fingerprint.
 
-    `fields`: required fields; `more`: optional fields. `arrays`: returns the declarations of all arrays, from the
-    fields, which are validated by then, and from the arrays, which are not. `sizes`: returns sizes by name, from the
-    fields. `proof`: fields of a golden parse in addition to its words and tags. `about`: check of the metadata.
+    `fields`: required fields; `more`: optional ones. `arrays`: returns the declarations of all arrays, from
+    the fields, which are validated by then, and from the arrays, which are not. `sizes`: returns sizes by name, from
+    the fields. `proof`: fields of a golden parse in addition to its words and tags. `about`: check of the metadata.
     """
 
     fields: Mapping[str, Check]

@@ -1,7 +1,7 @@
 """Directional spines: they determine a tree without its brackets.
 
 A spine lists the constituents that a word heads. Its sides state on which sides of their heads these have other
-children; its place is the position of the highest one among its parent's children. Together they decide between shift
+children; its position is that of the highest one among its parent's children. Together they decide between shift
 and reduce.
 """
 
@@ -24,8 +24,8 @@ _PLACES, _SIDES = "(|).", {LEFT: "<", RIGHT: ">"}
 
 
 class SidedSpine(NamedTuple):
-    """A spine with the sides of the head in each constituent, and the `place` of the highest constituent (of the word,
-    if it heads none) in its parent."""
+    """A spine with the sides of the head in each constituent, and the `place` of the highest constituent (or of the
+    word, if it heads none) in its parent."""
 
     labels: Spine
     sides: tuple[int, ...]
@@ -33,7 +33,7 @@ class SidedSpine(NamedTuple):
 
 
 def sided_spines(tree: Tree, rules: HeadRules = COLLINS) -> list[SidedSpine]:
-    """Return the directional spine of each token (n spines); every child of the root has a place."""
+    """Return the directional spine of each token (n spines); every child of the root has a position."""
     labels: list[list[str]] = [[] for _ in tree.words]
     sides: list[list[int]] = [[] for _ in tree.words]
     extents = [(token, token + 1) for token in range(len(tree.words))]
@@ -51,7 +51,7 @@ def sided_spines(tree: Tree, rules: HeadRules = COLLINS) -> list[SidedSpine]:
 
 
 def write_sided(spine: SidedSpine) -> str:
-    """Format a directional spine: the place as "(" first, "|" inner, ")" last or "." below the root, then the labels
+    """Format a directional spine: the position as "(" first, "|" inner, ")" last or "." below the root, then the labels
     with "<" and ">" for the sides: "(-", ".VP>+S<>". Raises TreeError like `write_spine`, and for an invalid spine."""
     write_spine(spine.labels)
     _check(spine)
@@ -76,8 +76,8 @@ def read_sided(text: str) -> SidedSpine:
             raise TreeError("write_sided does not write it")
     except TreeError as error:
         raise TreeError(
-            f"{text!r} is not a directional spine; give one of {_PLACES}, then labels with {SEPARATOR!r} between them, "
-            f"or {EMPTY_SPINE!r} ({error})"
+            f"{text!r} is not a directional spine; give one of {_PLACES}, then labels with {SEPARATOR!r} between "
+            f"them, or {EMPTY_SPINE!r} ({error})"
         ) from None
     return spine
 
@@ -93,7 +93,7 @@ def _check(spine: SidedSpine) -> None:
     if len(labels) != len(sides) or not all(0 <= side <= LEFT + RIGHT for side in sides) or not 0 <= place <= ROOT:
         raise TreeError(
             f"{tuple(spine)!r} is not a directional spine; give labels, as many sides from 0 to {LEFT + RIGHT}, and a "
-            f"place from 0 to {ROOT}"
+            f"position from 0 to {ROOT}"
         )
 
 
@@ -133,10 +133,10 @@ def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[
             else:
                 raise TreeError(
                     f"no child of [{start}, {end}) is its head, and it is not the root; make a spine longer or change "
-                    "its place"
+                    "its position"
                 )
         stack.append(piece)
-    raise TreeError("no constituent begins with the first token; change the place or a side of its spine")
+    raise TreeError("no constituent begins with the first token; change the position or a side of its spine")
 
 
 def _is_edge(piece: _Piece, spine: SidedSpine, side: int) -> bool:
@@ -165,7 +165,7 @@ def _take_siblings(
             return piece.end, head
         if not stack:
             raise TreeError(
-                f"the constituent that begins with token {start} has no last child; change a place or a side of a spine"
+                f"the constituent that begins with token {start} has no last child; change a position or a side of a spine"
             )
         piece = stack.pop()
 

@@ -3,8 +3,8 @@ undone on parses.
 
 A step is a function of trees. Its inverse is applied to a different tree, a parse of the transformed sentence, so it
 cannot undo the step exactly; it restores every token and follows the treebank's conventions. The tokens that a step
-removes depend on tags alone (`_KEPT`), so they are the same for a tree and for a raw sentence. A step that would remove
-all tokens of a sentence removes none.
+removes depend on tags alone (`_KEPT`), so they are the same for a tree and for a raw sentence. A step that
+would remove all tokens of a sentence removes none.
 """
 
 from __future__ import annotations

@@ -90,10 +90,12 @@ class TagParts:
         least_affix: int = 5,
         cutoff: int = 20,
     ) -> TagParts:
-        """Build vocabularies from sentences (words, tags or (), labels): words that occur at least `least_word` times;
-        affixes that occur at least `least_affix` times, of words that occur fewer than `plain` times; all tags and
-        labels. Words that occur at least `cutoff` times may only have the labels seen with them, other words those seen
-        with their tag."""
+        """Build vocabularies from sentences (words, tags or (), labels).
+
+        They contain words that occur at least `least_word` times; affixes that occur at least `least_affix` times, of
+        words that occur fewer than `plain` times; all tags and labels. Words that occur at least `cutoff` times may
+        only have the labels seen with them, other words those seen with their tag.
+        """
         words, tags, labels = Counter[str](), Counter[str](), Counter[str]()
         of_word, of_tag = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for texts, own_tags, own_labels in sentences:

@@ -81,7 +81,9 @@ class TokenParts:
                 count[part] += times
         return cls([
             SymbolTable(
-                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= least][:most]
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= least][
+                    :most
+                ]
             )
             for count in counts
         ])  # fmt: skip

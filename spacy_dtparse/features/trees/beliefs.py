@@ -14,8 +14,8 @@ from ...kernels.trees.beliefs import COLUMNS, write_all
 class Beliefs(NamedTuple):
     """Probabilities of spans and labels of one sentence under a span model.
 
-    `spans` int32 (c, 2), ordered by start, then end, without duplicates; `masses` float64 (c,): the probability that
-    the span is a constituent; `chains` int32 (c, 2): ids of its two most probable label chains (-1: there is none);
+    `spans` int32 (c, 2), ordered by start, then end, without duplicates; `masses` float64 (c,): the probability
+    that the span is a constituent; `chains` int32 (c, 2): ids of its two most probable label chains (-1: none);
     `chances` float64 (c, 2): the probability that the span has exactly this chain.
     """
 
@@ -47,8 +47,8 @@ def together(beliefs: Sequence[Beliefs]) -> tuple[Beliefs, np.ndarray]:
 
 def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0, sure: float = 1.0) -> np.ndarray:
     """Combine token columns int32 (n, TOKEN_COLUMNS) and marginals in one matrix, in the format of
-    `kernels.trees.beliefs`. `trust`: weight of the log odds of a constituent in the search. `sure`: minimum
-    probability at which the span model's decision is final; 1: never."""
+    `kernels.trees.beliefs`. `trust`: weight of the log odds of a constituent in the search.
+    `sure`: minimum probability at which the span model's decision is final; 1: never."""
     firsts = np.array([0, len(columns)], dtype=OFFSET)
     return all_with_beliefs(columns, firsts, *together([beliefs]), trust, sure)[0]
 
@@ -58,8 +58,8 @@ def all_with_beliefs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Apply `with_beliefs` to S sentences: return their concatenated matrices and the row offsets, int64 (S + 1,).
 
-    `columns`: of all tokens; sentence s has the rows `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,). `beliefs`,
-    `begins`: the output of `together`.
+    `columns`: of all tokens; sentence s has the rows `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,).
+    `beliefs`, `begins`: the output of `together`.
     """
     rows = firsts + begins
     tokens = np.zeros((int(rows[-1]), COLUMNS), dtype=INDEX)

@@ -116,7 +116,8 @@ def phrase(test: AtomTest, holds: bool = True) -> str:
         if inner is None:
             return f"there is {'no' if holds else 'a'} {_bare(place_words(place))}"
         return f"{place_words(inner[1])} is {'a single word' if holds else 'a phrase, not a single word'}"
-    return f"{place_words(place)} {verb(attribute, ' terminal ' in f' {place} ', holds)}{thing(attribute, value)}"
+    of_word = " terminal " in f" {place} "
+    return f"{place_words(place)} {verb(attribute, of_word, holds)}{thing(attribute, value)}"
 
 
 def verb(attribute: str, of_word: bool, holds: bool) -> str:

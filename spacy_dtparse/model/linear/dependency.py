@@ -52,7 +52,7 @@ class LinkStage(NamedTuple):
 
 
 def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LinkStage:
-    """Build a stage from ascending keys and float weights (F,): the `most` largest weights that do not round to 0.
+    """Build a stage from ascending keys and float weights (F,): the `most` largest that do not round to 0.
 
     The kernels look up a feature with distance only if the same feature without distance exists, so that is included.
     """

@@ -52,7 +52,7 @@ def pack_pairs(
     levels: int = LEVELS,
 ) -> LabelStage:  # fmt: skip
     """Build a stage from sorted pairs of a feature (its index in `keys`) and a label, with float weights, (P,) each:
-    the `most` largest that do not round to 0. Features without any weight are removed. `levels`: see `on_grid`."""
+    the `most` largest that do not round to 0. Features without weights are removed. `levels`: see `on_grid`."""
     packed, grid = on_grid(weights, levels)
     if most is not None and np.count_nonzero(packed) > most:
         order = np.argsort(-np.abs(packed.astype(np.int32)), kind="stable")

@@ -76,8 +76,8 @@ class SpanModel:
 
     `words`: vocabularies; each entry has a row in the networks' tables. `chains`: label chains by id, the first empty,
     then one or more that are not, without TOP. `packed`: one or more networks. `meta`: metadata: language, licence,
-    training data, scores. `bare`: tokens that are never left unattached; None: unknown, so that the chart's trees are
-    not changed.
+    training data, scores. `bare`: tokens that are never left unattached; None: unknown, so that the chart's
+    trees are not changed.
 
     Raises ModelFormatError if there is no network or one does not fit, or if the chains are invalid.
     """

@@ -159,7 +159,8 @@ def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     rows, firsts = (np.array([0, end], dtype=OFFSET) for end in (len(tokens), n))
     sentence = Sentences(tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), firsts, np.array([budget], dtype=OFFSET))
     parses, room = search_all(
-        model, sentence, float(parser.settings.confident), parser.model.gate.least(parser.settings.gate), no_offers(),
+        model, sentence, float(parser.settings.confident),
+        parser.model.gate.least(parser.settings.gate), no_offers(),
         make_room(model, n, parser.compiled.scratch(n), budget > 0),
     )  # fmt: skip
     return room.nodes, int(parses.statuses[0])
@@ -207,7 +208,8 @@ def atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: 
             make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
             make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
             np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(room[0], dtype=np.int8),
-            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0, np.zeros(1, dtype=OFFSET),
+            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0,
+            np.zeros(1, dtype=OFFSET),
         )  # fmt: skip
         if rows >= 0:
             break

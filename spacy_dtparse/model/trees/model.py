@@ -37,9 +37,9 @@ class DtreeModel:
 
     `atoms`: ids of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): the templates and values of
     hashed atoms. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`: names of the
-    preprocessing steps. `meta`: metadata (treebanks, licence, scores, date). `gate`: drops unlikely windows before
-    scoring. `reader`: the bytes of the span model whose marginals the templates test; empty: there is none. `labels`:
-    the labels that the span model allows for a window, see `kernels.trees.pruning`.
+    preprocessing steps. `meta`: metadata (treebanks, licence, scores, date). `gate`: drops unlikely windows
+    before scoring. `reader`: the bytes of the span model whose marginals the templates test; empty: there is none.
+    `labels`: the labels that the span model allows for a window, see `kernels.trees.pruning`.
     """
 
     lexicon: Lexicon

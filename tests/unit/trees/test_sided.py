@@ -221,7 +221,7 @@ def test_what_is_no_tree(given, message):
 @pytest.mark.parametrize("wrong", [(("A",), (), ROOT), (("A",), (4,), ROOT), ((), (), 4), ((), (), -1), ((), (0,), 0)])
 def test_what_is_no_sided_spine(wrong):
     for use in (write_sided, lambda spine: tree_from_sided("a", "X", [spine])):
-        message = "is not a directional spine; give labels, as many sides from 0 to 3, and a pl"
+        message = "is not a directional spine; give labels, as many sides from 0 to 3, and a po"
         with pytest.raises(TreeError, match=message):
             use(SidedSpine(*wrong))
 
