@@ -63,8 +63,8 @@ class OfferReader:
     def spines(self, offered: Offered, beta: float, most: int | None = None) -> FlatSpines | None:
         """Return each token's spines that are at least `beta` times as probable as its best one.
 
-        There are at most `most`. Texts that are no spines over the model's labels are skipped. Returns None if a token
-        has no spine left.
+        There are at most `most`. Texts that are no spines over the model's labels are skipped. Returns None if
+        a token has no spine left.
         """
         labels: list[int] = []
         sides: list[int] = []

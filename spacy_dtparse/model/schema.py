@@ -270,7 +270,7 @@ class Schema:
 
     `fields`: required fields; `more`: optional ones. `arrays`: returns the declarations of all arrays, from
     the fields, which are validated by then, and from the arrays, which are not. `sizes`: returns sizes by name, from
-    the fields. `proof`: fields of a golden parse in addition to its words and tags. `about`: check of the metadata.
+    the fields. `proof`: fields of a golden parse in addition to its words and tags. `about`: check of metadata.
     """
 
     fields: Mapping[str, Check]

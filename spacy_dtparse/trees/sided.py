@@ -165,7 +165,8 @@ def _take_siblings(
             return piece.end, head
         if not stack:
             raise TreeError(
-                f"the constituent that begins with token {start} has no last child; change a position or a side of a spine"
+                f"the constituent that begins with token {start} has no last child; change a position or a side of a "
+                "spine"
             )
         piece = stack.pop()
 

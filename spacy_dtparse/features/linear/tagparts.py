@@ -92,8 +92,8 @@ class TagParts:
     ) -> TagParts:
         """Build vocabularies from sentences (words, tags or (), labels).
 
-        They contain words that occur at least `least_word` times; affixes that occur at least `least_affix` times, of
-        words that occur fewer than `plain` times; all tags and labels. Words that occur at least `cutoff` times may
+        They contain words that occur at least `least_word` times; affixes that occur at least `least_affix` times,
+        of words that occur fewer than `plain` times; all tags and labels. Words that occur at least `cutoff` times may
         only have the labels seen with them, other words those seen with their tag.
         """
         words, tags, labels = Counter[str](), Counter[str](), Counter[str]()

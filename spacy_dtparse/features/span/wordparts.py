@@ -86,8 +86,8 @@ class WordParts:
     @classmethod
     def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None) -> WordParts:
         """Build vocabularies of words that occur at least `least_word` times, suffixes and prefixes that occur at
-        least `least_part` times, and tags that occur at least twice; the most frequent first, at most `most` of each
-        kind."""
+        least `least_part` times, and tags that occur at least twice; the most frequent first, at most
+        `most` of each kind."""
         least = (least_word, 2, least_part, least_part)
         lists = [
             SymbolTable(

@@ -21,8 +21,8 @@ def topic_of(subject: str) -> str:
 
 
 def fact(topic: str, known: Mapping[str, str], asked: Sequence[tuple[AtomTest, bool]]) -> str:
-    """Summarize conditions on a topic in one clause. `known`: subject -> value. `asked`: (test, whether it holds), the
-    largest contribution first."""
+    """Summarize conditions on a topic in one clause. `known`: subject -> value. `asked`: (test, whether it holds),
+    the largest contribution first."""
     subjects = list(dict.fromkeys(test.subject for test, _ in asked))
     told = {subject: known[subject] for subject in subjects if subject in known}
     if topic.startswith(READER) and told:
