@@ -267,7 +267,7 @@ class _Reader:
             self.ends[top] = len(self.words)
             if len(self.stack) > 1 and not self.labels[top] and self.top is not None:
                 if len(self.labels) == top + 1 or self.ends[top + 1] != self.ends[top]:
-                    raise _Problem(f"the bracket in line {line}, column {column} has no label; give it one")
+                    raise _Problem(f"the bracket of line {line}, column {column} has no label; give it one")
                 del self.labels[top], self.starts[top], self.ends[top]
         self.stack.pop()
         self.places.pop()

@@ -175,7 +175,7 @@ def test_parts_come_back_from_plain_data() -> None:
 
 def test_lists_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = LinkParts.build(SENTENCES, TextRules())
-    with pytest.raises(DtparseError, match="does not begin with the edges of a sentence"):
+    with pytest.raises(DtparseError, match="does not begin with the symbols for the edges of a sentence"):
         LinkParts(TextRules(), parts.words, SymbolTable(["NN"]), parts.stems, parts.word_tags, parts.stem_tags)
     monkeypatch.setattr(linkparts, "MAX_TAGS", 7)
     with pytest.raises(DtparseError, match=r"7 different tags; at most 6 are possible\. Use only some positions"):
