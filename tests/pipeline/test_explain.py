@@ -76,7 +76,7 @@ def test_who_decided_is_what_the_score_says(nlp, doc):
 def test_words_that_a_linguist_reads(nlp, doc):
     said = {one.text: one.to_text(all=True) for one in explanations(nlp, doc)}
     assert "its last child is “man”, a noun (NN)" in said["The old man"]
-    assert "it reads this span as NP (probability above 0.995)" in said["The old man"]
+    assert "it labels this span as NP (probability above 0.995)" in said["The old man"]
     assert "the next item on the right is a VP headed by “saw” (VBD)" in said["The old man"]
     assert "its first child is “in”, a preposition (IN)" in said["in the garden"]
 
@@ -191,7 +191,7 @@ def test_dtparse_card(capsys):
     assert len(lines) == 5 and lines[0].startswith("PP: ") and "network on this span" in lines[1]
     assert sum(int(share.rstrip("%")) for share in lines[1].split() if share.strip("%,").isdigit() or "%" in share
                for share in [share.rstrip(",")]) in range(96, 105)  # fmt: skip
-    assert any("it reads this span as PP" in line for line in lines[2:])
+    assert any("it labels this span as PP" in line for line in lines[2:])
     assert main(["card", "--json", "--most", "1"]) == 0
     cards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {"NP", "VP", "TOP", "*shift*"} <= {card["label"] for card in cards}

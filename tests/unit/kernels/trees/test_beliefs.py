@@ -167,7 +167,7 @@ def test_atoms_of_beliefs_are_those_of_the_table(strategy):
             if at < len(numbers) and numbers[at] == step:
                 got = sorted(names[atom] for atom in flat[indptr[at] : indptr[at + 1]].tolist())
                 if got == sorted(set(read.atoms(state, i, j, shift=shift))):
-                    seen |= {name for name in got if name.startswith("reader: ")}
+                    seen |= {name for name in got if name.startswith("span model: ")}
                     at += 1
                     with_windows.add(step)
                     continue
