@@ -34,7 +34,7 @@ _FEW = 0.01
 
 
 def logits_of_constituents(probabilities: np.ndarray) -> np.ndarray:
-    """Return the terms of the calibrated log odds of constituents (c, 3): ln p, −ln(1 − p), 1; `probabilities`: (c,)."""
+    """Return the terms of calibrated log odds of constituents (c, 3): ln p, −ln(1 − p), 1; `probabilities`: (c,)."""
     p = np.clip(np.asarray(probabilities, dtype=float), _LEAST, _MOST)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)], axis=-1)
 

@@ -26,9 +26,9 @@ from ..stored import Data, StoredParser
 @dataclass(frozen=True, slots=True)
 class DependencyResult:
     """A dependency tree of n tokens. `heads`: index from 0 of each token's head, -1 for the root. `labels`: labels of
-    the links (dependencies), () from a model without labels. `score`: sum of the links' scores in the last stage. `status`:
-    "optimal", or "pieces" for a sentence longer than `max_tokens` or split by a deadline. `deadline_struck`: whether a
-    deadline split it."""
+    the links (dependencies), () from a model without labels. `score`: sum of the links' scores in the last stage.
+    `status`: "optimal", or "pieces" for a sentence longer than `max_tokens` or split by a deadline. `deadline_struck`:
+    whether a deadline split it."""
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
