@@ -35,7 +35,7 @@ OWN_WORDS = 9
 def sentences(words: Strings, tags: Strings) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the test sentences (words, tags) for a model with the vocabulary `words` and `tags`.
 
-    These are SENTENCES, in which each tag that the model lacks is replaced by the next of `tags` (unless there are
+    These are `SENTENCES`, in which each tag that the model lacks is replaced by the next of `tags` (unless there are
     none), and one sentence of words from the vocabulary.
     """
     others = cycle(tags)
@@ -47,7 +47,7 @@ def sentences(words: Strings, tags: Strings) -> Iterator[tuple[list[str], list[s
 
 
 def _spread(strings: Strings) -> list[str]:
-    """Return OWN_WORDS of the strings, from the first on at equal steps."""
+    """Return `OWN_WORDS` of the strings, from the first on at equal steps."""
     return [strings[k * len(strings) // OWN_WORDS] for k in range(OWN_WORDS)]
 
 

@@ -48,8 +48,8 @@ class SearchSettings(Settings):
     """Settings of the boosted-tree parser: how long and how carefully to search.
 
     - `budget`: scored inferences after which the search returns the best complete parse found so far. Larger: slower
-      and more accurate. 0 stops at the greedy parse; None allows BUDGET_PER_TOKEN per token, and at least BUDGET_LEAST.
-      In a pruned search a state counts as as many inferences as there are labels.
+      and more accurate. 0 stops at the greedy parse; None allows `BUDGET_PER_TOKEN` per token, and at least
+      `BUDGET_LEAST`. In a pruned search a state counts as as many inferences as there are labels.
     - `max_tokens`: longer sentences are parsed greedily, so that time stays linear in length. Larger: more sentences
       are searched.
     - `shift_threshold`: a shift with a score above this is taken without scoring the other inferences of its state.

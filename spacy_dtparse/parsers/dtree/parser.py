@@ -75,7 +75,8 @@ class DtreeParser(RecipeParser):
                     f"the span model inside the model is of kind {container_kind(data)!r}; it must be one of "
                     f"{', '.join(READERS)}: fetch or write the model again"
                 )
-            self.reader = read_as(data, CONSTITUENTS, prove=False)  # the self-test of the trees covers it
+            # no self-test: that of the trees covers it
+            self.reader = read_as(data, CONSTITUENTS, prove=False)
         if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
             raise ModelFormatError(
                 "the span model inside the model has other label chains than its trees were trained with; fetch or "
@@ -83,7 +84,8 @@ class DtreeParser(RecipeParser):
             )
         self.compiled = compiled or compile_model(model)
         names = model.lexicon.labels.strings
-        self._own_labels = self._readers_labels = np.zeros(0, dtype=INDEX)  # ids of each label in the other's labels
+        # maps of label ids: from the span model's labels to the model's, and back
+        self._own_labels = self._readers_labels = np.zeros(0, dtype=INDEX)
         if self.reader is not None and set(self.reader.labels) <= set(names):
             self._own_labels = np.array([names.index(label) for label in self.reader.labels], dtype=INDEX)
             known = {label: number for number, label in enumerate(self.reader.labels)}
@@ -289,10 +291,11 @@ class DtreeParser(RecipeParser):
         changed = set(np.flatnonzero(orphans).tolist())
         if self._repeated:
             likely = np.flatnonzero(tokens[:, SURE] >= LIKELY)
-            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]  # then drop rows of tokens
+            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]
             if len(likely):
                 own = np.searchsorted(rows, likely, side="right") - 1
-                changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())  # rows of marginals
+                # the rows of a sentence after those of its tokens are its marginals
+                changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())
         return changed
 
     def _mended(
@@ -407,7 +410,7 @@ class SpineReader:
 
     def pruning(self, offered: Offered, beta: float) -> Pruning | None:
         """Return the spines that are at least `beta` times as probable as a token's most probable one; None if a token
-        has none. A token keeps only its MOST_SPINES most probable spines."""
+        has none. A token keeps at most its `MOST_SPINES` most probable spines."""
         spines = self._reader.spines(offered, beta, MOST_SPINES)
         if spines is None:
             return None

@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 def first_different(found: Iterable[Found], k: int) -> list[Found]:
-    """Return the first k parses with distinct trees, searched among TRIES * k."""
+    """Return the first k parses with distinct trees, searched among `TRIES` * k."""
     chosen: dict[tuple, Found] = {}
     for one in itertools.islice(found, TRIES * k if k > 1 else 1):
         chosen.setdefault(tuple(one.spans), one)

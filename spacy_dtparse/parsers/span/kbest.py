@@ -33,7 +33,7 @@ def others_than(
     parser: SpanParser, made: Made, words: Sequence[str], tags: Sequence[str], k: int
 ) -> Iterator[tuple[float, ParseResult]]:
     """Yield (difference of gain from the tree of the chart, parse) of the best sets of constituents, in order; they
-    include the tree of the chart. There are TRIES * k, so that k distinct trees are likely."""
+    include the tree of the chart. There are `TRIES` * k, so that k distinct trees are likely."""
     least = min(parser._least(), CANDIDATE)
     told = made.told or parser._probabilities(made.parts, least)
     made = made._replace(told=told)

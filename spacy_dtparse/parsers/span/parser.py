@@ -49,7 +49,7 @@ _TOGETHER = 256
 
 
 def _batches(sentences: Sequence[TaggedWords]) -> Iterator[list[TaggedWords]]:
-    """Yield the sentences in batches of at most _TOGETHER rows (words + 2 each), or of one sentence, in order."""
+    """Yield the sentences in batches of at most `_TOGETHER` rows (words + 2 each), or of one sentence, in order."""
     part: list[TaggedWords] = []
     rows = 0
     for sentence in sentences:
@@ -305,7 +305,7 @@ class SpanParser(StoredParser):
         return tuple(" ".join(chain) for chain in self.model.chains)
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
-        """Return the span marginals of each sentence; see `features.trees.beliefs`."""
+        """Return the span marginals of each sentence; see `Beliefs`."""
         if not sentences:
             return []
         found, begins = self.beliefs_together(sentences)
