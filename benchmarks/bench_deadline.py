@@ -1,4 +1,4 @@
-"""How well deadlines are kept on adversarial sentences.
+"""Compliance with deadlines on adversarial sentences.
 
     python benchmarks/bench_deadline.py [--pipelines NAME …] [--deadlines 0.02 0.1 0.5] [--lengths 20 40 80 200 …]
 

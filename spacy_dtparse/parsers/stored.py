@@ -29,7 +29,7 @@ class StoredParser(ABC):
     PROOF: ClassVar[Any]
     """The settings of the self-test. All relevant ones are explicit, because the defaults for parsing may change."""
     TOLERANCE: ClassVar[float] = 1e-6
-    """How much a number of a golden parse may differ, relative to 1 plus its size: processors round differently."""
+    """Allowed difference of a number of a golden parse, relative to 1 plus its size: processors round differently."""
     model: Any
     settings: Any
     _data: Data
