@@ -138,7 +138,7 @@ def test_a_changed_weight_is_noticed():
     data = gated(3).to_bytes()
     _, arrays = container_from_bytes(data, KIND)
     changes = {"gate_weight": -arrays["gate_weight"] * 50, "digest": GONE}
-    refuses(DtreeParser.from_bytes, data, changes, "proof . of the model scores")
+    refuses(DtreeParser.from_bytes, data, changes, "self-test . of the model scores")
 
 
 @compiled

@@ -131,7 +131,7 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     assert [Rule((name,), (), 1.0).source for name in names] == ["span model", "both", "words"]
     assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
     assert parser.span_posteriors(words, tags) == parser.reader.span_posteriors(words, tags)
-    with pytest.raises(DtparseError, match="no probabilities of constituents, as it has no reader"):
+    with pytest.raises(DtparseError, match="no probabilities of constituents because it has no span model"):
         DtreeParser(replace(parser.model, reader=b""), reader=None).span_posteriors(words, tags)
     with pytest.raises(DtparseError, match="has no span model"):
         reader_says(DtreeParser(replace(parser.model, reader=b""), reader=None), words, tags, 0, 1)

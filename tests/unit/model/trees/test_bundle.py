@@ -101,7 +101,7 @@ def test_a_wrong_proof_is_refused(data):
     for key, value in (("cost", meta["proofs"][1]["cost"] + 0.01), ("items", [[0, 9, 0]])):
         proofs = [dict(proof) for proof in meta["proofs"]]
         proofs[1][key] = value
-        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "proof 1 of the model scores")
+        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "self-test 1 of the model scores")
     assert read_model(rewritten(data, {"proofs": []}))[1] == []
 
 
