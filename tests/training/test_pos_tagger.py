@@ -222,7 +222,7 @@ def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: P
     made["first"].add_pipe("tagger").add_label("NN")
     made["first"].initialize()
     made["first"].to_disk(tmp_path / "other_tagger")
-    with pytest.raises(ConfigError, match="has no recurrent tagger; give one that `tag` has made"):
+    with pytest.raises(ConfigError, match="has no recurrent tagger; give one made by `train-tagger`"):
         train_final(treebanks, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "other_tagger")
     fewer = [replace(treebanks[0], train=[Sentence(("Run", "!"), ("VB", "."))] * 9)]
     with pytest.raises(ConfigError, match=r"has other tags \(DT, IN, .*VB"):

@@ -192,7 +192,7 @@ def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
     said = run_task(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
     assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
-    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are right"
+    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
 
 
 def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,8 @@ def gain_of(gradient, penalty, cut):
 
 @kernel
 def best_split(histogram, total, penalty, cut):
-    """Return (largest gain of two children, its atom: the lowest of equals). Gains are not negative, so their bits order
-    like integers, and a maximum of integers runs in vector registers."""
+    """Return (largest gain of two children, its atom: the lowest of equals). Gains are not negative, so their bits
+    order like integers, and a maximum of integers runs in vector registers."""
     gains = np.empty(_BLOCK, np.float64)
     ordered = gains.view(np.int64)
     best, best_atom = -1.0, -1

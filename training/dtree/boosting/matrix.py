@@ -118,8 +118,8 @@ def make_matrix(
 
 @kernel
 def find_rows(matrix, test, tag_of, tag, found):
-    """Write the rows of the sample tagged `tag` that have atom `test` to `found` int32, ascending; returns their number.
-    The loops have no branches on the data: the processor could not predict them."""
+    """Write the rows of the sample tagged `tag` that have atom `test` to `found` int32, ascending; returns their
+    number. The loops have no branches on the data: the processor could not predict them."""
     columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
     column, n_found = columns.slot[test], 0
     if column >= 0:
@@ -160,7 +160,8 @@ def mark_present(ids, present):
 
 @kernel
 def seek(ascending, start, end, wanted):
-    """First index, at least `start`, whose value is not below `wanted` (`end` if none): doubling steps, then halving."""
+    """First index, at least `start`, whose value is not below `wanted` (`end` if none): doubling steps, then
+    halving."""
     high, step = start, 1
     while high < end and ascending[high] < wanted:
         start = high + 1

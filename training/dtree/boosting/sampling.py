@@ -21,8 +21,8 @@ _MARGIN = 1.0 + 1e-5  # far above the rounding of a float32 product
 
 
 class Sample(NamedTuple):
-    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the sampled examples. `threshold`:
-    the (k + 1)-th largest priority, 0 if every example with weight was sampled."""
+    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the sampled examples.
+    `threshold`: the (k + 1)-th largest priority, 0 if every example with weight was sampled."""
 
     ids: np.ndarray
     weight: np.ndarray
@@ -86,8 +86,8 @@ def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
 
 
 class PrioritySampler:
-    """Draws priority samples of `size` examples (None: all), with the last threshold as a first guess. The guess affects
-    only the speed of a draw, never its result."""
+    """Draws priority samples of `size` examples (None: all), with the last threshold as a first guess. The guess
+    affects only the speed of a draw, never its result."""
 
     def __init__(self, size: int | None):
         self.size, self._guess = size, 0.0

@@ -98,8 +98,8 @@ class LevelTask(NamedTuple):
 
 
 class LevelReport(NamedTuple):
-    """Result of a task. `finished`: the level was completed, not interrupted. `trees`, `parameters`: counts of the whole
-    ensemble.
+    """Result of a task. `finished`: the level was completed, not interrupted. `trees`, `parameters`: counts of the
+    whole ensemble.
 
     `grown`: trees grown by this task, including discarded ones. `lost`: sum over them of the fraction of weight outside
     the sample. `steps`: seconds per step of STEPS. `seconds`: duration of the whole task. `gradient`: see `Progress`.

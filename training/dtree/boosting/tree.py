@@ -15,8 +15,8 @@ MAX_SPLITS = 32_767
 
 
 class Tree(NamedTuple):
-    """One tree; its root is node 0. `atom` int32 (N,): the atom that a node tests, -1 at a leaf. `yes`, `no` int32 (N,):
-    the child if the atom is present / absent, -1 at a leaf; a child's index is greater than its parent's."""
+    """One tree; its root is node 0. `atom` int32 (N,): the atom that a node tests, -1 at a leaf. `yes`, `no` int32
+    (N,): the child if the atom is present / absent, -1 at a leaf; a child's index is greater than its parent's."""
 
     atom: np.ndarray
     yes: np.ndarray
