@@ -1,19 +1,33 @@
-"""Compiled kernels of all tests in one folder, that of copies of the trainers too."""
+"""Compiled kernels of all tests go to one folder, those of copies of the trainers as well.
+
+A run of the whole suite compiles the usual kernels first, in two processes, before the workers would all compile them.
+A run of a part compiles what its tests call, at the first call. In both cases no test depends on what happens to be
+compiled: nothing is interpreted, and no process compiles in the background.
+"""
 
 import os
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+WAIT = "SPACY_DTPARSE_WAIT"
+
 # Read when numba is imported, here and in the processes that tests start.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parents[1] / "build" / "kernels"))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "kernels"))
+
+
+def is_whole_suite(config) -> bool:
+    """Whether all tests were asked for: by no path, or by that of the tests, and without -k."""
+    paths = {Path(argument.split("::")[0]).resolve() for argument in config.args}
+    return bool(paths & {ROOT, ROOT / "tests"}) and not config.getoption("keyword", "")
 
 
 def pytest_configure(config):
-    """Have the usual kernels compiled once, by two processes, before workers would all compile them. After that no test
-    depends on what happens to be compiled: kernels are, by whoever calls them first."""
-    if hasattr(config, "workerinput") or os.environ.get("SPACY_DTPARSE_WAIT") == "1":  # a worker, or a test's tests
+    """Compile the usual kernels before a run of the whole suite."""
+    if hasattr(config, "workerinput") or os.environ.get(WAIT) == "1":  # a worker, or a test that runs tests
         return
-    from spacy_dtparse.model import ahead
+    if is_whole_suite(config):
+        from spacy_dtparse.model import ahead
 
-    ahead.begin(*ahead.NEEDS)
-    ahead.finish()
-    os.environ["SPACY_DTPARSE_WAIT"] = "1"
+        ahead.begin(*ahead.NEEDS)
+        ahead.finish()
+    os.environ[WAIT] = "1"

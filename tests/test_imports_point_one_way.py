@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "spacy_dtparse"
-BASE = {"checks", "errors", "dtypes", "symbols", "text", "memory"}
+BASE = {"checks", "errors", "dtypes", "symbols", "text", "memory", "stored_names"}
 ALLOWED: dict[str, set[str]] = {
     "base": set(),
     "trees": {"base"},

@@ -2,9 +2,9 @@
 
 import argparse
 import json
-from dataclasses import asdict
 
 from ..errors import DtparseError
+from ..stored_names import to_stored
 from .pipelines import add_pipeline_arguments, get_component, load_pipeline, positive_number, quiet_warnings
 
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     labels = [options.label] if options.label is not None else parser.model.names
     cards = [label_card(parser.model, label, options.most) for label in labels]
     print(
-        "\n".join(json.dumps(asdict(card), ensure_ascii=False) for card in cards)
+        "\n".join(json.dumps(to_stored(card), ensure_ascii=False) for card in cards)
         if options.json
         else "\n\n".join(map(str, cards))
     )

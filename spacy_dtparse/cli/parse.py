@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DtparseError
+from ..stored_names import stored_as, to_stored
 from ..text import check_text
 from .pipelines import (
     add_pipeline_arguments,
@@ -106,6 +107,7 @@ def run(options: argparse.Namespace) -> None:
     progress.end()
 
 
+@stored_as("document", "line")
 class Place(NamedTuple):
     """Where a text comes from: the name of its file and the number of its first line."""
 
@@ -176,7 +178,7 @@ def format_sentence(
 
     listed = listed or {}
     if form == "json":
-        about = {**place._asdict(), "sentence": number, **listed}
+        about = {**to_stored(place), "sentence": number, **listed}
         return json.dumps({**about, **sentence_record(sentence, key)}, ensure_ascii=False)
     told = {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in listed.items()}
     told = {name: "-" if value is None else value for name, value in told.items()}

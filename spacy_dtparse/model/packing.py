@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dtypes import REAL, STORED_REAL, STORED_TABLE
 from ..errors import ModelFormatError
+from ..stored_names import stored_fields, to_stored
 from .schema import Array
 
 N = TypeVar("N", bound=Any)
@@ -49,7 +50,7 @@ def pack(network: Any) -> dict[str, np.ndarray]:
     whole = table_of(network)
     factor = np.maximum(np.abs(whole).max(axis=1), 1e-8).astype(REAL) / REAL(127)
     table = np.rint(whole / factor[:, None]).astype(STORED_TABLE)
-    rest = {**network._asdict(), **{f"weights{k}": part for k, part in enumerate(network.weights)}}
+    rest = {**to_stored(network), **{f"weights{k}": part for k, part in enumerate(network.weights)}}
     del rest["weights"], rest["table"], rest["factor"]
     return {"table": table, "factor": factor, **{name: rest[name].astype(STORED_REAL) for name in rest}}
 
@@ -72,7 +73,7 @@ def unpack(
     try:
         network = kind(
             weights=tuple(wide[f"weights{k}"] for k in range(n_layers)),
-            **{name: wide[name] for name in kind._fields if name != "weights"},
+            **{field: wide[name] for name, field in stored_fields(kind).items() if name != "weights"},
         )
     except KeyError as error:
         raise ModelFormatError(f"a network lacks its {error}; {_AGAIN}") from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DtparseError, ModelFormatError
+from ..stored_names import from_stored, stored_as, stored_names, to_stored
 from ..trees.tree import TOP, Tree
 from .base import ParseResult
 from .constraints import Constraints
@@ -50,6 +51,7 @@ def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.asarray(log_odds)))
 
 
+@stored_as("constituent", "tree")
 @dataclass(frozen=True)
 class Calibration:
     """A map from what a parser says to shares of right constituents and trees.
@@ -73,23 +75,23 @@ class Calibration:
             object.__setattr__(self, field, tuple(map(float, weights)))
         if min(self.constituent[:2]) < 0 or self.tree[0] > 0:
             raise ModelFormatError(
-                f"the calibration {asdict(self)} has surer constituents or trees right less often; calibrate the model "
-                "again, on more trees"
+                f"the calibration {to_stored(self)} has surer constituents or trees right less often; calibrate the "
+                "model again, on more trees"
             )
 
     @classmethod
     def from_dict(cls, stored: Any) -> Calibration:
         """One from the plain data of `to_dict`. Raises ModelFormatError for anything else."""
-        names = {field.name for field in fields(cls)}
+        names = set(stored_names(cls))
         if not isinstance(stored, Mapping) or set(stored) != names:
             raise ModelFormatError(
                 f"a calibration is {str(stored)[:60]!r}; it has {', '.join(sorted(names))}: calibrate the model again"
             )
-        return cls(**stored)
+        return cls(**from_stored(cls, stored))
 
     def to_dict(self) -> dict[str, list[float]]:
         """Plain data, six digits of each number."""
-        return {name: [float(f"{one:.6g}") for one in weights] for name, weights in asdict(self).items()}
+        return {name: [float(f"{one:.6g}") for one in weights] for name, weights in to_stored(self).items()}
 
     def of_constituents(self, probabilities: np.ndarray) -> np.ndarray:
         """The share of right ones among constituents of such probabilities, of any shape."""

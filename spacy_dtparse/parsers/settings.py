@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..checks import Setting, check, one_of, optional, real_number, share, shares, truth, whole_number
 from ..errors import ConfigError
+from ..stored_names import stored_as
 
 S = TypeVar("S", bound="Settings")
 BUDGET_PER_TOKEN = 200
@@ -43,6 +44,7 @@ class Settings:
         return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
 
+@stored_as("budget", "max_tokens", "confident", "gate", "trust", "sure", "whole", "betas")
 @dataclass(frozen=True)
 class SearchSettings(Settings):
     """How long to search.
@@ -86,6 +88,7 @@ class SearchSettings(Settings):
         return max(BUDGET_LEAST, BUDGET_PER_TOKEN * n_tokens) if self.budget is None else self.budget
 
 
+@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
 @dataclass(frozen=True)
 class SpanSettings(Settings):
     """How to parse.
@@ -115,6 +118,7 @@ class SpanSettings(Settings):
     }  # fmt: skip
 
 
+@stored_as("prune", "beam", "max_tokens", "tags", "decoder", "candidates_n", "budget", "betas")
 @dataclass(frozen=True)
 class PcfgSettings(Settings):
     """How to parse.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..stored_names import stored_as, to_stored
+
 if TYPE_CHECKING:
     from ..model.trees.explain import Rule
     from ..model.trees.reasons import Fact, Group, Reasons
@@ -15,6 +17,7 @@ _SMALL = 0.05
 """A fact or a group that counts less is not told, unless all is."""
 
 
+@stored_as("label", "start", "end", "text", "probability", "relation")
 @dataclass(frozen=True)
 class Alternative:
     """Another bracket or label. `relation`: "same span", "crosses" (it goes over an edge of the constituent),
@@ -106,8 +109,8 @@ class Explanation:
             "label": self.label, "text": self.text, "start": self.start, "end": self.end, "method": self.method,
             "decided": self.decided, "probability": self.probability, "score": self.score,
             "runner_up": self.runner_up, "margin": self.margin,
-            "alternatives": [vars(other) for other in self.alternatives],
-            "groups": [{**vars(group), "facts": [vars(fact) for fact in group.facts]} for group in self.groups],
+            "alternatives": [to_stored(other) for other in self.alternatives],
+            "groups": [{**to_stored(one), "facts": [to_stored(fact) for fact in one.facts]} for one in self.groups],
             "rules": [str(rule) for rule in self.rules[:rules]],
         }  # fmt: skip
 

@@ -1,13 +1,18 @@
 """How a dependency parser is trained."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from spacy_dtparse.checks import check, one_of, real_number, whole_number
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.model.linear.dependency import DECODERS, MAX_STAGES
+from spacy_dtparse.stored_names import stored_as, to_stored
 
 
+@stored_as(
+    "rules", "decoder", "stages", "method", "step", "members", "epochs", "folds", "guide_members", "seed",
+    "max_words", "least", "max_features", "label_members", "label_epochs", "label_least", "max_label_weights",
+)  # fmt: skip
 @dataclass(frozen=True)
 class DependencyOptions:
     """`rules`: how text becomes atoms. `decoder`: "projective" or "spanning". `stages`: linear models in a row, each
@@ -49,4 +54,4 @@ class DependencyOptions:
 
     def facts(self) -> dict[str, Any]:
         """Plain data, for a model's meta and for checks."""
-        return {**asdict(self), "rules": self.rules.to_dict()}
+        return {**to_stored(self), "rules": self.rules.to_dict()}

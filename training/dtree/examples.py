@@ -25,6 +25,7 @@ from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
 from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
 from spacy_dtparse.model.trees.model import compose, make_feature_scratch
+from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import Tree
 
 from . import oracle
@@ -254,7 +255,7 @@ def write_stores(
                 indptr, flat = replayer.atoms_of(rows)
                 files[f"{store}/indptr"].append(files[f"{store}/atoms"].count + indptr[1:])
                 files[f"{store}/atoms"].append(flat)
-                for name, array in data._asdict().items():
+                for name, array in to_stored(data).items():
                     files[f"{store}/{name}"].append(array)
     return {
         store: {"rows": files[f"{store}/gold"].count, "postings": files[f"{store}/atoms"].count} for store in STORES

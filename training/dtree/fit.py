@@ -30,6 +30,7 @@ from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.stored_names import stored_names, to_stored
 from spacy_dtparse.trees import TOP, Recipe, Tree
 from spacy_dtparse.trees.heads import COLLINS, HeadRules
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
@@ -135,7 +136,7 @@ class Fit:
             "templates": self.templates.fingerprint(),
             "lexicon": self.lexicon.fingerprint(),
             "heads": digest([self.heads.to_dict()]),
-            "recipe": {key: value for key, value in recipe.to_dict().items() if key not in left_out},
+            "recipe": {key: value for key, value in recipe.to_stored().items() if key not in left_out},
             "sentences": len(self.derivations),
             "weight": float(sum(derivation.weight for derivation in self.derivations)),
         }
@@ -149,7 +150,7 @@ class Fit:
                     "resume, or another folder"
                 )
             with saved_arrays(arrays) as parts:
-                return AtomMap(*(parts[name] for name in AtomMap._fields))
+                return AtomMap(*(parts[name] for name in stored_names(AtomMap)))
         sieve = self._sieve()
         began = time.perf_counter()
         chosen = [self.derivations[n] for n in self._sampled()]
@@ -160,7 +161,7 @@ class Fit:
         n_atoms, n_hashed, _ = atoms.state.tolist()
         seconds = time.perf_counter() - began
         self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(chosen))
-        save_arrays(arrays, atoms._asdict())
+        save_arrays(arrays, to_stored(atoms))
         began = time.perf_counter()
         expected = float(counts.sum()) / share * 4 * 1.6
         direct = expected <= recipe.memory_gib * 2**30
@@ -246,7 +247,7 @@ class Fit:
                 if n % 256 == 0 and bool((parts[hashed, 1] > 0).all()):
                     break
         recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
-        described = {name: value for name, value in recipe.to_dict().items() if name != "n_workers"}  # no matter
+        described = {name: value for name, value in recipe.to_stored().items() if name != "n_workers"}  # no matter
         return DtreeModel(
             self.lexicon, self.templates, self.heads, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
             recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": described}, self.gate,

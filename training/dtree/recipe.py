@@ -12,11 +12,16 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.trees.tables import TABLES
 from spacy_dtparse.kernels.trees.state import STRATEGIES
 from spacy_dtparse.parsers.settings import Settings
+from spacy_dtparse.stored_names import stored_as, to_stored
 from spacy_dtparse.trees import STEPS
 
 from .boosting.tree import MAX_SPLITS
 
 
+@stored_as(
+    "sample_size", "gain", "split_ratio", "root_slack", "max_splits", "sweeps", "shrinkage", "prior", "solver",
+    "max_empty", "seed", "subtraction",
+)  # fmt: skip
 @dataclass(frozen=True)
 class LearnerConfig(Settings):
     """Settings for growing one tree (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
@@ -60,6 +65,10 @@ class LearnerConfig(Settings):
     }  # fmt: skip
 
 
+@stored_as(
+    "decay", "lambda_start", "lambda_floor", "max_levels", "max_trees_per_level", "patience", "budget_seconds",
+    "lookahead", "keep_scores", "save_seconds", "n_workers", "quiet", "learner",
+)  # fmt: skip
 @dataclass(frozen=True)
 class PathConfig(Settings):
     """The schedule of λ, and the conditions that stop training.
@@ -106,6 +115,11 @@ class PathConfig(Settings):
             )
 
 
+@stored_as(
+    "name", "strategy", "templates", "preprocessing", "max_arity", "edge_punctuation", "negative_weight",
+    "example_weights", "max_words", "min_word_sentences", "min_atom_count", "atom_sentences", "atom_table_bits",
+    "memory_gib", "dev_sentences", "dev_budget", "gate_bits", "gate_share", "n_workers", "seed", "learner", "path",
+)  # fmt: skip
 @dataclass(frozen=True)
 class FitRecipe(Settings):
     """Settings for training a parser from trees.
@@ -209,6 +223,19 @@ class FitRecipe(Settings):
         data["path"].pop("learner")
         return data
 
+    def to_stored(self) -> dict[str, Any]:
+        """Plain data by stored names, as written to models and run folders."""
+        data = to_stored(self)
+        del data["path"]["learner"]
+        return data
 
-NO_FACTS = (("", "n_workers"), *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")))
-"""Settings (section, name) that do not change the result of training."""
+    def facts(self) -> dict[str, Any]:
+        """The settings that affect the result of training, by stored names."""
+        data = self.to_stored()
+        for section, name in _NO_FACTS:
+            del (data[section] if section else data)[name]
+        return data
+
+
+_NO_FACTS = (("", "n_workers"), *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")))
+"""(Section, stored name) of the settings that do not affect the result of training."""

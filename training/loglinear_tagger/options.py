@@ -1,15 +1,20 @@
 """How a tagger is trained."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from spacy_dtparse.checks import check, one_of, real_number, whole_number
 from spacy_dtparse.model.linear.features import LEVELS
+from spacy_dtparse.stored_names import stored_as, to_stored
 
 ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 
 
+@stored_as(
+    "estimator", "epochs", "history", "grow", "step", "seed", "iterations", "sigma", "tolerance", "least",
+    "least_word", "plain", "least_affix", "cutoff", "max_weights", "levels",
+)  # fmt: skip
 @dataclass(frozen=True)
 class SequenceOptions:
     """`estimator`: one of ESTIMATORS. Of the online ones: `epochs`, passes; `history`, the labels before a token in
@@ -52,4 +57,4 @@ class SequenceOptions:
 
     def facts(self) -> dict[str, Any]:
         """Plain data, for a model's meta and for checks."""
-        return asdict(self)
+        return to_stored(self)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.stored_names import stored_as
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
 
 BINARISATIONS = ("left", "right", "center-parent", "center-head")
@@ -65,6 +66,7 @@ class BinaryTree(NamedTuple):
     token: list[int]
 
 
+@stored_as("vertical", "horizontal", "binarisation", "tag_vertical")
 @dataclass(frozen=True)
 class Markov:
     """What symbols remember.

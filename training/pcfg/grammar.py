@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg.latent_part import Emissions
 from spacy_dtparse.model.pcfg.model import PcfgGrammar, PcfgModel
+from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import Recipe, Tree
 
@@ -144,5 +145,11 @@ def count_trees(trees: Iterable[Tree], markov: Markov, words: WordClasses) -> Ru
 
 def describe(options: PcfgOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
-    names = ("smoothing", "max_words", "min_word_count", "unseen_weight", "variant_weight")
-    return {**asdict(options.markov), **{name: getattr(options, name) for name in names}}
+    return {
+        **to_stored(options.markov),
+        "smoothing": options.smoothing,
+        "max_words": options.max_words,
+        "min_word_count": options.min_word_count,
+        "unseen_weight": options.unseen_weight,
+        "variant_weight": options.variant_weight,
+    }

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from spacy_dtparse.features.pcfg.wordclasses import WordClasses
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import PcfgGrammar, PcfgModel
 from spacy_dtparse.model.segments import any_positive
+from spacy_dtparse.stored_names import stored_as, to_stored
 from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence
@@ -34,6 +35,11 @@ FEW = 1e-6
 """Expected counts below this are none."""
 
 
+@stored_as(
+    "markov", "cycles", "values", "noise", "iterations", "hold_out", "patience", "merge_share", "merge_iterations",
+    "smooth_iterations", "smooth_rules", "smooth_words", "seeds", "recipe", "max_words", "min_word_count",
+    "unseen_weight", "variant_weight", "given_tags", "candidates",
+)  # fmt: skip
 @dataclass(frozen=True)
 class LatentOptions:
     """How a latent grammar is trained.
@@ -119,7 +125,7 @@ def train_latent(
 
 def describe_latent(options: LatentOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
-    return {**asdict(options), "recipe": list(options.recipe.steps), "seeds": list(options.seeds)}
+    return {**to_stored(options), "recipe": list(options.recipe.steps), "seeds": list(options.seeds)}
 
 
 @dataclass

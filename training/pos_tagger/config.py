@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from spacy_dtparse.checks import check, real_number, share, whole_number
+from spacy_dtparse.stored_names import stored_as, to_stored
 
 
+@stored_as("width", "units", "layers", "least", "most")
 @dataclass(frozen=True)
 class NetworkConfig:
     """Sizes of the network: `width` of the embedding table, `units` per direction, number of `layers`. Words and parts
@@ -23,6 +25,7 @@ class NetworkConfig:
         check(self, dict.fromkeys(("width", "units", "layers", "least", "most"), whole_number(1)), "network")
 
 
+@stored_as("curly", "lower", "title", "upper", "split_hyphens", "drop_final", "newline", "wrapped")
 @dataclass(frozen=True)
 class AugmentConfig:
     """Probability per sentence of a typographic variant in training; 0 turns a variant off.
@@ -51,6 +54,10 @@ class AugmentConfig:
         return self.newline > 0 or self.wrapped > 0
 
 
+@stored_as(
+    "epochs", "batch", "learn_rate", "warmup_steps", "dropout_table", "dropout_layers", "hide", "starts", "average",
+    "run_lengths", "seed",
+)  # fmt: skip
 @dataclass(frozen=True)
 class FitConfig:
     """The training loop.
@@ -85,6 +92,7 @@ class FitConfig:
         check(self, {"batch": whole_number(1), "hide": real_number(0), "starts": real_number(0), **above, **shares})
 
 
+@stored_as("network", "augment", "fit")
 @dataclass(frozen=True)
 class TaggingConfig:
     """All settings that determine a trained tagger, except the sentences."""
@@ -95,7 +103,7 @@ class TaggingConfig:
 
     def fingerprint(self) -> str:
         """A short hash of all settings; equal settings give equal fingerprints."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(to_stored(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
 # Treebank tokenization, as in the parser's training trees; short training, since there is one tagger per fold.

@@ -9,6 +9,7 @@ import numpy as np
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.kernels.recurrent.units import sum_rows
 from spacy_dtparse.model.packing import table_of
+from spacy_dtparse.stored_names import stored_fields, to_stored
 
 from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
 
@@ -51,15 +52,15 @@ def drop(
 def as_network(kind: type[N], values: Arrays) -> N:
     """Build a network of a kind, a NamedTuple of arrays with a tuple `weights`, with these values and factors of 1."""
     n_layers = sum(name.startswith("weights") for name in values)
-    rest = {name: values[name] for name in kind._fields if name not in ("weights", "factor")}
+    rest = {field: values[name] for name, field in stored_fields(kind).items() if name not in ("weights", "factor")}
     factor = np.ones(len(values["table"]), dtype=REAL)
     return kind(weights=tuple(values[f"weights{k}"] for k in range(n_layers)), factor=factor, **rest)
 
 
 def values_of(network: Any) -> Arrays:
     """Copy the values of a network: the reverse of `as_network`, with the table in float32."""
-    own = [name for name in network._fields if name not in ("weights", "table", "factor")]
-    rest = {"table": table_of(network), **{name: getattr(network, name).copy() for name in own}}
+    arrays = {n: a for n, a in to_stored(network).items() if n not in ("weights", "table", "factor")}
+    rest = {"table": table_of(network), **{name: array.copy() for name, array in arrays.items()}}
     return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import DtparseError, TrainingDataError
+from spacy_dtparse.stored_names import setting_name
 
 from .alone import alone
 from .files import keep_json, kept_json, written
@@ -129,9 +130,10 @@ def _differences(held: Mapping[str, Any], facts: Mapping[str, Any], names: list[
         if was == now:
             continue
         if isinstance(was, Mapping) and isinstance(now, Mapping):
-            found += _differences(was, now, sorted({*was, *now}), f"{prefix}{name}.")
+            found += _differences(was, now, sorted({*was, *now}), f"{prefix}{setting_name(name)}.")
             continue
         values = f"{was!r}, now {now!r}"
         short = name in held and name in facts and len(values) <= _SHORT
-        found.append(f"{prefix}{name} (was {values})" if short else f"{prefix}{name}")
+        shown = f"{prefix}{setting_name(name)}"
+        found.append(f"{shown} (was {values})" if short else shown)
     return found

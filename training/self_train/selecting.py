@@ -84,7 +84,9 @@ def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str
         )
     report = {
         **lesson.facts,
-        **{name: getattr(selection, name) for name in ("sure", "least_sure", "seed")},
+        "sure": selection.sure,
+        "least_sure": selection.least_sure,
+        "seed": selection.seed,
         "parsed": len(lesson.trees),
         "kept": len(kept),
         "kept_words": sum(len(lesson.sentences[number].words) for number in kept),

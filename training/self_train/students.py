@@ -16,7 +16,7 @@ from ..data.evaluate import evaluate
 from ..data.treebanks import TreebankFile, read_files
 from ..dtree.boosting.rows import LOG_FILE, seconds_used
 from ..dtree.fit import fit_model
-from ..dtree.recipe import NO_FACTS, FitRecipe
+from ..dtree.recipe import FitRecipe
 from ..runs.files import file_digest, keep_json, read_lines, read_result, write_atomically
 from ..runs.telling import Say
 
@@ -113,11 +113,8 @@ def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, A
 
 def _facts(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, Any]:
     """The conditions that determine a student and its scores."""
-    settings = experiment.recipe.to_dict()
-    for section, name in NO_FACTS:
-        (settings[section] if section else settings).pop(name)
     return {
-        "recipe": settings,
+        "recipe": experiment.recipe.facts(),
         "minutes": experiment.minutes,
         "train": list(map(_file_facts, files)),
         "dev": list(map(_file_facts, experiment.dev)),

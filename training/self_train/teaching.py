@@ -76,7 +76,10 @@ class Teaching:
             "teacher": {"file": self.teacher.name, "sha256": digest},
             "pipeline": tagger_facts(nlp),
             "texts": [file.facts() for file in self.files],
-            **{name: getattr(reading, name) for name in ("min_words", "max_words", "keep_hyphens", "limit")},
+            "min_words": reading.min_words,
+            "max_words": reading.max_words,
+            "keep_hyphens": reading.keep_hyphens,
+            "limit": reading.limit,
             "settings": dict(self.settings),
             "without": [
                 hashlib.sha256(repr([s.tree.words for s in file.read()]).encode()).hexdigest()

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD, WordParts,
 from spacy_dtparse.kernels.span.network import SpanNetwork
 from spacy_dtparse.model.span.model import LONGEST_CHAIN, MAX_CHAINS, BareTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.stored_names import stored_as, to_stored
 from spacy_dtparse.trees import TOP
 
 from ..data.corpus import Sentence
@@ -38,6 +39,11 @@ _KEEP_EVERY = 120.0
 """Maximum number of seconds between two checkpoints of a run."""
 
 
+@stored_as(
+    "shape", "dropout", "seeds", "epochs", "more_epochs", "repeats", "batch", "rate", "fine_rate", "warm", "average",
+    "least_word", "least_part", "least_chain", "most_words", "hide", "max_words", "judge_every", "teacher_share",
+    "taught_weight",
+)  # fmt: skip
 @dataclass(frozen=True)
 class SpanOptions:
     """Training options of the networks.
@@ -262,7 +268,7 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
 def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
     """Everything except the seed that determines a network, as plain data: options, digests of lists and examples."""
     return {
-        "options": {name: v for name, v in asdict(options).items() if name not in ("seeds", "judge_every")},
+        "options": to_stored(options, without=("seeds", "judge_every")),
         "words": _digest(material.words.to_dict()),
         "labels": _digest(material.chains),
         "trees": _digest(*material.train),

@@ -13,6 +13,7 @@ import numpy as np
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.features.span.wordparts import UNKNOWN_WORD, WORD
 from spacy_dtparse.kernels.recurrent.units import LEAK
+from spacy_dtparse.stored_names import stored_as
 
 from ..data.spans import SpanExample, believed_slopes, bracket_slopes
 from ..recurrent.kernels import add_rows
@@ -22,6 +23,7 @@ _SEEN = 0.05
 """Minimum posterior probability of a span that is used as an example of "no label"."""
 
 
+@stored_as("width", "units", "layers", "projection")
 @dataclass(frozen=True)
 class Shape:
     """Sizes of a network: `width` of the embedding table, `units` per direction, number of `layers`, `projection`."""
@@ -32,6 +34,7 @@ class Shape:
     projection: int = 96
 
 
+@stored_as("table", "layers", "projections")
 @dataclass(frozen=True)
 class Dropout:
     """Dropout rates: of the table's rows, of the inputs of layers, of projections."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.trees.beliefs import Beliefs
 from spacy_dtparse.model.span.model import SpanModel
 from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.stored_names import to_stored
 
 from ..data.beliefs import read_beliefs, save_beliefs
 from ..data.corpus import Sentence, fold_numbers
@@ -95,7 +96,7 @@ def jackknifed_beliefs(
         raise ConfigError(f"{start} has {len(model.networks)} networks; give as many seeds, not {len(options.seeds)}")
     facts: dict[str, Any] = {
         "folds": folds,
-        "options": asdict(options),
+        "options": to_stored(options),
         "start": None if start is None else file_digest(start),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
     }

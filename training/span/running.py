@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.model.span.model import PackedNetwork
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import HeadRules, head_rules
 
 from ..data.heads import rules_for
@@ -104,7 +104,7 @@ def fit_span(
         "sources": origin["sources"],
         "sentences": len(sentences),
         "taught_sentences": len(material.more),
-        "options": asdict(options),
+        "options": to_stored(options),
     }
     rules = heads or rules_for(facts.get("lang", "en"), [sentence.tree for sentence in sentences])
     if rules != head_rules(facts.get("lang", "en")):

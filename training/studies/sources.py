@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.stored_names import stored_as, to_stored
 
 from ..data.corpus import Sentence, read_tags, read_treebank
 from ..data.treebanks import corpus_files, every, read_files
@@ -17,6 +18,7 @@ SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)} 
 PTB = "ptb"  # the name of a treebank given by its sections: of its files of tags, and in results
 
 
+@stored_as("train", "dev", "test")
 class Sources(NamedTuple):
     """Sentences by part. `test` is empty unless it was asked for."""
 
@@ -31,7 +33,7 @@ class Sources(NamedTuple):
             tree = sentence.tree
             told = tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight
             digest.update(repr(told).encode())
-        counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in self._asdict().items()}
+        counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in to_stored(self).items()}
         return {"sentences": counts, "digest": digest.hexdigest()}
 
 

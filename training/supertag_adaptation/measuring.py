@@ -121,7 +121,9 @@ def _figures(run: Sequence[_Met], sentences: Sequence[Sentence], tagging: dict[s
         "f1": total.to_dict()["all"]["f1"],
         "equal": sum(equal) / len(equal),
         "tokens": sum(len(sentence.tags) for sentence in sentences),
-        **{name: [getattr(met, name) for met in run] for name in ("seconds", "searches", "offered")},
+        "seconds": [met.seconds for met in run],
+        "searches": [met.searches for met in run],
+        "offered": [met.offered for met in run],
         "tagging": tagging,
     }
 

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from spacy_dtparse.parsers import load_tagger
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
+from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
 from spacy_dtparse.trees.sided import check_categories, written_categories
 
@@ -162,7 +163,7 @@ def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: in
     model, data = folder / "parser.model", parser.to_bytes()
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
-    settings = {name: value for name, value in asdict(parser.settings).items() if name != "betas"}
+    settings = to_stored(parser.settings, without=("betas",))
     labels = label(dev)
     betas = adaptation.annotate
     if betas is None:
@@ -276,7 +277,7 @@ def _measured(
     facts: dict[str, Any] = {
         "taggers": [tagger.meta["facts"] for tagger in trained],
         "parser": material.model,
-        "settings": asdict(parser.settings),
+        "settings": to_stored(parser.settings),
         "text": digest(material.held[1]),
         "dev": digest(material.dev[1]),
     }

@@ -71,7 +71,10 @@ class Annotation:
             "teachers": list(map(file_digest, networks)),
             "texts": [file.facts() for file in self.files],
             "without": [file_digest(file) for path in self.without for file in _files(path)],
-            **{name: getattr(self, name) for name in ("source", "min_words", "max_words", "most_words")},
+            "source": self.source,
+            "min_words": self.min_words,
+            "max_words": self.max_words,
+            "most_words": self.most_words,
             "source_of": dict(self.source_of),
             "shard": SHARD,
         }

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from spacy_dtparse.checks import check, real_number, share
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import DtparseError, TrainingDataError
+from spacy_dtparse.stored_names import stored_as, to_stored
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
@@ -32,6 +33,10 @@ _KEEP_EVERY = 300.0
 """Seconds between two checkpoints of a run."""
 
 
+@stored_as(
+    "seed", "epochs", "batch", "encoder_rate", "head_rate", "layer_decay", "warm", "decay", "encoder_dropout",
+    "head_dropout", "head_width", "any_source", "tag_share", "max_words", "judge_every", "threads",
+)  # fmt: skip
 @dataclass(frozen=True)
 class TeacherOptions:
     """Training options of a teacher.
@@ -176,7 +181,7 @@ def fit_teacher(
     rng = np.random.default_rng(options.seed)
     plan = _plan(examples, options, rng)
     per_pass = len(plan) / options.epochs
-    done, run = 0, {"options": asdict(options), "sentences": len(used), **(facts or {})}
+    done, run = 0, {"options": to_stored(options), "sentences": len(used), **(facts or {})}
     state = None if workdir is None else workdir / "state.pt"
     if state is not None and state.is_file():
         try:

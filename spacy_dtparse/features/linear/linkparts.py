@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...kernels.linear.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB, label_atoms
+from ...stored_names import stored_as, to_stored
 from ...symbols import Remembered, SymbolTable
 
 STEMS = ("prefix", "first", "lemma")
@@ -67,6 +68,7 @@ class TokenColumns(NamedTuple):
     guide_labels: Sequence[str] = ()
 
 
+@stored_as("source", "places", "stem", "numbers", "guide")
 @dataclass(frozen=True)
 class TextRules:
     """How text becomes atoms.
@@ -126,7 +128,7 @@ class TextRules:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {**asdict(self), "places": list(self.places)}
+        return {**to_stored(self), "places": list(self.places)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextRules:

@@ -5,10 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import REAL
+from ...stored_names import stored_as
 from ..jit import kernel
 from .units import multiply, read_rows
 
 
+@stored_as("table", "factor", "weights", "recurrent", "bias", "outputs", "output_bias")
 class TaggingNetwork(NamedTuple):
     """float32 arrays, but for an int8 table; e: width of the table, d: units in a direction, T: tags.
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, REAL
+from ...stored_names import stored_as
 from ..jit import bare_kernel, give_way, kernel
 from ..recurrent.units import LEAK, logistic, multiply, read_rows
 from .spans import best_inside, best_spans, tree_posteriors
@@ -22,6 +23,10 @@ _NEVER = REAL(-9.5)
 """Labels e^9.5 times less probable than the best count nothing."""
 
 
+@stored_as(
+    "table", "factor", "weights", "recurrent", "bias", "edges", "edge_bias", "bilinear", "from_left", "from_right",
+    "labels", "label_bias",
+)  # fmt: skip
 class SpanNetwork(NamedTuple):
     """float32 arrays, but for an int8 table; e: width of the table, d: units in a direction, m: width of the
     projections, C: labels.

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...stored_names import stored_as
 from ..jit import bare_kernel, inner_kernel
 
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)
@@ -16,6 +17,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
+@stored_as("direct", "keys", "values", "state")
 class AtomMap(NamedTuple):
     """Numbers of atoms: `direct` int32 (D,) for one-value templates (-1: not an atom); an open-addressing hash table
     `keys` uint64 (H,) (0: empty) with `values` int32 (H,) for tuples, H a power of two. `state` int64 (3,): number of

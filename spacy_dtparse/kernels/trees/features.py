@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...stored_names import stored_as
 from ..jit import bare_kernel, inner_kernel
 from .atoms import MIX_2, MIX_3, lookup, mix
 from .beliefs import N_BINS, believed, span_row
@@ -43,6 +44,10 @@ LENGTH_MAX = 15
 SHARED, OWN = 0, 1
 
 
+@stored_as(
+    "places", "slots", "unary", "unary_base", "ordered", "ordered_base", "tuples", "groups", "grouped",
+    "grouped_base", "sequence", "bounds",
+)  # fmt: skip
 class TemplateTable(NamedTuple):
     """A compiled template table; first axis of `bounds` is the part (SHARED: the same for all windows with one
     start; OWN).

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...stored_names import stored_as
 from ..jit import bare_kernel, inner_kernel
 
 NOT_WANTED = 1 << 20
@@ -14,6 +15,7 @@ NODE_COLUMNS = 6
 _START, _END, _NAME, _ABOVE, _NEXT, _HEAD = range(NODE_COLUMNS)
 
 
+@stored_as("symbol", "rule", "scan")
 class HeadTable(NamedTuple):
     """Head rules over S symbols (labels and tags in one table), int32 arrays made by `trees.heads_compiled`.
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...stored_names import stored_as
 from ..jit import inner_kernel
 from .atoms import fold, mix
 from .features import NODE, PUNCT, Nodes
@@ -22,6 +23,7 @@ _ITEM = np.uint64(0xD6E8FEB86659FD93)
 STRATEGIES = ("l2r", "r2l", "bottom_up", "shift_reduce")
 
 
+@stored_as("options")
 class Grammar(NamedTuple):
     """What may be inferred: int32 arrays so that kernels compile once.
 

@@ -12,6 +12,7 @@ import numpy as np
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ModelFormatError
 from ...kernels.pcfg.latent import LatentRules
+from ...stored_names import stored_as, stored_names, to_stored
 from ..schema import Array
 from ..segments import any_positive, line_up
 
@@ -35,6 +36,7 @@ def pair_starts(n: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.searchsorted(keys, np.arange(n * (n + 1))).reshape(n, n + 1).astype(INDEX)
 
 
+@stored_as("from_class", "symbol", "weight", "floor")
 class Emissions(NamedTuple):
     """Log probabilities of word classes.
 
@@ -51,7 +53,7 @@ class Emissions(NamedTuple):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Emissions:
         """The emissions among the arrays of a grammar."""
-        return cls(*(as_type(arrays[name], dtype) for name, dtype in zip(cls._fields, _TYPES, strict=True)))
+        return cls(*(as_type(arrays[name], dtype) for name, dtype in zip(stored_names(cls), _TYPES, strict=True)))
 
     def check(self, n: int, kind: str) -> None:
         """Raise ModelFormatError unless the tables fit together and name only symbols below n, in words a `kind`."""
@@ -174,7 +176,7 @@ class LatentPart:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file holds, by name; `from_arrays` reads it back."""
-        return {"sizes": self.sizes, "rules": self.rules, "values": self.values, **self.emissions._asdict()}
+        return {"sizes": self.sizes, "rules": self.rules, "values": self.values, **to_stored(self.emissions)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> LatentPart:

@@ -21,6 +21,7 @@ from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
 from ...kernels.pcfg.cky import ITEM, RULE
+from ...stored_names import to_stored
 from ...symbols import Remembered, SymbolTable
 from ...trees.transforms import STEPS, Recipe
 from ...trees.tree import TOP
@@ -177,7 +178,7 @@ class PcfgGrammar:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file holds beside the names, by name; `from_arrays` reads it back."""
-        return {**{name: getattr(self, name) for name in _ARRAYS}, **self.emissions._asdict()}
+        return {**{name: getattr(self, name) for name in _ARRAYS}, **to_stored(self.emissions)}
 
     @classmethod
     def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, np.ndarray]) -> PcfgGrammar:

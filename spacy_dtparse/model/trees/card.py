@@ -9,6 +9,7 @@ import numpy as np
 from ...dtypes import CONFIDENCE_GRID
 from ...errors import ConfigError
 from ...features.trees.wording import GROUPS, group_of, phrase
+from ...stored_names import stored_as
 from .model import DtreeModel
 from .reasons import rule_book
 
@@ -16,6 +17,7 @@ _CONDITIONS = 4
 """Conditions of a rule that are told; most have many, and most of these say what must not be."""
 
 
+@stored_as("label", "n_rules", "constant", "weights", "rules")
 @dataclass(frozen=True)
 class LabelCard:
     """`n_rules` of a `label`; `weights`: what share of the rules' absolute values lies on conditions of each group, the

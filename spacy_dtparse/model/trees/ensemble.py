@@ -7,12 +7,14 @@ import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from ...errors import ModelFormatError
+from ...stored_names import stored_as
 
 MAX_CONFIDENCE = 4096.0
 """Largest |confidence| of a leaf. A log-loss step of that size would mean odds of e**8192; sums of 2**24 trees stay
 exact."""
 
 
+@stored_as("roots", "atom", "yes", "no", "value")
 class LabelEnsemble(NamedTuple):
     """The trees of one label's classifier, concatenated in the order of training.
 

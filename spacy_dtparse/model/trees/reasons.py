@@ -26,11 +26,13 @@ from ...kernels.trees.beliefs import count_tokens
 from ...kernels.trees.features import BELIEF, Nodes
 from ...kernels.trees.pruning import AFTER, CERTAIN, LIKELY
 from ...kernels.trees.search import FALLBACK
+from ...stored_names import stored_as
 from .explain import Rule, atoms_of, names_of, search
 from .model import DtreeModel
 from .rules import Conjunctions, conjunctions
 
 
+@stored_as("words", "value", "over")
 @dataclass(frozen=True)
 class Fact:
     """Something that the rules looked at. `value`: its part of the score; `over`: by how much this is more than its
@@ -41,6 +43,7 @@ class Fact:
     over: float
 
 
+@stored_as("name", "value", "over", "facts")
 @dataclass(frozen=True)
 class Group:
     """The facts about one thing, the largest first; their values and their differences add up to the group's."""

@@ -14,8 +14,10 @@ from numba.core import config
 from numba.extending import intrinsic
 
 from spacy_dtparse.kernels.jit import kernel
+from spacy_dtparse.stored_names import stored_as
 
 
+@stored_as("slot", "bits", "starts", "postings")
 class Columns(NamedTuple):
     """Column index of n examples. `slot` int32 (n_atoms,): row of the atom in `bits`, -1 if it has a list.
 

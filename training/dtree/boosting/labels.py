@@ -10,6 +10,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import WEIGHT
 from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.stored_names import stored_as, stored_names
 
 from .store import STORE_FILE, mapped, open_store
 
@@ -19,6 +20,7 @@ GOLD = np.int16
 LABEL_TYPES: dict[str, Any] = {"gold": GOLD, "b_pos": WEIGHT, "b_neg": WEIGHT}
 
 
+@stored_as("gold", "b_pos", "b_neg")
 class LabelData(NamedTuple):
     """`gold` int16 (n,): id of the correct label of the example, -1 for none. `b_pos`, `b_neg` float32 (n,): the
     example's bias for the classifier of its gold label, and for every other one."""
@@ -51,7 +53,7 @@ def check_biases(data: LabelData) -> None:
 def open_label_data(path: str | os.PathLike) -> LabelData:
     """Open the arrays of a store's folder, memory-mapped."""
     try:
-        return LabelData(*(mapped(Path(path) / f"{name}.npy") for name in LabelData._fields))
+        return LabelData(*(mapped(Path(path) / f"{name}.npy") for name in stored_names(LabelData)))
     except (OSError, ValueError) as error:
         raise TrainingDataError(f"{path} has no readable label data ({error}); build the store again.") from error
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX, SCORE
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.stored_names import stored_as
 
 from ..recipe import LearnerConfig
 from .growing import grow_tree, steepest_child
@@ -27,6 +28,7 @@ STEPS = ("sample", "extract", "build", "percolate", "leaves")
 _LONE_LEAF_SWEEPS = 50  # a single leaf is optimised to convergence, as no later tree will correct it
 
 
+@stored_as("draws", "empty", "gradient")
 class Progress(NamedTuple):
     """The progress of a label's training: with the ensemble and the seed it determines everything that follows.
 

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from tqdm import tqdm  # a dependency of spaCy
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
+from spacy_dtparse.stored_names import from_stored, to_stored
 
 from ...runs.alone import alone_in
 from ...runs.files import append_line, keep_json, kept_json, read_lines
@@ -116,12 +117,16 @@ class _Path:
         self.start = self._start({
             "labels": {label.name: [label.number, label.store] for label in labels},
             "data": digests,
-            "learner": asdict(config.learner),
-            **{name: getattr(config, name) for name in ("decay", "lambda_start", "max_trees_per_level")},
+            "learner": to_stored(config.learner),
+            "decay": config.decay,
+            "lambda_start": config.lambda_start,
+            "max_trees_per_level": config.max_trees_per_level,
         })  # fmt: skip
         self.rows = read_lines(workdir / LOG_FILE)
         reports = read_lines(workdir / REPORTS_FILE)
-        self.reports = [LevelReport(**{**report, "steps": tuple(report["steps"])}) for report in reports]
+        self.reports = [
+            LevelReport(**from_stored(LevelReport, report | {"steps": tuple(report["steps"])})) for report in reports
+        ]
         self.expected |= {report.name: report.seconds for report in self.reports}
 
     def _start(self, facts: dict[str, Any]) -> float:
@@ -135,7 +140,7 @@ class _Path:
             ) from error
         if have is not None:
             if isinstance(have.get("learner"), dict):  # settings added later had their defaults
-                have["learner"] = {**asdict(LearnerConfig()), **have["learner"]}
+                have["learner"] = {**to_stored(LearnerConfig()), **have["learner"]}
             check_facts(self.workdir, have, facts, ConfigError)
             return float(have["start"])
         start = self.config.lambda_start
@@ -210,7 +215,7 @@ class _Path:
         return sorted(ready, key=lambda name: (done[name], -self.expected[name], name))
 
     def _take_report(self, report: LevelReport) -> None:
-        append_line(self.workdir / REPORTS_FILE, report._asdict())
+        append_line(self.workdir / REPORTS_FILE, to_stored(report))
         self.reports.append(report)
         self.expected[report.name] = report.seconds
         if report.finished:

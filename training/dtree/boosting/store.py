@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.stored_names import stored_names
 
 from ...runs.files import keep_json, kept_json
 from .columns import Columns, count_atoms, fill_columns, gather_rows, percolate
@@ -109,7 +110,9 @@ class DirectStore:
     @classmethod
     def open(cls, path: str | os.PathLike) -> DirectStore:
         """Open the store of the folder `path`, memory-mapped: processes that open it share the memory."""
-        indptr, atoms, *columns = (mapped(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *Columns._fields))
+        indptr, atoms, *columns = (
+            mapped(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *stored_names(Columns))
+        )
         return cls(indptr, atoms, Columns(*columns))
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
+from spacy_dtparse.stored_names import from_stored, stored_as, stored_names, to_stored
 
 from ...runs.resuming import as_array, as_facts, kept_arrays, save_arrays, saved_arrays
 from ..recipe import PathConfig
@@ -48,8 +49,8 @@ def _score_file(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble) 
 
 def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
     """Write the label's state; the old file stays until the new one is complete."""
-    facts = {"progress": state.progress._asdict(), "counts": state.counts, "grown": state.grown}
-    save_arrays(_state_file(workdir, name), {"state": as_array(facts), **state.ensemble._asdict()})
+    facts = {"progress": to_stored(state.progress), "counts": state.counts, "grown": state.grown}
+    save_arrays(_state_file(workdir, name), {"state": as_array(facts), **to_stored(state.ensemble)})
 
 
 def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
@@ -59,8 +60,10 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
         return LabelState(empty_ensemble(), Progress())
     with saved_arrays(source) as arrays:
         facts = as_facts(arrays["state"])
-        ensemble = LabelEnsemble(*(arrays[field] for field in LabelEnsemble._fields))
-        return LabelState(ensemble, Progress(**facts["progress"]), tuple(facts["counts"]), facts["grown"])
+        ensemble = LabelEnsemble(*(arrays[name] for name in stored_names(LabelEnsemble)))
+        return LabelState(
+            ensemble, Progress(**from_stored(Progress, facts["progress"])), tuple(facts["counts"]), facts["grown"]
+        )
 
 
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
@@ -97,6 +100,7 @@ class LevelTask(NamedTuple):
     deadline: float
 
 
+@stored_as("name", "level", "finished", "trees", "parameters", "grown", "lost", "seconds", "steps", "gradient")
 class LevelReport(NamedTuple):
     """Result of a task. `finished`: the level was completed, not interrupted. `trees`, `parameters`: counts of the
     whole ensemble.

@@ -22,6 +22,7 @@ from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.kernels.trees.heads import HeadTable
 from spacy_dtparse.kernels.trees.state import Grammar
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
+from spacy_dtparse.stored_names import stored_names, to_stored
 
 from ...dtree.boosting.store import array_files, check_atoms, mapped, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
@@ -144,13 +145,13 @@ class IndirectStore:
                 for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
                     totals[store]["rows"] += len(rows)
                     totals[store]["postings"] += replayer.n_atoms_of(rows)
-                    for name, array in data._asdict().items():
+                    for name, array in to_stored(data).items():
                         files[f"{store}/{name}"].append(array)
                 for store in STORES:
                     files[f"{store}/row_starts"].append([totals[store]["rows"]])
         given: tuple[Any, ...] = (grammar, heads, table, atoms)
         for name, bundle in zip(BUNDLES, given, strict=True):
-            for part, array in bundle._asdict().items():
+            for part, array in to_stored(bundle).items():
                 np.save(source_folder / f"{name}.{part}.npy", array)
         entry = np.zeros(n_atoms, dtype=HASH)
         entry[atoms.direct[held]] = held.astype(HASH)
@@ -181,7 +182,8 @@ def open_source(path: str) -> Source:
     """The source of stores in the folder `path`; opened once per process."""
     folder = Path(path)
     bundles: dict[str, Any] = {
-        name: kind(*(mapped(folder / f"{name}.{part}.npy") for part in kind._fields)) for name, kind in BUNDLES.items()
+        name: kind(*(mapped(folder / f"{name}.{part}.npy") for part in stored_names(kind)))
+        for name, kind in BUNDLES.items()
     }
     names = ("tokens", "token_starts", "actions", "action_starts", "template", "entry")
     tokens, token_starts, actions, action_starts, template, entry = (mapped(folder / f"{name}.npy") for name in names)

@@ -4,7 +4,7 @@ Everything resumes after a kill."""
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.parsers import ConstituentParser, load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.stored_names import to_stored
 
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
 from ...dtree.boosting.learner import LabelLearner, ensemble_scores
 from ...dtree.boosting.rows import LOG_FILE, best_row, seconds_used
 from ...dtree.fit import Fit
-from ...dtree.recipe import NO_FACTS, FitRecipe
+from ...dtree.recipe import FitRecipe
 from ...pcfg import PcfgOptions, train_pcfg
 from ...pcfg.latent_training import LatentOptions, train_latent
 from ...runs.files import keep_json, read_lines, read_result, write_atomically
@@ -111,10 +112,9 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     """(the run's result, whether it was made now); a result of the same facts is not made again. Raises
     TrainingDataError and ConfigError for what cannot be used, such as a folder of another run."""
     recipe = run_recipe(run, job.settings)
-    settings = recipe.to_dict()
-    for section, name in NO_FACTS:
-        (settings[section] if section else settings).pop(name)
-    trained = {"run": run.name, "recipe": settings, "minutes": job.minutes or run.minutes, "data": job.sources.facts()}
+    trained = {
+        "run": run.name, "recipe": recipe.facts(), "minutes": job.minutes or run.minutes, "data": job.sources.facts(),
+    }  # fmt: skip
     facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
     if run.kind in ("pcfg", "pcfgla"):
         del facts["recipe"], facts["minutes"]
@@ -219,7 +219,7 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[
             chosen = PcfgOptions()
             model = train_pcfg(train, chosen, meta)
             kept = {"smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
-            found["options"] = {"markov": asdict(chosen.markov), **kept}
+            found["options"] = {"markov": to_stored(chosen.markov), **kept}
         parser = PcfgParser(model)
         write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
     return {**found, "train_seconds": round(time.perf_counter() - began, 1), **_judged(parser, job, None)}
