@@ -41,7 +41,7 @@ _KEEP_EVERY = 300.0
 class TeacherOptions:
     """Training options of a teacher.
 
-    `epochs`: passes, in each of which a treebank of weight W occurs W times (a fractional W at random). `batch_pieces`:
+    `epochs`: passes, in each of which a treebank of weight W occurs W times (a fractional W at random). `batch_tokens`:
     word pieces per step. `encoder_learning_rate`, `head_learning_rate`: peak rates of AdamW, reached after
     `warmup_steps`, with linear decay. `layer_decay`: ratio of a layer's learning rate to that of the layer above it.
     `encoder_dropout`, `head_dropout`: dropout rates. `head_width`: dimensions that a gap is projected to, for spans and

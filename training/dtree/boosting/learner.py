@@ -44,7 +44,7 @@ class Progress(NamedTuple):
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples. number, name: the label's id in `data.gold`, and its name, which determines the random
+    store, data: the examples. label_id, name: the label's id in `data.gold`, and its name, which determines the random
     numbers. ensemble, score, progress: the state to continue from; `score` int32 (n,), in units of CONFIDENCE_GRID,
     must be the ensemble's scores and is computed if None.
 
