@@ -82,7 +82,7 @@ def test_treebank_arguments(tmp_path: Path, treebanks: list[Treebank]) -> None:
         ("alpha", 1, 60, 10),
         ("beta", 2, 40, 10),
     ]
-    with pytest.raises(FileNotFoundError, match=r"gamma: neither train\.mrg nor shards"):
+    with pytest.raises(FileNotFoundError, match=r"gamma has neither train\.mrg nor shards"):
         Treebank.read(str(tmp_path / "gamma"))
     with pytest.raises(ValueError, match="weight"):
         Treebank.read(f"{tmp_path / 'alpha'}:0")

@@ -130,7 +130,7 @@ def test_taggers_learn_from_shards(tmp_path: Path) -> None:
     (folder / "train.mrg").write_text("(TOP (NP (NN cat)))\n")
     assert [s.words for s in Treebank.read(str(folder)).train] == [("cat",)], "trees of a folder go before shards"
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"empty: neither train\.mrg nor shards in this folder; give"):
+    with pytest.raises(FileNotFoundError, match=r"empty has neither train\.mrg nor shards; give"):
         Treebank.read(str(tmp_path / "empty"))
 
 
