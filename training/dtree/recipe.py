@@ -26,7 +26,7 @@ from .boosting.tree import MAX_SPLITS
 class LearnerConfig(Settings):
     """Settings for growing one tree (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
 
-    sample_size: examples kept by priority sampling for every tree; None builds on all of them.
+    sample_size: examples drawn by priority sampling for each tree; None: all of them.
     gain: "soft" = max(0, |g| - λ), as printed; "hard" = |g| if above λ, else 0.
     split_ratio: below the root a split's gain must exceed this times the node's.
     root_slack: at the root a split must gain more than this times λ on top of the root's own gain; 0 is the
