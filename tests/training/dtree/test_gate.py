@@ -225,7 +225,7 @@ def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
 
 
 def test_a_share_without_a_gate():
-    with pytest.raises(ConfigError, match="'gate_bits' is 0, so there is no gate"):
+    with pytest.raises(ConfigError, match="'filter_bits' is 0, so there is no window filter"):
         FitRecipe(gate_share=0.001, gate_bits=0)
     with pytest.raises(ConfigError, match=r"'gate_share' is 0\.5; it must be a number from 0 to 0\.05"):
         FitRecipe(gate_share=0.5)

@@ -90,7 +90,7 @@ def test_a_model_and_its_reader_belong_together(parser: DtreeParser, reader) -> 
     data[len(data) // 2] ^= 255
     with pytest.raises(ModelFormatError):
         DtreeParser.from_bytes(bytes(data))
-    with pytest.raises(ModelFormatError, match="a reader is one of 'span'"):
+    with pytest.raises(ModelFormatError, match="the span model must be of kind 'span'"):
         open_reader(_written(parser))
 
 
@@ -104,9 +104,9 @@ def _written(parser: DtreeParser) -> Path:
 
 def test_templates_and_reader_must_fit(reader, tmp_path: Path) -> None:
     sentences = TreebankFile.parse(TRAIN).read()
-    with pytest.raises(TrainingDataError, match="test beliefs; give a reader"):
+    with pytest.raises(TrainingDataError, match="test span marginals; give a span model"):
         Fit(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
-    with pytest.raises(TrainingDataError, match="test no beliefs; take standard_read"):
+    with pytest.raises(TrainingDataError, match="test no span marginals; set the recipe's templates=standard_read"):
         Fit(FitRecipe.from_dict({**RECIPE, "templates": "standard"}), sentences, [], tmp_path / "b", reader=reader)
 
 
