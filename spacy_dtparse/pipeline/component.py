@@ -6,14 +6,12 @@ way is `model_pipe`'s. Importing this module registers all factories of the pack
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..checks import Setting, truth
-from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.calibration import Calibrated
 from ..parsers.constraints import Constraints
@@ -43,7 +41,6 @@ _FACTS: dict[str, Any] = {
     },
 }
 _SCORER = "spacy_dtparse.parseval_scorer.v1"
-_TABLE = {"settings": Optional[dict[str, Any]]}
 
 
 def optional_key(meaning: str) -> Setting:
@@ -74,7 +71,7 @@ class ConstituentPipe(BatchPipe):
     `deadline`: see `BatchPipe`; a sentence with constraints is parsed under them however long it takes.
     `probabilities`: whether each constituent and each sentence gets the probability that it is right
     (`span._.probability`, `sentence._.tree_probability`), which takes the time of another reading; the model must have
-    a calibration (see `parsers.calibration`), else DtparseError is raised. `settings`: what 0.1.0 had in such a table.
+    a calibration (see `parsers.calibration`), else DtparseError is raised.
 
     `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
     `pipeline.constraints`); None: none are read.
@@ -99,24 +96,8 @@ class ConstituentPipe(BatchPipe):
     constraints_key: str | None
     probabilities: bool
 
-    def __init__(
-        self, name: str = "", *, scorer: Callable | None = parseval_score,
-        settings: Mapping[str, Any] | None = None, **given: Any,
-    ):  # fmt: skip
-        super().__init__(name, scorer=scorer, **given | self._from_table(name or self.factory, settings))
-
-    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What 0.1.0 had in a table `settings` of its own, as settings beside the others."""
-        if not table:
-            return {}
-        if not isinstance(table, Mapping):
-            raise ConfigError(f"{name}: settings = {table!r}; give each setting by its own name")
-        warnings.warn(
-            f"{name}: the table `settings` is of pipelines saved by spacy-dtparse 0.1.0; give {', '.join(table)} "
-            "beside the other settings",
-            stacklevel=5,
-        )
-        return dict(table)
+    def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **given: Any):
+        super().__init__(name, scorer=scorer, **given)
 
     def prepare(self) -> None:
         """Register the attributes that read constituents."""
@@ -216,47 +197,11 @@ class DtParse(ConstituentPipe):
     the other inferences. `gate`: share of the right windows that may be dropped unscored. `trust`: what the beliefs of
     the model's reader count beside the trees. `sure`: probability from which on its word is taken unscored. `whole`:
     whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `SearchSettings`.
-
-    A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
     """
 
     factory = "dtparse"
     EMBEDDED = "en_dtparse"
     SETTINGS = SearchSettings.ALLOWED
-
-    _guest = False
-    """Whether a network that 0.1.0 saved may be taken."""
-    _of_guest: Mapping[str, Any] = {}
-    """The settings that only such a network has."""
-
-    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
-        typed = super()._from_table(name, table)
-        of_guest = [setting for setting in typed if setting in ("networks", "penalty", "whole")]
-        self._of_guest = {setting: typed.pop(setting) for setting in of_guest}
-        return typed
-
-    def _takes(self, parser: Any) -> bool:
-        return super()._takes(parser) or (self._guest and parser.name == "span")
-
-    def _given(self, parser: Any) -> dict[str, Any]:
-        if self._of_guest and parser.name != "span":
-            raise ConfigError(
-                f"{self.name}: a parser of kind {parser.name!r} has no setting {', '.join(self._of_guest)}; take it out"
-            )
-        return {**super()._given(parser), **self._of_guest}
-
-    def _load_saved(self, source: Path | bytes) -> None:
-        self._guest = True
-        super()._load_saved(source)
-        self._guest = self.parser.name == "span"
-        if self._guest:
-            self._warn_once(
-                "guest",
-                f"{self.name}: the model of this pipeline is a network (kind 'span'), which spacy-dtparse 0.1.0 had "
-                "under 'dtparse'; its factory is 'span_parser' now. It is used as it is. To be rid of this warning put "
-                "nlp.add_pipe('span_parser', config={'model': …}) with this model file in the place of the component, "
-                "and save the pipeline again",
-            )
 
 
 def without_budget(allowed: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -307,6 +252,6 @@ class PcfgLa(ConstituentPipe):
         return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
-make_dtparse = factory_of(DtParse, _SCORER, _TABLE, requires=["token.tag"], **_FACTS)
-make_span_parser = factory_of(SpanParse, _SCORER, _TABLE, requires=["token.tag"], **_FACTS)
-make_pcfgla = factory_of(PcfgLa, _SCORER, _TABLE, **_FACTS)
+make_dtparse = factory_of(DtParse, _SCORER, requires=["token.tag"], **_FACTS)
+make_span_parser = factory_of(SpanParse, _SCORER, requires=["token.tag"], **_FACTS)
+make_pcfgla = factory_of(PcfgLa, _SCORER, **_FACTS)

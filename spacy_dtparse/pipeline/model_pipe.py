@@ -331,21 +331,17 @@ def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes
     return component
 
 
-def factory_of(
-    kind: type[ModelPipe], scorer: str, more: Mapping[str, Any] | None = None, **facts: Any
-) -> Callable[..., Any]:
+def factory_of(kind: type[ModelPipe], scorer: str, **facts: Any) -> Callable[..., Any]:
     """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; returns it.
 
     Its config has `model`, the settings of the parser and of the component, and `scorer`, by default the one registered
-    under that name. `more`: types of what else the component takes, all None by default. `facts`: for Language.factory.
+    under that name. `facts`: for Language.factory.
     """
-    more = more or {}
     types = {
         "nlp": Language,
         "name": str,
         "model": Optional[Union[str, Path]],
         **{name: Optional[setting.type] for name, setting in kind.SETTINGS.items()},
-        **more,
         **{name: setting.type for name, (_, setting) in kind.OWN.items()},
         "scorer": Optional[Callable],
     }
@@ -361,5 +357,5 @@ def factory_of(
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types]
     )
     own = {name: default for name, (default, _) in kind.OWN.items()}
-    config = {"model": None, **dict.fromkeys([*kind.SETTINGS, *more]), **own, "scorer": {"@scorers": scorer}}
+    config = {"model": None, **dict.fromkeys(kind.SETTINGS), **own, "scorer": {"@scorers": scorer}}
     return Language.factory(kind.factory, default_config=config, **facts)(make)
