@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from spacy.tokens import Doc
 
+from ..errors import MissingAnnotationError
 from ..trees.heads import HeadRules
 from .attributes import to_tree
 from .constituents import read_constituents
 from .phrases import rules_of
-from .sentences import MissingAnnotationError, visible_tokens
+from .sentences import visible_tokens
 
 
 class Agreement(NamedTuple):

@@ -14,20 +14,11 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import TreeError
+from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.tree import Tree
-from .constituents import (
-    Constituents,
-    NonConstituentError,
-    NotParsedError,
-    chain_level,
-    group_key,
-    make_span,
-    read_constituents,
-    tree_of,
-)
+from .constituents import Constituents, chain_level, group_key, make_span, read_constituents, tree_of
 from .sentences import is_blank, plain_word, visible_tokens
 
 

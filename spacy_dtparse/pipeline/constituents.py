@@ -15,7 +15,7 @@ import numpy as np
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..errors import DtparseError, TreeError
+from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import ParseResult
 from ..symbols import Numbered
 from ..trees.tree import TOP, Tree
@@ -29,14 +29,6 @@ FORMAT_VERSION = 1
 _KIND = "dtparse.constituents"
 _LEVELS = tuple(f"level-{number}" for number in range(1, 65))
 _LEVEL_OF_ID = {get_string_id(name): number for number, name in enumerate(_LEVELS)}
-
-
-class NotParsedError(DtparseError):
-    """A Doc has no constituents, or they no longer fit its tokens."""
-
-
-class NonConstituentError(DtparseError):
-    """A span is neither a constituent nor a single token."""
 
 
 class Constituents(NamedTuple):

@@ -9,13 +9,13 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import DtparseError, TreeError
+from ..errors import DtparseError, NonConstituentError, TreeError
 from ..text import escape_token
 from ..trees.bracket_writer import write_tree
 from ..trees.brackets import parse_tree
 from ..trees.tree import TOP, Tree
 from .attributes import parse_string, sentence_infos, to_tree
-from .constituents import NonConstituentError, group_key, read_constituents
+from .constituents import group_key, read_constituents
 from .phrases import rules_of
 from .sentences import plain_word, visible_tokens
 

@@ -9,13 +9,14 @@ import numpy as np
 from spacy.attrs import DEP, HEAD, LEMMA, POS, SENT_START, TAG
 from spacy.tokens import Doc
 
+from ..errors import MissingAnnotationError
 from ..parsers.base import UNKNOWN_TAG
 from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from .model_pipe import KEY, factory_of
-from .sentences import MissingAnnotationError, WordPlaces, attribute_texts, read_words
+from .sentences import WordPlaces, attribute_texts, read_words
 
 ROOT = "ROOT"
 """`token.dep_` of a sentence's root, as everywhere in spaCy."""

@@ -9,12 +9,12 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..errors import DtparseError
+from ..errors import DtparseError, NonConstituentError, OtherPipelineError
 from ..parsers.base import ParseResult
 from ..trees.tree import TOP
 from .attributes import locate
 from .component import ConstituentPipe
-from .constituents import Constituents, NonConstituentError, group_key, read_constituents
+from .constituents import Constituents, group_key, read_constituents
 from .explanation import Alternative, Explanation
 from .sentences import SentenceInput, is_blank
 
@@ -26,10 +26,6 @@ _AGREES = 0.9
 _SAME = 0.01
 """Scores of the same parser differ by less, compiled or not."""
 _NEAR = 1e-6
-
-
-class OtherPipelineError(DtparseError):
-    """A Doc was parsed by something else than the pipeline that is asked."""
 
 
 def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:

@@ -7,13 +7,9 @@ import numpy as np
 from spacy.attrs import ORTH, SENT_START, TAG
 from spacy.tokens import Doc, Token
 
-from ..errors import DtparseError
+from ..errors import MissingAnnotationError
 from ..parsers.base import UNKNOWN_TAG
 from ..symbols import Remembered
-
-
-class MissingAnnotationError(DtparseError):
-    """A Doc lacks what parsing needs."""
 
 
 class SentenceInput(NamedTuple):

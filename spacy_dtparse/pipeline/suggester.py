@@ -15,9 +15,9 @@ from thinc.api import Ops, get_current_ops
 from thinc.types import Ints2d, Ragged
 
 from ..checks import Setting, check, truth, whole_number
-from ..errors import ConfigError
+from ..errors import ConfigError, NotParsedError
 from ..trees.labels import base_label
-from .constituents import DEFAULT_KEY, NotParsedError, read_constituents
+from .constituents import DEFAULT_KEY, read_constituents
 from .model_pipe import KEY
 from .sentences import is_blank, token_texts
 

@@ -12,9 +12,9 @@ import pytest
 from spacy.tokens import Doc
 
 import spacy_dtparse
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.parsers.base import ParseResult
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, ParsedSentence, write_constituents
+from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
 from spacy_dtparse.pipeline.drawings import drawn_trees, in_notebook, render
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.viz import Drawing, draw

@@ -11,9 +11,7 @@ import spacy
 import spacy_dtparse
 from spacy_dtparse import Explanation, explain, explanations
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
-from spacy_dtparse.pipeline.explain import OtherPipelineError
+from spacy_dtparse.errors import DtparseError, NonConstituentError, NotParsedError, OtherPipelineError
 from spacy_dtparse.pipeline.explanation import MOST_LINES
 
 TEXT = "The old man saw the dog with the telescope in the garden. Visiting relatives can be boring."

@@ -11,10 +11,10 @@ import spacy
 from spacy.attrs import DEP, HEAD
 from spacy.tokens import Doc, Span, SpanGroup
 
-from spacy_dtparse.errors import TreeError
+from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
 from spacy_dtparse.parsers.dependency import DependencyResult
 from spacy_dtparse.pipeline import constituents, dependencies
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, read_constituents, read_spans
+from spacy_dtparse.pipeline.constituents import read_constituents, read_spans
 from spacy_dtparse.pipeline.dependencies import DEADLINE_STRUCK, BpmParser, LinksRead, read_guide
 from spacy_dtparse.pipeline.sentences import read_words
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree

@@ -10,9 +10,8 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse.errors import ConfigError, PatternError
+from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError, PatternError
 from spacy_dtparse.pipeline import attributes
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.matcher import ConstituentMatcher
 from spacy_dtparse.query import compile_pattern
 from spacy_dtparse.trees.heads import COLLINS, LEFTMOST

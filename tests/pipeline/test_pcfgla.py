@@ -15,10 +15,9 @@ from spacy.vocab import Vocab
 
 from spacy_dtparse import models, sentence_infos, to_tree
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
 from spacy_dtparse.pipeline.component import PcfgLa
 from spacy_dtparse.pipeline.corpus import create_bracket_corpus
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
 from ..documents import ROOT
 from .conftest import make_nlp
