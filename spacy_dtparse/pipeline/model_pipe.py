@@ -9,11 +9,13 @@ here: spaCy reads the annotations of `initialize`.)
 
 import copy
 import inspect
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Optional, Union
 
 import srsly
@@ -21,7 +23,7 @@ from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
-from ..checks import Setting
+from ..checks import RENAMED_SETTINGS, Setting, renamed_setting
 from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, embedded_model, find_model
@@ -73,7 +75,11 @@ class ModelPipe(Pipe):
         **settings: Any,
     ):
         name = name or self.factory
-        unknown = sorted(set(settings) - {*self.SETTINGS, *self.OWN})
+        known = {*self.SETTINGS, *self.OWN}
+        unknown = sorted(set(settings) - known)
+        for setting in unknown:
+            if renamed := renamed_setting(setting, known):
+                raise ConfigError(f"{name}: {renamed}")
         if unknown:
             allowed = ", ".join(("model", *self.SETTINGS, *self.OWN, "scorer"))
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
@@ -331,6 +337,44 @@ def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes
     return component
 
 
+class _NotGiven:
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+_NOT_GIVEN = _NotGiven()
+"""The default of old names of settings: an old name that has a value, null too, is refused."""
+
+
+class _FactorySignature(inspect.Signature):
+    """The signature of a factory, which has the old names of renamed settings until a component is made.
+
+    spaCy reads it twice: first to check the names in a config, before it calls the factory, then to complete the config
+    that it stores. With the old names in the first, the component refuses them and gives the new ones, where spaCy
+    would only call them unexpected. Without them in the second, they are in no stored config.
+    """
+
+    def __init__(self, parameters: Mapping[str, inspect.Parameter], old_names: Iterable[str]):
+        super().__init__(list(parameters.values()))
+        old = {
+            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_NOT_GIVEN, annotation=Any)
+            for name in old_names
+        }
+        self._with_old_names = MappingProxyType({**parameters, **old})
+        self._thread = threading.local()
+
+    @property
+    def parameters(self) -> MappingProxyType[str, inspect.Parameter]:  # type: ignore[override]
+        """The parameters; without old names the first time after `component_made`."""
+        if self._thread.__dict__.pop("component_made", False):
+            return super().parameters
+        return self._with_old_names
+
+    def component_made(self) -> None:
+        """Leave the old names out of the `parameters` that this thread reads next."""
+        self._thread.component_made = True
+
+
 def factory_of(kind: type[ModelPipe], scorer: str, **facts: Any) -> Callable[..., Any]:
     """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; returns it.
 
@@ -346,16 +390,20 @@ def factory_of(kind: type[ModelPipe], scorer: str, **facts: Any) -> Callable[...
         "scorer": Optional[Callable],
     }
 
+    parameters = {
+        name: inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types
+    }
+    signature = _FactorySignature(parameters, [name for name in RENAMED_SETTINGS if renamed_setting(name, types)])
+
     def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
-        component = kind(name, **config)
+        component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
         component.join(nlp)
+        signature.component_made()
         return component
 
     make.__doc__, make.__annotations__ = kind.__doc__, types
-    make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types]
-    )
+    make.__signature__ = signature  # type: ignore[attr-defined]
     own = {name: default for name, (default, _) in kind.OWN.items()}
     config = {"model": None, **dict.fromkeys(kind.SETTINGS), **own, "scorer": {"@scorers": scorer}}
     return Language.factory(kind.factory, default_config=config, **facts)(make)
