@@ -15,9 +15,10 @@ from ..errors import ConfigError, PatternError
 from ..parsers.base import UNKNOWN_TAG
 from ..query import Forest, Matching, Node, Pattern, compile_pattern
 from ..query.forest import Nodes
-from ..trees.heads import HeadRules, head_rules
+from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
 from .constituents import Constituents, make_span, read_constituents, tree_of
+from .phrases import rules_of
 from .sentences import attribute_texts, read_words
 
 OnMatch = Callable[["ConstituentMatcher", Doc, int, list[Any]], Any]
@@ -37,14 +38,14 @@ class ConstituentMatcher:
     """Finds constituents by patterns: Tregex as text, or dicts with attributes of tokens (see `query.dicts`).
 
     Patterns are compiled when they are added, and all of them are searched for at once. `spans_key`: the span group
-    with the constituents (default: as `doc._.constituents`); `rules`: choose heads (default: those of the vocabulary's
-    language).
+    with the constituents (default: as `doc._.constituents`); `rules`: head rules (default: those of each Doc, as
+    for `span._.head`).
     """
 
     def __init__(self, vocab: Vocab, *, spans_key: str | None = None, rules: HeadRules | None = None):
         self.vocab = vocab
         self.spans_key = spans_key
-        self.rules = head_rules(vocab.lang) if rules is None else rules
+        self.rules = rules
         self._patterns: dict[int, list[Pattern]] = {}
         self._callbacks: dict[int, OnMatch | None] = {}
 
@@ -121,7 +122,11 @@ class ConstituentMatcher:
             of_docs = [_values(doc, attribute) for doc in docs]
             return [of_docs[sentence.doc][place] for sentence in sentences for place in sentence.places]
 
-        forest = Forest((sentence.tree for sentence in sentences), self.rules, values)
+        def rules() -> Iterator[HeadRules]:
+            of_docs = [rules_of(doc, self.spans_key) if self.rules is None else self.rules for doc in docs]
+            yield from (of_docs[sentence.doc] for sentence in sentences)
+
+        forest = Forest((sentence.tree for sentence in sentences), rules(), values)
         found: list[list[Any]] = [[] for _ in docs]
         spans: dict[int, Span] = {}
 

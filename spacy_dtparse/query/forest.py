@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,18 +46,19 @@ class Forest:
 
     `symbols`: number of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
     last node below; `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of
-    each token's word; `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the
-    values of an attribute for all tokens, in place of what trees know.
+    each token's word; `roots`: the first node of each tree, and n. `rules`: head rules of all trees, or of each; they
+    are read when heads are first needed. `token_values`: gives the values of an attribute for all tokens, instead of
+    those stored in trees.
     """
 
     def __init__(
         self,
         trees: Iterable[Tree],
-        rules: HeadRules = COLLINS,
+        rules: HeadRules | Iterable[HeadRules] = COLLINS,
         token_values: Callable[[str], Sequence[Any]] | None = None,
     ):
         self.trees = trees = tuple(trees)
-        self.rules = rules
+        self._rules = repeat(rules) if isinstance(rules, HeadRules) else rules
         self._token_values = token_values
         lengths = np.array([len(tree.words) for tree in trees], dtype=np.int64)
         sizes = np.array([len(tree.labels) for tree in trees], dtype=np.int64)
@@ -162,7 +163,8 @@ class Forest:
         """The head token of each node; nodes with the same one are a path from the highest down to the word."""
         found = self.starts.copy()
         heads = [
-            np.array(self.rules.heads(tree)) + first for tree, first in zip(self.trees, self.first_tokens, strict=False)
+            np.array(rules.heads(tree)) + first
+            for tree, first, rules in zip(self.trees, self.first_tokens, self._rules, strict=False)
         ]
         if heads:
             found[self.constituents_at] = np.concatenate(heads)
