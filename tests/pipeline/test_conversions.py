@@ -66,7 +66,7 @@ class TestNltk:
         for _ in range(5000):
             deep = Node("NP", deep)
         assert len(from_nltk(deep)) == 5001
-        for wrong, message in ((Node("S"), "has no children"), (Node("S", it, "sat"), "stands beside others")):
+        for wrong, message in ((Node("S"), "has no children"), (Node("S", it, "sat"), "has siblings in")):
             with pytest.raises(TreeError, match=message):
                 from_nltk(wrong)
         with pytest.raises(TreeFormatError):
