@@ -234,7 +234,7 @@ def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], ta
 
 def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
     return (
-        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) reaches over the edge of "
+        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) crosses the edge of "
         f"[{start}, {end}); give a sentence or a constituent"
     )
 

@@ -108,7 +108,8 @@ class _Sentence:
         if not alike:
             raise OtherPipelineError(
                 "this pipeline's parse of the sentence differs from the Doc's tree or scores, so the tree is from "
-                "another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its text again"
+                "another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its text "
+                "again"
             )
         self._reasons: dict[Key, Any] | None = None
         self._posteriors: Mapping[Key, float] | None = None
@@ -166,20 +167,20 @@ class _Sentence:
     def _who_decided(self, why: Any, cost: float, probability: float | None) -> str:
         if why is None:
             if self._replaced():
-                return "The network's tree: the search found none of its own, so no rule built it."
+                return "The network's tree: the search found none, so no rule built it."
             if self.parser.reader is not None:
-                return "No rule built it: the network put it there afterwards, around a word that would stand bare."
+                return "No rule built it: the network added it afterwards, to attach a word that was left over."
             return "No rule built it: pieces were joined, or preprocessing was undone."
         alone = log1p(exp(-why.score)) if why.score > -700 else -why.score
         if self.parser.reader is None:
             return "The rules decided."
         if cost < alone - _NEAR or (cost == 0.0 and alone < _NEAR):
-            return "The network was sure, so the rules were not asked. What they would have said:"
+            return "The network was confident, so the rules were skipped. They would have given:"
         if cost > alone + _NEAR:
             return f"The rules decided, against doubts of the network (which cost {cost - alone:.2f})."
         if probability is not None and probability >= _AGREES:
-            return "The rules decided; the network would have said the same."
-        return "The network left it open; the rules decided."
+            return "The rules decided; the network agrees."
+        return "The network was undecided; the rules decided."
 
     def _children(self, own: int) -> str:
         """The labels and tags directly below a constituent of the tree."""
@@ -255,12 +256,12 @@ def _why_not(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:
     around = [(s, e, label) for s, e, label in rows if s <= start and end <= e]
     said = f"“{span.text[:60]}” is not a constituent"
     if crossing:
-        said += f"; of the tree cross it: {told(crossing[:4])}"
+        said += f"; these constituents of the tree cross it: {told(crossing[:4])}"
     if around:
         said += f"; the smallest constituent around it is {told(around[-1:])}"
     sentence = _sentence_of(pipe, doc, found, start)
     if end > sentence.end:
-        return f"{said}; it reaches over the end of a sentence, and no constituent does"
+        return f"{said}; it crosses a sentence boundary, which no constituent does"
     if sentence.posteriors:
         place_of = {place: k for k, place in enumerate(sentence.given.places)}
         own = place_of[start], place_of[end - 1] + 1

@@ -74,7 +74,7 @@ def test_scores_are_probabilities(nlp):
 def test_bad_input(nlp, doc):
     with pytest.raises(NotParsedError, match="this Doc has no constituents"):
         render(nlp.make_doc("She saw it."))
-    with pytest.raises(NonConstituentError, match="reaches over the edge"):
+    with pytest.raises(NonConstituentError, match="crosses the edge"):
         render(doc[1:3])
     for wrong, seen in (("She.", "str 'She.'"), (3, "int 3"), ([doc, "x"], "str 'x'"), (None, "NoneType None")):
         with pytest.raises(ConfigError, match=f"{seen}.* cannot be drawn; give a parsed Doc"):
