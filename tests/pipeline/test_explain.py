@@ -121,7 +121,7 @@ def test_what_cannot_be_explained(nlp, doc):
     changed = nlp(TEXT)
     for token in changed[3:12]:
         token.tag_ = "NN"
-    with pytest.raises(OtherPipelineError, match="this pipeline.s parse of the sentence differs from"):
+    with pytest.raises(OtherPipelineError, match=r"this pipeline.s parse of the sentence differs from"):
         explain(nlp, changed[0:3])
     alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"trust": 0.6}}})
     assert [(s.label_, s.text) for s in alike(TEXT)._.constituents] == [(s.label_, s.text) for s in doc._.constituents]
@@ -174,7 +174,7 @@ def test_dtparse_explain(capsys):
     for arguments, message in (
         (("--span", "old man"), "is not a constituent"),
         (("--span", "ld man"), "begins or ends within a token; the tokens there are “old man”"),
-        (("--span", "cat"), "does not stand in the text"),
+        (("--span", "cat"), "is not in the text"),
         (("--label", "XP"), "no constituent has the label 'XP'; there are ADJP, NP, PP, S, VP"),
     ):
         code, _, err = run("explain", TEXT, *arguments)
@@ -184,13 +184,13 @@ def test_dtparse_explain(capsys):
 
 
 def test_dtparse_card(capsys):
-    assert main(["card", "--label", "PP", "--most", "3"]) == 0
+    assert main(["card", "--label", "PP", "--max-rules", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and lines[0].startswith("PP: ") and "network on this span" in lines[1]
     assert sum(int(share.rstrip("%")) for share in lines[1].split() if share.strip("%,").isdigit() or "%" in share
                for share in [share.rstrip(",")]) in range(96, 105)  # fmt: skip
     assert any("it reads this span as PP" in line for line in lines[2:])
-    assert main(["card", "--json", "--most", "1"]) == 0
+    assert main(["card", "--json", "--max-rules", "1"]) == 0
     cards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {"NP", "VP", "TOP", "*shift*"} <= {card["label"] for card in cards}
     for card in cards:

@@ -71,7 +71,7 @@ def test_parse_and_ask(url):
         ("/parse", b"[" * 100_000, {}, 400, "no JSON"),
         ("/parse", [1], {}, 400, "no JSON object"),
         ("/parse", {"text": "a"}, {"Content-Type": "text/plain"}, 415, "Content-Type application/json"),
-        ("/parse", b"x" * (MOST_BYTES + 1), {}, 413, "200,001 bytes; a request has 200,000 at most"),
+        ("/parse", b"x" * (MOST_BYTES + 1), {}, 413, "200,001 bytes; a request has at most 200,000"),
         ("/parse", b"x" * 3_000_000, {}, 413, "3,000,000 bytes"),
         ("/other", b"x" * 3_000_000, {}, 404, "allowed are /parse and /ask"),
         ("/other", {"text": "a"}, {}, 404, "allowed are /parse and /ask"),
