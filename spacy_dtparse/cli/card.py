@@ -9,8 +9,8 @@ from .pipelines import add_pipeline_arguments, get_component, load_pipeline, pos
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse card`."""
-    parser.add_argument("--label", metavar="LABEL", help="only this label (*shift*: no inference over a state)")
+    """Add the options of `dtparse card`."""
+    parser.add_argument("--label", metavar="LABEL", help="only this label (*shift*: rules for making no inference)")
     parser.add_argument(
         "--max-rules", type=positive_number, default=5, metavar="N", help="rules per label (default: %(default)s)"
     )

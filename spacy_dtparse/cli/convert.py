@@ -8,7 +8,7 @@ from .pipelines import natural_number, positive_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse convert`."""
+    """Add the options of `dtparse convert`."""
     parser.add_argument("source", metavar="TREES", help="a bracketed file, or a folder with .mrg or .psd files")
     parser.add_argument("target", metavar="OUTPUT.spacy")
     parser.add_argument(

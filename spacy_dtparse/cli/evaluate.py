@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse evaluate`."""
+    """Add the options of `dtparse evaluate`."""
     parser.add_argument("gold", metavar="GOLD", help="a file of bracketed trees")
     parser.add_argument(
         "predicted",

@@ -10,7 +10,7 @@ from .pipelines import add_pipeline_arguments, get_component, load_pipeline, nat
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse explain`."""
+    """Add the options of `dtparse explain`."""
     parser.add_argument("text", metavar="TEXT", help="a text to parse")
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--span", metavar="WORDS", help="only the constituents over these words, exactly as in TEXT")

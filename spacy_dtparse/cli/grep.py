@@ -26,7 +26,7 @@ OUTPUTS = ("subtree", "tree", "words")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse grep`."""
+    """Add the options of `dtparse grep`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("pattern", metavar="PATTERN", help="a Tregex pattern in quotes")
     parser.add_argument(

@@ -20,7 +20,7 @@ from .pipelines import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse info`."""
+    """Add the options of `dtparse info`."""
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_pipeline_arguments(parser)
 

@@ -38,7 +38,7 @@ Line = tuple[str, int, str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse parse`."""
+    """Add the options of `dtparse parse`."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="text files; without any, or with -, standard input")
     parser.add_argument("--text", action="append", metavar="TEXT", help="a text to parse (may be repeated)")
     parser.add_argument(

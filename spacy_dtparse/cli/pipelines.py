@@ -125,7 +125,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
         known = KINDS[kind]
         raise ModelFormatError(
             f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command is about "
-            f"constituents.  `dtparse info --model {model}` describes it; use it in a pipeline: "
+            f"constituents. `dtparse info --model {model}` describes it; use it in a pipeline: "
             f"nlp.add_pipe({known.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
             "`spacy evaluate`"
         )

@@ -8,7 +8,7 @@ from .pipelines import add_pipeline_arguments, load_pipeline, natural_number, qu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse serve`."""
+    """Add the options of `dtparse serve`."""
     parser.add_argument(
         "--port", type=natural_number, default=5000, metavar="N", help="0: any free port (default: %(default)s)"
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse show`."""
+    """Add the options of `dtparse show`."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("text", nargs="?", metavar="TEXT", help="a text to parse and draw")
     source.add_argument("--trees", metavar="FILE", help="draw the trees of a bracketed file (- is stdin)")

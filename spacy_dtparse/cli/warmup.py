@@ -14,7 +14,7 @@ _SENTENCES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse warmup`."""
+    """Add the options of `dtparse warmup`."""
     parser.add_argument(
         "pipelines",
         metavar="PIPELINE",
