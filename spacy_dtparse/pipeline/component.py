@@ -1,7 +1,7 @@
 """The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out. `model_pipe`
 loads, saves and copies their models. Importing this module registers all factories of the package, including those of
 `dependencies` and `spine_tagger`."""
-# ruff: noqa: UP045 (older releases of spaCy know no X | None)
+# ruff: noqa: UP045 (older releases of spaCy do not support X | None)
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -112,7 +112,7 @@ def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[Senten
 def _listed(pipe: ConstituentPipe, given: SentenceInput, k: int) -> list[RankedTree]:
     parser = pipe.configured_parser
     if not isinstance(parser, KBestParser):
-        raise DtparseError(f"a parser of kind {parser.name!r} gives its best tree alone; use one that lists trees")
+        raise DtparseError(f"a parser of kind {parser.name!r} gives only its best tree; use one that lists trees")
     found = parser.parse_k(given.words, given.tags, k)
     if getattr(parser, "calibration", None) is not None:
         found = Calibrated(parser).ranked(given.words, given.tags, found)

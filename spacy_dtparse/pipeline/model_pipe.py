@@ -5,7 +5,7 @@ spaCy imports this module and those of the components in every spacy.blank() and
 they must stay light: parsers and numba are imported when a model is loaded. (No `from __future__ import annotations`
 here: spaCy reads the annotations of `initialize`.)
 """
-# ruff: noqa: UP007, UP045 (older releases of spaCy know no X | None)
+# ruff: noqa: UP007, UP045 (older releases of spaCy do not support X | None)
 
 import copy
 import inspect

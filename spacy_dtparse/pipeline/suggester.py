@@ -2,7 +2,7 @@
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
-# ruff: noqa: UP045 (older releases of spaCy know no X | None)
+# ruff: noqa: UP045 (older releases of spaCy do not support X | None)
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -138,7 +138,7 @@ class All:
 
 @dataclass(frozen=True)
 class Either:
-    """One of the conditions holds; a later one is tried where those before it do not hold."""
+    """One of the conditions holds; a later one is tried if those before it do not hold."""
 
     parts: tuple[Condition, ...]
 
