@@ -77,16 +77,16 @@ class _Parser:
     def __init__(self, text: str):
         self.text = text
         self.tokens = tokens(text)
-        self.place = 0
+        self.position = 0
         self.open = 0
 
     @property
     def next(self) -> Token:
-        return self.tokens[self.place]
+        return self.tokens[self.position]
 
     def take(self) -> Token:
         token = self.next
-        self.place += 1
+        self.position += 1
         return token
 
     def seen(self) -> str:
@@ -159,8 +159,8 @@ class _Parser:
             return NodePattern(Alike(self._name()), place=token.column)
         what = self.description()
         named = self.next.kind == "name"
-        if named and self.tokens[self.place + 1].kind == "|" and self.tokens[self.place + 2].kind in _LABELS:
-            self.place += 1
+        if named and self.tokens[self.position + 1].kind == "|" and self.tokens[self.position + 2].kind in _LABELS:
+            self.position += 1
             raise self.wrong("alternatives of a label share one name, written after the last: NP|NNP=name")
         return NodePattern(what, self._name() if named else None, place=token.column)
 
@@ -202,7 +202,7 @@ class _Parser:
                 literals.append(token.text)
             anything, root = anything or token.kind == "any", root or token.kind == "root"
             self.take()
-            if self.next.kind != "|" or self.tokens[self.place + 1].kind not in _LABELS:
+            if self.next.kind != "|" or self.tokens[self.position + 1].kind not in _LABELS:
                 break
             self.take()
         if negated and any(regex.groups for regex in regexes):
@@ -234,7 +234,7 @@ class _Parser:
     def conditions(self) -> Condition:
         """Parse alternatives of conditions."""
         parts = [self._both()]
-        while self.next.kind == "|" and self.tokens[self.place + 1].kind in (
+        while self.next.kind == "|" and self.tokens[self.position + 1].kind in (
             "relation", "chain", "exactly", "!", "?", "[",
         ):  # fmt: skip
             self.take()
