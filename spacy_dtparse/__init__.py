@@ -75,7 +75,8 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
-        **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
+        **dict.fromkeys(("explain", "explanations"), "pipeline.explain"),
+        "Explanation": "pipeline.explanation",
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)

@@ -168,8 +168,11 @@ def format_sentence(
     sentence: Span, form: str, key: str, place: Place, number: int, ids: Iterator[int],
     listed: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
-    """Format a sentence's tree in one of FORMATS. `number`: index of the sentence in its text, from 1; `listed`: rank,
-    margin and probability of a tree in a list of best trees, written before it."""
+    """Format a sentence's tree in one of FORMATS.
+
+    `number`: of the sentence in its text, from 1; `listed`: for a tree in a list of best trees, its rank, margin and
+    probability, written before it.
+    """
     from ..pipeline.attributes import to_tree
     from ..pipeline.conversions import sentence_record, to_conllu
     from ..trees.bracket_writer import write_tree, write_tree_pretty

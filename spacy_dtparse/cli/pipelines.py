@@ -124,8 +124,8 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:
         known = KINDS[kind]
         raise ModelFormatError(
-            f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command is about "
-            f"constituents. `dtparse info --model {model}` describes it; use it in a pipeline: "
+            f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command "
+            f"is about constituents. `dtparse info --model {model}` describes it; use it in a pipeline: "
             f"nlp.add_pipe({known.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
             "`spacy evaluate`"
         )

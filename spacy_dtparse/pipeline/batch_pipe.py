@@ -60,8 +60,10 @@ class BatchPipe(ModelPipe, ABC):
 
     @abstractmethod
     def parse_read(self, read: Sequence[Any]) -> list[Any]:
-        """Return the results for several Docs, given what `begin` returned for each. It has no access to the Docs, may
-        run in another thread, and its result for a Doc does not depend on the others."""
+        """Return the results for several Docs, given what `begin` returned for each.
+
+        It has no access to the Docs, may run in another thread, and its result for a Doc does not depend on the others.
+        """
 
     @abstractmethod
     def write(self, doc: Doc, read: Any, found: Any) -> None:

@@ -201,7 +201,7 @@ def _stored_columns(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]
 
 
 def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:
-    """The Tree, root TOP, over the words at `places`, ascending and at least one, of the Doc with these constituents.
+    """The Tree, root TOP, over the words at `places`, ascending and at least one, of a Doc with these constituents.
 
     Raises NonConstituentError if a constituent crosses the edge of the words, TreeError if one begins or ends at a
     token between them that is no word.

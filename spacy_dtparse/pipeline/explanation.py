@@ -123,7 +123,7 @@ class Explanation:
         return title
 
     def _main_groups(self, room: int) -> list[str]:
-        """Describe the groups with the largest contributions, the evidence against, and the rest, in at most `room`
+        """Describe the groups with the largest contributions, the evidence against, and the rest; at most `room`
         lines."""
         assert self.reasons is not None
         ordered = [group for group in self.groups if group.name != "always" and abs(group.value) >= _SMALL]

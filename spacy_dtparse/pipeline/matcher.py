@@ -26,7 +26,7 @@ _NUMBERS = ("LENGTH", "IS_", "LIKE_")
 
 
 class _Sentence(NamedTuple):
-    """A tree of Doc number `doc` of those that are searched; its leaf k is token `places[k]`."""
+    """A tree of the Doc with index `doc` among those searched; its leaf k is token `places[k]`."""
 
     doc: int
     found: Constituents

@@ -232,8 +232,8 @@ class ModelPipe(Pipe):
         if untagged and needs_tags:
             self._warn_once(
                 "tags",
-                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as unknown "
-                "(XX). Check the tagger before it",
+                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as "
+                "unknown (XX). Check the tagger before it",
             )
         if needs_tags:
             problem = self._tag_set.problem(sentences, getattr(self.parser, "known_tags", frozenset()))
@@ -246,8 +246,8 @@ class ModelPipe(Pipe):
         if not has_boundaries(doc):
             self._warn_once(
                 "sentences",
-                f"{self.name}: a Doc has no sentence boundaries and is {self.DONE} as one sentence. Put a component "
-                f"that sets them ({self.SPLITTERS}) before it",
+                f"{self.name}: a Doc has no sentence boundaries and is {self.DONE} as one sentence. Put a "
+                f"component that sets them ({self.SPLITTERS}) before it",
             )
 
     def initialize(

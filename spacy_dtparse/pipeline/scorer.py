@@ -91,9 +91,9 @@ def tree_pairs(gold: Doc, predicted: Doc, key: str | None = None) -> Iterator[tu
         different = (k for k, (a, b) in enumerate(zip(ours.text, theirs.text, strict=False)) if a != b)
         place = next(different, min(len(ours.text), len(theirs.text)))
         raise DtparseError(
-            f"the gold and the predicted Doc have different texts, {ours.text[place : place + 20]!r} against "
-            f"{theirs.text[place : place + 20]!r} after {place} visible characters; they can only be compared on the "
-            "same text"
+            f"the gold and the predicted Doc have different texts, {ours.text[place : place + 20]!r} "
+            f"against {theirs.text[place : place + 20]!r} after {place} visible characters; "
+            "they can only be compared on the same text"
         )
     cuts = sorted(set(ours.cuts) | set(theirs.cuts))
     begins = [0, *cuts[:-1]]

@@ -13,8 +13,10 @@ from ..symbols import Remembered
 
 
 class SentenceInput(NamedTuple):
-    """One sentence [start, end) of a Doc. `words`, `tags` and `places` (token indices in the Doc) leave white space
-    out."""
+    """One sentence [start, end) of a Doc.
+
+    `words`, `tags` and `places` (token indices in the Doc) leave white space out.
+    """
 
     start: int
     end: int

@@ -210,8 +210,8 @@ class Forest:
         if attribute == "TAG":
             return [tag for tree in self.trees for tag in tree.tags]
         raise PatternError(
-            f"TOKEN tests {attribute}, which trees do not have; they have {', '.join(OF_TREES)}. Search a Doc with "
-            "ConstituentMatcher instead; spaCy's components set the others"
+            f"TOKEN tests {attribute}, which trees do not have; they have {', '.join(OF_TREES)}. Search a "
+            "Doc with ConstituentMatcher instead; spaCy's components set the others"
         )
 
     def node(self, x: int) -> Node:

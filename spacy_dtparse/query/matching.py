@@ -140,8 +140,10 @@ class Matching:
             yield from self._ways_of(pattern.condition, x, names, True)
 
     def _ways_of(self, condition: Condition, x: int, names: Names, known: bool) -> Iterator[Names]:
-        """The extensions of `names` with which a condition holds for x; `known`: the sets already show that it holds,
-        as far as they can."""
+        """The extensions of `names` with which a condition holds for x.
+
+        `known`: the sets already show that it holds, as far as they can.
+        """
         if not _tells_more(condition):
             if known or self._holds(np.array([x]), condition)[0]:
                 yield names

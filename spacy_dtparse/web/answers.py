@@ -152,8 +152,8 @@ class Answers:
         except DtparseError as error:
             return decisions, f"The numbers are those of the decisions that built the tree: {error}."
         return [*each], (
-            f"The whole tree is right with a probability of {whole:.2f}. The numbers are the probabilities that a "
-            "constituent is right, calibrated; a click shows the parser's own."
+            f"The whole tree is right with a probability of {whole:.2f}. The numbers are the probabilities "
+            "that a constituent is right, calibrated; a click shows the parser's own."
         )
 
     def ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
