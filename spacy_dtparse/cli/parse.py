@@ -170,8 +170,8 @@ def format_sentence(
 ) -> str:  # fmt: skip
     """Format a sentence's tree in one of FORMATS.
 
-    `number`: of the sentence in its text, from 1; `listed`: for a tree in a list of best trees, its rank, margin and
-    probability, written before it.
+    `number`: of the sentence in its text, from 1; `listed`: for a tree in a list of best trees, its rank, margin
+    and probability, written before it.
     """
     from ..pipeline.attributes import to_tree
     from ..pipeline.conversions import sentence_record, to_conllu

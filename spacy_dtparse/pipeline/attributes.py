@@ -23,8 +23,10 @@ from .sentences import is_blank, plain_word, visible_tokens
 
 
 class Place(NamedTuple):
-    """The constituent that a span stands for. `number`: its index, -1 for a token that is none; `exact`: one member of
-    a chain."""
+    """The constituent that a span stands for.
+
+    `number`: its index, -1 for a token that is none; `exact`: one member of a chain.
+    """
 
     doc: Doc
     constituents: Constituents

@@ -22,8 +22,8 @@ from .sentences import SentenceInput
 class RankedTree:
     """One of the best trees of a sentence.
 
-    `rank`: from 1; `result`: of the parser; `places`: the tokens of the Doc, by index, that are the leaves of the tree
-    (all but white space).
+    `rank`: from 1; `result`: of the parser; `places`: the tokens of the Doc, by index, that are the leaves of the
+    tree (all but white space).
     """
 
     rank: int

@@ -1,7 +1,7 @@
 """The parts of a compiled pattern, from text or from dicts: plain data, compared by value.
 
-A pattern is a `NodePattern`: a description of one node (`Described`, or `Same` or `Alike` for a named one) and the
-conditions on the nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
+A pattern is a `NodePattern`: a description of one node (`Described`, or `Same` or `Alike` for a named one)
+and the conditions on the nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
 """
 
 from __future__ import annotations
