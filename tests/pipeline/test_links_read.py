@@ -167,8 +167,8 @@ def made(vocab, words, spans, starts=(0,)):
     [
         ([(0, 3, "NP"), (2, 4, "VP")], TreeError, "cross"),
         ([(1, 1, "NP")], TreeError, "is empty"),
-        ([(3, 5, "NP")], NonConstituentError, "over the edge"),
-        ([(0, 5, "NP")], NonConstituentError, "over the edge"),
+        ([(3, 5, "NP")], NonConstituentError, "crosses the edge"),
+        ([(0, 5, "NP")], NonConstituentError, "crosses the edge"),
         ([(4, 7, "NP")], TreeError, "white-space"),
         ([(6, 8, "NP")], TreeError, "white-space"),
     ],

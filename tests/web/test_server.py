@@ -77,8 +77,8 @@ def test_parse_and_ask(url):
         ("/other", {"text": "a"}, {}, 404, "allowed are /parse and /ask"),
         ("/../server.py", None, {}, 404, "the page is at /"),
         ("/server.py", None, {}, 404, "there is nothing at '/server.py'"),
-        ("/", None, {"Host": "evil.example"}, 403, "localhost alone, not 'evil.example'"),
-        ("/parse", {"text": "a"}, {"Host": "evil.example:5000"}, 403, "localhost alone"),
+        ("/", None, {"Host": "evil.example"}, 403, "only answers localhost, not 'evil.example'"),
+        ("/parse", {"text": "a"}, {"Host": "evil.example:5000"}, 403, "only answers localhost"),
     ],
 )
 def test_errors_of_clients(url, path, data, headers, status, message):
