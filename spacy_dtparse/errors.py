@@ -1,5 +1,11 @@
 """Exceptions of the package. Every message states what was found, what is allowed and what to do next."""
 
+__all__ = [
+    "ConfigError", "ConstraintError", "DtparseError", "MissingAnnotationError", "ModelFormatError",
+    "NonConstituentError", "NotParsedError", "OtherPipelineError", "PatternError", "TrainingDataError", "TreeError",
+    "TreeFormatError",
+]  # fmt: skip
+
 
 class DtparseError(ValueError):
     """Base class of all errors that spacy-dtparse raises on bad input."""
@@ -36,3 +42,19 @@ class ConstraintError(DtparseError):
 
 class TrainingDataError(DtparseError):
     """Training data cannot be used without changes."""
+
+
+class MissingAnnotationError(DtparseError):
+    """A Doc lacks annotation that parsing needs, such as tags."""
+
+
+class NotParsedError(DtparseError):
+    """A Doc has no constituents, or they no longer fit its tokens."""
+
+
+class NonConstituentError(DtparseError):
+    """A span is neither a constituent nor a single token."""
+
+
+class OtherPipelineError(DtparseError):
+    """A Doc was parsed by another pipeline than the one given."""
