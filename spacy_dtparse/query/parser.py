@@ -118,7 +118,7 @@ class _Parser:
         raise self.wrong(f"{self.seen()}; {self._behind()}")
 
     def _behind(self) -> str:
-        """What is allowed after a complete expression, or why the current token is not."""
+        """Describe the tokens allowed after a complete expression, or why the current one is not."""
         kind = self.next.kind
         if kind == "|":
             return (
