@@ -76,7 +76,7 @@ PAGE = re.compile(r"^\| \[([^\]]+)\]\(([\w./]+)\.md\) \|", re.MULTILINE)
 
 
 def parts_of_index(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each second-level heading of docs/index.md with the pages of its table, as toctree lines: title and path."""
+    """Yield each second-level heading of docs/index.md with the pages of its table as toctree lines: title and path."""
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         yield part.splitlines()[0], [f"{title} <{page}>" for title, page in PAGE.findall(part)]
 
